@@ -1,0 +1,130 @@
+//! Why a URL was turned away or failed: stable codes that storage, logs, metrics and the admin API share.
+
+/// Declares a reason enum with its byte on disk and its name for people.
+macro_rules! reasons {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
+
+        impl $name {
+            /// Every reason, in the order of its code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The byte it has on disk; never reused for another meaning.
+            #[must_use]
+            pub fn code(self) -> u8 { self as u8 }
+
+            /// The reason with this byte, if there is one.
+            #[must_use]
+            pub fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
+            }
+
+            /// Its name in logs, metrics, `crawl.jsonl` and the admin API.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.as_str()) }
+        }
+    };
+}
+
+reasons! {
+    /// Why a known URL will not be fetched under the rules in force.
+    Rejection {
+        /// Not http or https.
+        Scheme = 1, "scheme";
+        /// Outside the scope (host, domain or prefix).
+        Scope = 2, "scope";
+        /// An exclude rule names it.
+        Excluded = 3, "excluded";
+        /// A file type that is skipped.
+        Extension = 4, "extension";
+        /// Deeper than `crawl.max_depth`.
+        TooDeep = 5, "too_deep";
+        /// Longer than `traps.max_url_length`.
+        TooLong = 6, "too_long";
+        /// More path segments than `traps.max_segments`.
+        Segments = 7, "segments";
+        /// A path segment repeated more than `traps.max_repeats` times.
+        Repeats = 8, "repeats";
+        /// More query parameters than `traps.max_params`.
+        Params = 9, "params";
+        /// robots.txt disallows it.
+        Robots = 10, "robots";
+        /// The host's page budget is spent.
+        HostBudget = 11, "host_budget";
+        /// More redirects in a row than `fetch.max_redirects`.
+        Redirects = 12, "redirects";
+        /// Its host's key collides with another host's.
+        Collision = 13, "collision";
+        /// Cannot be brought into canonical form (no host, bad port …).
+        Malformed = 14, "malformed";
+        /// The address policy forbids every address of its host.
+        Address = 15, "address";
+    }
+}
+
+reasons! {
+    /// Why fetching a URL ended in the state `error`.
+    Failure {
+        /// The name does not exist.
+        DnsNotFound = 1, "dns_not_found";
+        /// The resolver failed or timed out.
+        DnsFailed = 2, "dns_failed";
+        /// Nothing accepted the connection.
+        ConnectRefused = 3, "connect_refused";
+        /// No connection within `fetch.timeouts.connect`.
+        ConnectTimeout = 4, "connect_timeout";
+        /// The TLS handshake failed.
+        Tls = 5, "tls";
+        /// No TLS within `fetch.timeouts.tls`.
+        TlsTimeout = 6, "tls_timeout";
+        /// No first byte within `fetch.timeouts.first_byte`.
+        FirstByteTimeout = 7, "first_byte_timeout";
+        /// The body took longer than `fetch.timeouts.body`.
+        BodyTimeout = 8, "body_timeout";
+        /// Slower than `fetch.timeouts.min_rate`.
+        TooSlow = 9, "too_slow";
+        /// The connection was closed or reset before an answer.
+        Reset = 10, "reset";
+        /// The answer is not HTTP.
+        BadHttp = 11, "bad_http";
+        /// The final answer was a client error (4xx).
+        Status4xx = 12, "status_4xx";
+        /// The final answer was a server error (5xx).
+        Status5xx = 13, "status_5xx";
+        /// A status outside 200-599.
+        StatusOther = 14, "status_other";
+        /// Its page ended the parser several times.
+        Poison = 15, "poison";
+        /// The address policy forbids the address it resolved to.
+        AddressRefused = 16, "address_refused";
+        /// The disk refused the body's spill file.
+        Spill = 17, "spill";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_comes_back_from_its_code_and_has_a_name_of_its_own() {
+        for r in Rejection::ALL {
+            assert_eq!(Rejection::from_code(r.code()), Some(*r));
+        }
+        for r in Failure::ALL {
+            assert_eq!(Failure::from_code(r.code()), Some(*r));
+        }
+        let names: std::collections::BTreeSet<_> = Failure::ALL.iter().map(|r| r.as_str()).collect();
+        assert_eq!(names.len(), Failure::ALL.len());
+        assert_eq!(Rejection::from_code(0), None);
+    }
+}
