@@ -173,3 +173,121 @@ fn preferred(ranks: u8, draw: u64) -> u8 {
     let rank = u64::from(start(group)) + turn;
     u8::try_from(rank).unwrap_or(0).min(ranks - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ranker(order: Order) -> Ranker {
+        Ranker::new(order, Vec::new(), DEFAULT_RANKS)
+    }
+
+    #[test]
+    fn the_default_importance_falls_with_depth() {
+        let importance: Vec<f64> = (0..6).map(|depth| Ranker::default().importance(depth)).collect();
+        assert_eq!(importance, [10.0, 8.0, 5.0, 2.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn with_the_defaults_the_first_five_depths_have_five_ranks() {
+        let ranks: Vec<u8> = (0..6).map(|depth| ranker(Order::Best).place(depth, 0).rank).collect();
+        assert_eq!(ranks, [0, 1, 4, 6, 7, 7]);
+    }
+
+    #[test]
+    fn equal_weights_have_equal_ranks_and_odd_weights_do_no_harm() {
+        let equal = Ranker::new(Order::Best, vec![3.0, 3.0, 3.0], 8);
+        assert_eq!((equal.place(0, 0).rank, equal.place(2, 0).rank), (0, 0));
+        let odd = Ranker::new(Order::Best, vec![f64::NAN, -1.0, f64::INFINITY, 1.0], 8);
+        assert_eq!([0, 1, 2, 3].map(|depth| odd.place(depth, 0).rank), [7, 7, 7, 0]);
+        let zero = Ranker::new(Order::Best, vec![0.0], 0);
+        assert_eq!((zero.place(0, 0).rank, zero.ranks()), (0, 1));
+    }
+
+    #[test]
+    fn depth_and_mixed_take_what_was_found_last() {
+        for order in [Order::Depth, Order::Mixed] {
+            assert!(ranker(order).place(9, 2) < ranker(order).place(0, 1));
+        }
+    }
+
+    #[test]
+    fn best_takes_equally_important_ones_in_the_order_they_were_found() {
+        assert!(ranker(Order::Best).place(1, 9) < ranker(Order::Best).place(2, 1));
+        assert!(ranker(Order::Best).place(1, 1) < ranker(Order::Best).place(1, 2));
+    }
+
+    #[test]
+    fn a_url_of_each_order_is_read_from_its_lower_case_name() {
+        for (name, order) in
+            [("breadth", Order::Breadth), ("depth", Order::Depth), ("mixed", Order::Mixed), ("best", Order::Best)]
+        {
+            assert_eq!(serde_json::from_str::<Order>(&format!("\"{name}\"")).unwrap(), order);
+        }
+    }
+
+    #[test]
+    fn with_all_ranks_ready_each_is_chosen_half_as_often_as_the_one_before() {
+        let mut chooser = RankChooser::new(8);
+        let mut counts = [0; 8];
+        for _ in 0..256 {
+            counts[usize::from(chooser.choose(|_| true).unwrap())] += 1;
+        }
+        assert_eq!(counts, [128, 64, 32, 16, 8, 4, 2, 2]);
+    }
+
+    #[test]
+    fn nothing_ready_gives_nothing_and_a_single_ready_rank_is_always_chosen() {
+        let mut chooser = RankChooser::new(8);
+        assert_eq!(chooser.choose(|_| false), None);
+        assert!((0..500).all(|_| chooser.choose(|rank| rank == 5) == Some(5)));
+    }
+
+    proptest! {
+        #[test]
+        fn breadth_never_takes_a_deeper_one_first(
+            weights in proptest::collection::vec(0.0..20.0_f64, 0..8), ranks in 0_u8..20,
+            (d1, s1) in (0_u16..12, 0_u64..1_000), (d2, s2) in (0_u16..12, 0_u64..1_000),
+        ) {
+            let ranker = Ranker::new(Order::Breadth, weights, ranks);
+            let (one, other) = (ranker.place(d1, s1), ranker.place(d2, s2));
+            prop_assert_eq!(one.cmp(&other), (d1, s1).cmp(&(d2, s2)));
+        }
+
+        #[test]
+        fn a_more_important_page_never_has_a_worse_rank(a in 0.0..20.0_f64, b in 0.0..20.0_f64, ranks in any::<u8>()) {
+            let ranker = Ranker::new(Order::Best, Vec::new(), ranks);
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(ranker.rank_of(high) <= ranker.rank_of(low));
+            prop_assert!(ranker.rank_of(low) < ranker.ranks());
+        }
+
+        #[test]
+        fn a_rank_that_is_always_ready_is_chosen_within_the_bound(
+            ranks in 1_u8..=255, pick in any::<u8>(), skipped in 0_u64..5_000, noise in any::<u64>(),
+        ) {
+            let always = pick % ranks;
+            let mut chooser = RankChooser::new(ranks);
+            chooser.draws = skipped;
+            let mut state = noise | 1;
+            let bound = chooser.bound();
+            let chosen = (0..bound).any(|_| {
+                state = state.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ noise;
+                let others = state;
+                chooser.choose(|rank| rank == always || others >> (rank % 64) & 1 == 1) == Some(always)
+            });
+            prop_assert!(chosen, "rank {} of {} not within {}", always, ranks, bound);
+        }
+
+        #[test]
+        fn what_is_chosen_is_ready(ranks in 0_u8..=255, draw in any::<u64>(), ready in any::<[u64; 4]>()) {
+            let is_ready = |rank: u8| ready[usize::from(rank / 64)] >> (rank % 64) & 1 == 1;
+            match RankChooser::chosen(ranks, draw, is_ready) {
+                Some(rank) => prop_assert!(is_ready(rank) && rank < ranks.max(1)),
+                None => prop_assert!((0..ranks.max(1)).all(|rank| !is_ready(rank))),
+            }
+        }
+    }
+}

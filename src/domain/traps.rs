@@ -80,3 +80,68 @@ fn anywhere(segments: &[&str], max: usize) -> bool {
     sorted.sort_unstable();
     sorted.iter().zip(sorted.iter().skip(limit)).any(|(first, last)| first == last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::Canonicaliser;
+
+    fn judged(rules: TrapRules, tail: &str) -> Result<(), Rejection> {
+        let rules_of_text = crate::domain::url::CleanRules { max_url_length: 50_000, ..Default::default() };
+        let url = Canonicaliser::new(rules_of_text).parse(&format!("http://a.org{tail}")).unwrap();
+        rules.judge(&url)
+    }
+
+    fn by_default(tail: &str) -> Result<(), Rejection> {
+        judged(TrapRules::default(), tail)
+    }
+
+    #[test]
+    fn a_url_at_each_limit_passes_and_one_beyond_it_does_not() {
+        let nested = |n: usize| (0..n).map(|nth| format!("/{nth}")).collect::<String>();
+        assert_eq!(by_default(&nested(20)), Ok(()));
+        assert_eq!(by_default(&format!("{}/", nested(20))), Ok(()));
+        assert_eq!(by_default(&nested(21)), Err(Rejection::Segments));
+        let query = |n: usize| format!("/?{}", (0..n).map(|nth| format!("a{nth}=1&")).collect::<String>());
+        assert_eq!(by_default(&query(20)), Ok(()));
+        assert_eq!(by_default(&query(21)), Err(Rejection::Params));
+        let long = |n: usize| format!("/{}", "x".repeat(n - "http://a.org/".len()));
+        assert_eq!(by_default(&long(2_000)), Ok(()));
+        assert_eq!(by_default(&long(2_001)), Err(Rejection::TooLong));
+    }
+
+    #[test]
+    fn copies_in_direct_succession_are_counted_for_segments_and_for_sequences() {
+        for fine in ["/a/a", "/a/a/b/a", "/a/b/a/b", "/2011/11/11/11-title", "/x/a/b/c/a/b/c", "/a/b/a/a/b/a", "/a/A/a"]
+        {
+            assert_eq!(by_default(fine), Ok(()), "{fine}");
+        }
+        for trap in ["/a/a/a", "/a//a///a/", "/x/a/a/a/y", "/a/b/a/b/a/b", "/z/a/b/c/a/b/c/a/b/c/y", "/1/1/1"] {
+            assert_eq!(by_default(trap), Err(Rejection::Repeats), "{trap}");
+        }
+    }
+
+    #[test]
+    fn copies_anywhere_are_counted_for_segments_with_a_letter() {
+        assert_eq!(by_default("/a/1/a/2/a/3/a/4"), Ok(()));
+        assert_eq!(by_default("/a/1/a/2/a/3/a/4/a"), Err(Rejection::Repeats));
+        assert_eq!(by_default("/0/a/0/b/0/c/0/d/0"), Ok(()));
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_no_limit() {
+        let none = TrapRules { max_url_length: 0, max_segments: 0, max_repeats: 0, max_params: 0 };
+        assert_eq!(judged(none, &format!("{}?{}", "/a".repeat(3_000), "b&".repeat(3_000))), Ok(()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_quick_count_of_succession_agrees_with_the_plain_one(segments in proptest::collection::vec("[ab]", 0..12), max in 1_usize..4) {
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let plain = (1..=segments.len()).any(|block| segments.windows(block * (max + 1)).any(|window| {
+                window.chunks(block).all(|chunk| chunk == &window[..block])
+            }));
+            proptest::prop_assert_eq!(succession(&segments, max), plain);
+        }
+    }
+}

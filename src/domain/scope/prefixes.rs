@@ -4,7 +4,7 @@
 //! Inside, `http://www.example.org:8080/a` is `org,example,www,)/a`: neither scheme nor port.
 
 use crate::domain::host::{is_ip_literal, without_www};
-use crate::domain::url::PageUrl;
+use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
 
 /// Why a text is no prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,34 +79,36 @@ fn normal(text: &str) -> Result<String, BadPrefix> {
     }
 }
 
-/// A SURT prefix without scheme and opening bracket; the port goes.
+/// A SURT prefix without scheme and opening bracket: the port goes, and a closed host gets its last comma
+/// (`org,example)/` is what CDX files write for `(org,example,)/`).
 fn normal_surt(surt: &str) -> Result<String, BadPrefix> {
     let (host, rest) = surt.find(')').map_or((surt, ""), |at| surt.split_at(at));
-    let host = match host.split_once(":") {
-        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
-        _ => host,
+    let mut host = match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.to_ascii_lowercase(),
+        _ => host.to_ascii_lowercase(),
     };
-    let host = host.to_ascii_lowercase();
-    if host.trim_matches(',').is_empty() || !host.is_ascii() { Err(BadPrefix) } else { Ok(host + rest) }
+    if host.trim_matches(',').is_empty() || !host.is_ascii() {
+        return Err(BadPrefix);
+    }
+    if !rest.is_empty() && !host.ends_with(',') && !is_ip_literal(&host) {
+        host.push(',');
+    }
+    Ok(host + rest)
 }
 
 /// A URL prefix; a missing scheme is http.
 fn normal_url(text: &str, has_scheme: bool) -> Result<String, BadPrefix> {
     let whole = if has_scheme { text.to_owned() } else { format!("http://{text}") };
-    let url = url::Url::parse(&whole).map_err(|_| BadPrefix)?;
-    let host = url.host_str().ok_or(BadPrefix)?;
+    let url = Canonicaliser::new(CleanRules::keep_all()).parse(&whole).map_err(|_| BadPrefix)?;
+    let host = without_www(url.host());
     let after_scheme = whole.split_once("://").map_or("", |(_, rest)| rest);
     if after_scheme.contains(['/', '\\', '?']) {
-        return Ok(surt(without_www(host), &whole_tail(&url)));
+        return Ok(surt(host, url.tail()));
     }
     let mut out = String::with_capacity(host.len() + 1);
-    push_labels(without_www(host), &mut out);
+    push_labels(host, &mut out);
     if is_ip_literal(host) {
         out.push(')');
     }
     Ok(out)
-}
-
-fn whole_tail(url: &url::Url) -> String {
-    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
