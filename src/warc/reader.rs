@@ -67,7 +67,7 @@ impl ReadError {
         }
     }
 
-    fn from_io(offset: u64, source: io::Error) -> Self {
+    pub(super) fn from_io(offset: u64, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::UnexpectedEof => Self::Torn { offset },
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Gzip { offset, source },
