@@ -247,6 +247,6 @@ fn record<T: Table>((key, bytes): &Pair) -> Result<(T::Key, T::Value)> {
 }
 
 /// Decodes a value.
-fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Result<V> {
+pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Result<V> {
     V::decode(bytes).map_err(|source: ValueError| StorageError::Value { family, key: hex(key), source })
 }
