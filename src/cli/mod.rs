@@ -1,1 +1,3 @@
-//! cli.
+//! The commands of the `lycosa` program.
+
+pub mod testweb;
