@@ -1,0 +1,64 @@
+//! What the Store is told.
+
+use std::time::Duration;
+
+use actix::Message;
+use tokio::sync::oneshot;
+
+use crate::actors::lease::Lease;
+use crate::actors::node::PagePermit;
+use crate::domain::time::UnixMillis;
+use crate::storage::ledger::Change;
+use crate::warc::digest::WarcDigest;
+use crate::warc::record::RecordBytes;
+
+/// What goes into the archive with a commit.
+pub struct Payload {
+    /// The response or revisit record, which index and page record point to.
+    pub response: RecordBytes,
+    /// The records about it.
+    pub others: Vec<RecordBytes>,
+    /// The HTTP head as stored.
+    pub head: Vec<u8>,
+    /// Digest of the payload.
+    pub digest: WarcDigest,
+    /// True for a revisit record.
+    pub revisit: bool,
+    /// The URL.
+    pub url: String,
+    /// When it was requested.
+    pub date: UnixMillis,
+}
+
+/// A change to be committed, with everything that ends with it.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Commit {
+    /// Refused when another epoch is in force; `None` for changes that hang on nothing pending.
+    pub epoch: Option<u64>,
+    /// The change.
+    pub change: Change,
+    /// The lease that ends with it.
+    pub lease: Option<Lease>,
+    /// The permit that comes back with it.
+    pub permit: Option<PagePermit>,
+    /// Records for the archive.
+    pub payload: Option<Box<Payload>>,
+    /// How long its fetch took.
+    pub took: Duration,
+    /// Called after the commit; dropped when it is lost.
+    pub reply: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Commit {
+    /// A change that ends nothing.
+    #[must_use]
+    pub fn bare(change: Change) -> Self {
+        Self { epoch: None, change, lease: None, permit: None, payload: None, took: Duration::ZERO, reply: None }
+    }
+}
+
+/// Everything is to be brought to the disk and closed: the node ends. Answered with false when that failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Close(pub oneshot::Sender<bool>);
