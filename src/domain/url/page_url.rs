@@ -189,7 +189,7 @@ impl PageUrl {
         tail_length: usize,
         push_tail: impl FnOnce(&mut String),
     ) -> Result<Self, UrlError> {
-        let named_port = (port != scheme.default_port()).then(|| format!(":{port}")).unwrap_or_default();
+        let named_port = if port == scheme.default_port() { String::new() } else { format!(":{port}") };
         let host_end = scheme.prefix().len() + host.len();
         let tail_start = host_end + named_port.len();
         let mut text = String::with_capacity(tail_start + tail_length);
