@@ -1,0 +1,5 @@
+//! The admin endpoint.
+
+mod control;
+
+pub use control::{Control, ControlError, SeedReport};

@@ -1,0 +1,144 @@
+//! Takes a body as it arrives and makes the [`Document`] of it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::Document;
+use super::budget::{SpillBudget, SpillCharge, SpillError};
+
+/// Bytes gathered before one write to the spill file.
+const SPILL_CHUNK: usize = 64 * 1024;
+
+/// Where and when a body leaves memory.
+#[derive(Clone, Debug)]
+pub struct SpillConfig {
+    /// Folder for spill files; they are unlinked as soon as they are made, so a kill leaves nothing behind.
+    pub dir: PathBuf,
+    /// Bytes a body may have in memory (M22: 64 KiB).
+    pub memory_body: usize,
+    /// The shared cap on spilled bytes.
+    pub budget: SpillBudget,
+}
+
+/// A body being received. [`push`](Self::push) it piece by piece, then [`finish`](Self::finish) it.
+///
+/// On an arbiter, write to the disk off the thread: when [`wants_flush`](Self::wants_flush) says so, await
+/// [`flush_off_thread`](Self::flush_off_thread). Without that, `push` writes by itself and blocks for the write.
+#[derive(Debug)]
+pub struct DocumentWriter {
+    config: SpillConfig,
+    buffer: Vec<u8>,
+    spill: Option<Spill>,
+    len: u64,
+}
+
+#[derive(Debug)]
+struct Spill {
+    file: File,
+    charge: SpillCharge,
+}
+
+impl DocumentWriter {
+    /// An empty document to be.
+    #[must_use]
+    pub fn new(config: SpillConfig) -> Self {
+        Self { config, buffer: Vec::new(), spill: None, len: 0 }
+    }
+
+    /// Bytes pushed so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing was pushed yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// The spill budget is used up, or the spill file refused.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), SpillError> {
+        while !bytes.is_empty() {
+            let room = self.capacity().saturating_sub(self.buffer.len());
+            if room == 0 {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.buffer.extend_from_slice(now);
+            self.len += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Whether a push of `coming` bytes would write to the disk.
+    #[must_use]
+    pub fn wants_flush(&self, coming: usize) -> bool {
+        self.buffer.len().saturating_add(coming) > self.capacity()
+    }
+
+    /// Moves what is in memory to the spill file on a blocking thread of the runtime.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push); the document is gone then.
+    pub async fn flush_off_thread(mut self) -> Result<Self, SpillError> {
+        let dir = self.config.dir.display().to_string();
+        let task = tokio::task::spawn_blocking(move || self.flush().map(|()| self));
+        task.await.unwrap_or_else(|e| Err(SpillError::Io { dir, source: io::Error::other(e) }))
+    }
+
+    /// Moves what is in memory to the spill file.
+    ///
+    /// # Errors
+    /// The spill budget is used up, or the spill file refused.
+    pub fn flush(&mut self) -> Result<(), SpillError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let mut spill = match self.spill.take() {
+            Some(spill) => spill,
+            None => Spill { file: self.create()?, charge: self.config.budget.open() },
+        };
+        spill.charge.grow(self.buffer.len() as u64)?;
+        spill.file.write_all(&self.buffer).map_err(|e| self.io_error(e))?;
+        self.buffer.clear();
+        self.spill = Some(spill);
+        Ok(())
+    }
+
+    /// Ends the document; what is still buffered of a spilled one is written (at most one chunk).
+    ///
+    /// # Errors
+    /// The spill budget is used up, or the spill file refused.
+    pub fn finish(mut self) -> Result<Document, SpillError> {
+        if self.spill.is_some() {
+            self.flush()?;
+        }
+        Ok(match self.spill {
+            Some(Spill { file, charge }) => Document::spilled(file, self.len, charge),
+            None => {
+                self.buffer.shrink_to_fit();
+                Document::from_bytes(self.buffer)
+            }
+        })
+    }
+
+    /// Bytes the buffer may hold: the memory share before the first spill, one chunk after it.
+    fn capacity(&self) -> usize {
+        if self.spill.is_some() { SPILL_CHUNK } else { self.config.memory_body.max(1) }
+    }
+
+    fn create(&self) -> Result<File, SpillError> {
+        tempfile::tempfile_in(&self.config.dir).map_err(|e| self.io_error(e))
+    }
+
+    fn io_error(&self, source: io::Error) -> SpillError {
+        SpillError::Io { dir: self.config.dir.display().to_string(), source }
+    }
+}

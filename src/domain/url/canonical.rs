@@ -1,0 +1,139 @@
+//! From what a page or a user wrote to the canonical URL.
+
+use std::borrow::Cow;
+
+use encoding_rs::{EncoderResult, Encoding};
+use url::Url;
+
+use super::clean::Cleaner;
+use super::page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
+use super::percent::push_normal;
+use super::{CleanRules, UrlError};
+use crate::domain::host::is_canonical_host;
+
+/// The longest text that is looked at, in bytes (a canonical URL may be much shorter than what was written).
+pub const MAX_INPUT_LENGTH: usize = 65_536;
+
+/// Makes canonical URLs under one set of [`CleanRules`].
+#[derive(Clone, Debug)]
+pub struct Canonicaliser {
+    cleaner: Cleaner,
+    max_length: usize,
+}
+
+impl Default for Canonicaliser {
+    fn default() -> Self {
+        Self::new(CleanRules::default())
+    }
+}
+
+impl Canonicaliser {
+    /// Compiles the rules.
+    #[must_use]
+    pub fn new(rules: CleanRules) -> Self {
+        Self { cleaner: Cleaner::new(&rules), max_length: rules.max_url_length.min(MAX_PAGE_URL_LENGTH) }
+    }
+
+    /// The canonical form of an absolute URL.
+    ///
+    /// # Errors
+    /// See [`UrlError`].
+    pub fn parse(&self, text: &str) -> Result<PageUrl, UrlError> {
+        check_input(text)?;
+        self.canonical(&Url::parse(text).map_err(|_| UrlError::Malformed)?)
+    }
+
+    /// The canonical form of a link as it stands in a page whose base URL is `base`.
+    ///
+    /// `query_encoding` is the page's character encoding: browsers write the query in it (WHATWG URL, query state);
+    /// `None` means UTF-8. The path is always UTF-8.
+    ///
+    /// # Errors
+    /// See [`UrlError`].
+    pub fn join(&self, base: &Url, href: &str, query_encoding: Option<&'static Encoding>) -> Result<PageUrl, UrlError> {
+        check_input(href)?;
+        let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| encode_query(query_encoding, text);
+        let options = Url::options().base_url(Some(base));
+        let options = if query_encoding.is_some() { options.encoding_override(Some(encode)) } else { options };
+        self.canonical(&options.parse(href).map_err(|_| UrlError::Malformed)?)
+    }
+
+    /// The canonical form of a URL that the `url` crate has parsed.
+    ///
+    /// # Errors
+    /// See [`UrlError`].
+    pub fn canonical(&self, url: &Url) -> Result<PageUrl, UrlError> {
+        let scheme = match url.scheme() {
+            "http" => Scheme::Http,
+            "https" => Scheme::Https,
+            _ => return Err(UrlError::Scheme),
+        };
+        let host = url.host_str().ok_or(UrlError::Malformed)?;
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let port = url.port().unwrap_or(scheme.default_port());
+        if port == 0 || !is_canonical_host(host) {
+            return Err(UrlError::Malformed);
+        }
+        let tail = self.tail(url.path(), url.query());
+        let url = PageUrl::assemble(scheme, host, port, &tail);
+        if url.as_str().len() > self.max_length { Err(UrlError::TooLong) } else { Ok(url) }
+    }
+
+    fn tail(&self, path: &str, query: Option<&str>) -> String {
+        let mut normal = String::with_capacity(path.len());
+        push_normal(path, &mut normal);
+        let mut tail = String::with_capacity(path.len() + query.map_or(0, str::len) + 1);
+        self.cleaner.push_path(&normal, &mut tail);
+        if let Some(query) = query {
+            normal.clear();
+            push_normal(query, &mut normal);
+            tail.push('?');
+            let path_end = tail.len();
+            self.cleaner.push_query(&normal, &mut tail);
+            if tail.len() == path_end {
+                tail.pop();
+            }
+        }
+        tail
+    }
+}
+
+/// Turns away, before it costs anything, what is too long or plainly of another scheme (`mailto:`, `data:` …).
+fn check_input(text: &str) -> Result<(), UrlError> {
+    let text = text.trim_start_matches(|c: char| c <= ' ');
+    let is_scheme = |s: &str| {
+        s.starts_with(|c: char| c.is_ascii_alphabetic())
+            && s.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+    };
+    let start = text.as_bytes().get(..32).unwrap_or(text.as_bytes());
+    let colon = memchr::memchr(b':', start).and_then(|at| text.get(..at));
+    if let Some(scheme) = colon.filter(|scheme| is_scheme(scheme))
+        && !scheme.eq_ignore_ascii_case("http")
+        && !scheme.eq_ignore_ascii_case("https")
+    {
+        return Err(UrlError::Scheme);
+    }
+    if text.len() > MAX_INPUT_LENGTH { Err(UrlError::TooLong) } else { Ok(()) }
+}
+
+/// The query's bytes in the page's encoding (WHATWG URL, "percent-encode after encoding"): a character that the
+/// encoding lacks becomes `%26%23`, its number, `%3B`.
+fn encode_query<'a>(encoding: Option<&'static Encoding>, text: &'a str) -> Cow<'a, [u8]> {
+    let encoding = encoding.unwrap_or(encoding_rs::UTF_8).output_encoding();
+    if encoding == encoding_rs::UTF_8 || (encoding.is_ascii_compatible() && text.is_ascii()) {
+        return Cow::Borrowed(text.as_bytes());
+    }
+    let mut encoder = encoding.new_encoder();
+    let mut out = Vec::with_capacity(text.len() * 2 + 16);
+    let mut rest = text;
+    loop {
+        out.reserve(encoder.max_buffer_length_from_utf8_without_replacement(rest.len()).unwrap_or(rest.len() * 4 + 16));
+        let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut out, true);
+        rest = rest.get(read..).unwrap_or_default();
+        match result {
+            EncoderResult::InputEmpty => return Cow::Owned(out),
+            EncoderResult::Unmappable(c) => out.extend_from_slice(format!("%26%23{}%3B", u32::from(c)).as_bytes()),
+            EncoderResult::OutputFull => {}
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Which parameters say nothing about the page: tracking marks and session ids.
+
+use serde::{Deserialize, Serialize};
+
+/// Parameters that campaigns, mailers and advertisers append; the page is the same without them.
+const TRACKING: &[&str] = &[
+    "utm_*",
+    "gclid",
+    "gclsrc",
+    "gbraid",
+    "wbraid",
+    "dclid",
+    "fbclid",
+    "msclkid",
+    "twclid",
+    "ttclid",
+    "igshid",
+    "yclid",
+    "ysclid",
+    "_openstat",
+    "mc_cid",
+    "mc_eid",
+    "_ga",
+    "_gl",
+    "_hsenc",
+    "_hsmi",
+    "hsctatracking",
+    "mkt_tok",
+    "oly_anon_id",
+    "oly_enc_id",
+    "vero_id",
+    "wickedid",
+    "pk_campaign",
+    "pk_kwd",
+    "mtm_*",
+    "spm_id_from",
+    "srsltid",
+];
+
+/// Parameters that are session ids by their very name.
+const SESSION: &[&str] = &[
+    "jsessionid",
+    "phpsessid",
+    "aspsessionid*",
+    "asp.net_sessionid",
+    "cfid",
+    "cftoken",
+    "sessionid",
+    "session_id",
+    "sessid",
+    "zenid",
+    "osclsid",
+    "oscsid",
+];
+
+/// Parameters that are session ids on some sites and name the page (story id, section id) on others.
+const SESSION_TOKEN: &[&str] = &["sid", "session", "sess", "s_id"];
+
+/// The shortest value of a [`SESSION_TOKEN`] parameter that passes for a session id (phpBB: 32, PHP: 26-48).
+const TOKEN_LENGTH: usize = 16;
+
+/// What is removed from a URL besides what the standards say, and how long it may be.
+///
+/// Names are compared without regard to ASCII case; a `*` at the end stands for any rest. The lists apply to query
+/// parameters; those of sessions also to path parameters (`/page;jsessionid=1A2B`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CleanRules {
+    /// Tracking parameters; removed from the query.
+    pub tracking: Vec<String>,
+    /// Session ids by name; removed from query and path.
+    pub sessions: Vec<String>,
+    /// Removed from query and path only when the value looks like a session id: at least 16 letters, digits, `-`, `_`
+    /// or `.`, so that `?sid=42` keeps naming its page.
+    pub session_tokens: Vec<String>,
+    /// The longest canonical URL, in bytes.
+    pub max_url_length: usize,
+}
+
+impl Default for CleanRules {
+    fn default() -> Self {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Self {
+            tracking: owned(TRACKING),
+            sessions: owned(SESSION),
+            session_tokens: owned(SESSION_TOKEN),
+            max_url_length: 2_000,
+        }
+    }
+}
+
+impl CleanRules {
+    /// Removes nothing; the length limit is the default.
+    #[must_use]
+    pub fn keep_all() -> Self {
+        Self { tracking: Vec::new(), sessions: Vec::new(), session_tokens: Vec::new(), ..Self::default() }
+    }
+}
+
+/// A list of names as it is asked: lower-case, exact ones apart from prefixes.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    exact: Vec<Box<[u8]>>,
+    prefixes: Vec<Box<[u8]>>,
+}
+
+impl Names {
+    fn new(names: &[String]) -> Self {
+        let mut made = Self::default();
+        for name in names.iter().map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()) {
+            match name.strip_suffix('*') {
+                Some(prefix) => made.prefixes.push(prefix.as_bytes().into()),
+                None => made.exact.push(name.as_bytes().into()),
+            }
+        }
+        made
+    }
+
+    fn contain(&self, name: &[u8]) -> bool {
+        self.exact.iter().any(|known| known.eq_ignore_ascii_case(name))
+            || self.prefixes.iter().any(|p| name.get(..p.len()).is_some_and(|start| start.eq_ignore_ascii_case(p)))
+    }
+}
+
+/// [`CleanRules`] ready for use.
+#[derive(Clone, Debug)]
+pub(super) struct Cleaner {
+    tracking: Names,
+    sessions: Names,
+    session_tokens: Names,
+}
+
+impl Cleaner {
+    pub(super) fn new(rules: &CleanRules) -> Self {
+        Self {
+            tracking: Names::new(&rules.tracking),
+            sessions: Names::new(&rules.sessions),
+            session_tokens: Names::new(&rules.session_tokens),
+        }
+    }
+
+    /// Appends to `out` the parameters of `query` that stay, in their order.
+    pub(super) fn push_query(&self, query: &str, out: &mut String) {
+        let mut first = true;
+        for part in query.split('&').filter(|part| !self.drops_from_query(part)) {
+            if !first {
+                out.push('&');
+            }
+            first = false;
+            out.push_str(part);
+        }
+    }
+
+    /// Appends `path` to `out` without its session parameters.
+    pub(super) fn push_path(&self, path: &str, out: &mut String) {
+        if !path.contains(';') {
+            out.push_str(path);
+            return;
+        }
+        for (nth, segment) in path.split('/').enumerate() {
+            if nth > 0 {
+                out.push('/');
+            }
+            self.push_segment(segment, out);
+        }
+    }
+
+    /// A segment that would become `.` or `..` is left whole: without its parameter it would mean another path.
+    fn push_segment(&self, segment: &str, out: &mut String) {
+        let mut parts = segment.split(';');
+        let name = parts.next().unwrap_or_default();
+        if matches!(name, "." | "..") {
+            out.push_str(segment);
+            return;
+        }
+        out.push_str(name);
+        for part in parts.filter(|part| !self.is_session(part)) {
+            out.push(';');
+            out.push_str(part);
+        }
+    }
+
+    fn drops_from_query(&self, part: &str) -> bool {
+        self.tracking.contain(name_of(part).as_bytes()) || self.is_session(part)
+    }
+
+    fn is_session(&self, part: &str) -> bool {
+        let name = name_of(part).as_bytes();
+        self.sessions.contain(name) || (self.session_tokens.contain(name) && looks_like_token(part))
+    }
+}
+
+fn name_of(part: &str) -> &str {
+    part.split_once('=').map_or(part, |(name, _)| name)
+}
+
+fn looks_like_token(part: &str) -> bool {
+    let value = part.split_once('=').map_or("", |(_, value)| value);
+    value.len() >= TOKEN_LENGTH
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b','))
+}

@@ -1,0 +1,46 @@
+//! Canonical URLs: one text per page, so that the seen test, the queue and the archive agree about what a page is.
+//!
+//! [`Canonicaliser`] turns what a page or a user wrote into a [`PageUrl`]. The form is WHATWG URL (parsed by the `url`
+//! crate) and then, in this order: user information, fragment, default port and the host's trailing dot dropped;
+//! percent-encodings normalised as RFC 3986 section 6.2.2 says; tracking and session parameters removed
+//! ([`CleanRules`]); an empty query dropped. Canonicalising a canonical URL changes nothing.
+
+mod canonical;
+mod clean;
+mod page_url;
+mod percent;
+
+pub use canonical::{Canonicaliser, MAX_INPUT_LENGTH};
+pub use clean::CleanRules;
+pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
+
+use crate::domain::reason::Rejection;
+
+/// Why a text is no URL of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum UrlError {
+    /// A scheme that is neither http nor https.
+    #[error("the URL's scheme is neither http nor https")]
+    Scheme,
+    /// No host, a host that cannot be a DNS name or an address, a bad port, or a relative reference without a base.
+    #[error("not a complete URL with a valid host and port, such as https://example.org/")]
+    Malformed,
+    /// Longer than the limit, before or after it was brought into canonical form.
+    #[error("the URL is longer than the limit for URLs")]
+    TooLong,
+}
+
+impl UrlError {
+    /// The same as a reason that storage, logs and metrics know.
+    #[must_use]
+    pub fn rejection(self) -> Rejection {
+        match self {
+            Self::Scheme => Rejection::Scheme,
+            Self::Malformed => Rejection::Malformed,
+            Self::TooLong => Rejection::TooLong,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

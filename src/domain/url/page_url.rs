@@ -1,0 +1,272 @@
+//! The canonical URL of a page as a value: one text and the places of its parts.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use url::Url;
+
+use super::UrlError;
+use crate::domain::host::is_canonical_host;
+
+/// The longest text a [`PageUrl`] can hold, in bytes; the limit that users set lies below it.
+pub const MAX_PAGE_URL_LENGTH: usize = 60_000;
+
+/// The schemes whose documents are pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Scheme {
+    /// `http`
+    Http = 0,
+    /// `https`
+    Https = 1,
+}
+
+impl Scheme {
+    /// Its name in a URL, without the colon.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port that a URL need not name.
+    #[must_use]
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    /// The byte it has on disk.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The scheme with this byte, if there is one.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Http),
+            1 => Some(Self::Https),
+            _ => None,
+        }
+    }
+
+    /// What stands before the host: `http://` or `https://`.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Http => "http://",
+            Self::Https => "https://",
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The absolute http or https URL of a page in canonical form: ASCII, no user information, no fragment.
+///
+/// Made by [`Canonicaliser`](super::Canonicaliser) from any text, or by [`PageUrl::from_parts`] and
+/// [`PageUrl::from_canonical`] from what was canonical before. Equality, order and hash are those of the text.
+#[derive(Clone)]
+pub struct PageUrl {
+    text: Box<str>,
+    scheme: Scheme,
+    port: u16,
+    /// Where the host ends in `text`.
+    host_end: u16,
+    /// Where path and query begin in `text`.
+    tail_start: u16,
+}
+
+impl PageUrl {
+    /// The whole URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// http or https.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The host: lower-case ASCII; an IPv6 address stands in brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.slice(self.scheme.prefix().len(), usize::from(self.host_end))
+    }
+
+    /// The port a connection goes to: the one named, or the scheme's own.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Path and query; begins with `/`.
+    #[must_use]
+    pub fn tail(&self) -> &str {
+        self.slice(usize::from(self.tail_start), self.text.len())
+    }
+
+    /// The path; begins with `/`.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.tail().split_once('?').map_or(self.tail(), |(path, _)| path)
+    }
+
+    /// The query without its `?`; never empty.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        self.tail().split_once('?').map(|(_, query)| query)
+    }
+
+    /// `host`, or `host:port` when the port is not the scheme's own: the value of a `Host` header.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        self.slice(self.scheme.prefix().len(), usize::from(self.tail_start)).to_owned()
+    }
+
+    /// Puts an already canonical URL together again from its parts, as they come from storage.
+    ///
+    /// # Errors
+    /// `Malformed` when a part cannot be that of a canonical URL (checked cheaply: characters, host, port; neither dot
+    /// segments nor clean-up rules), `TooLong` above [`MAX_PAGE_URL_LENGTH`].
+    pub fn from_parts(scheme: Scheme, host: &str, port: u16, tail: &str) -> Result<Self, UrlError> {
+        if host.len() + tail.len() + 16 > MAX_PAGE_URL_LENGTH {
+            return Err(UrlError::TooLong);
+        }
+        if port == 0 || !is_canonical_host(host) || !is_canonical_tail(tail) {
+            return Err(UrlError::Malformed);
+        }
+        Ok(Self::assemble(scheme, host, port, tail))
+    }
+
+    /// Takes a text that was a [`PageUrl`] before; checks it as cheaply as [`PageUrl::from_parts`].
+    ///
+    /// # Errors
+    /// `Scheme`, `Malformed` or `TooLong`, as for [`PageUrl::from_parts`].
+    pub fn from_canonical(text: &str) -> Result<Self, UrlError> {
+        let (scheme, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
+            (Some(rest), _) => (Scheme::Http, rest),
+            (_, Some(rest)) => (Scheme::Https, rest),
+            _ => return Err(UrlError::Scheme),
+        };
+        let (authority, tail) = rest.split_at(rest.find('/').ok_or(UrlError::Malformed)?);
+        let colon = authority.rfind(':').filter(|_| !authority.ends_with(']'));
+        let (host, port) = match colon {
+            None => (authority, scheme.default_port()),
+            Some(at) => {
+                let (host, port) = (authority.get(..at), authority.get(at + 1..));
+                let port = port.and_then(|p| p.parse::<u16>().ok()).ok_or(UrlError::Malformed)?;
+                (host.unwrap_or_default(), port)
+            }
+        };
+        let url = Self::from_parts(scheme, host, port, tail)?;
+        if url.as_str() == text { Ok(url) } else { Err(UrlError::Malformed) }
+    }
+
+    /// The URL as the `url` crate's value, for joining links.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "every constructor admits only hosts that the url crate accepts (proptest)")]
+    pub fn to_url(&self) -> Url {
+        Url::parse(&self.text).expect("a page's URL parses")
+    }
+
+    /// Puts checked parts together; the sum of their lengths is at most [`MAX_PAGE_URL_LENGTH`].
+    pub(super) fn assemble(scheme: Scheme, host: &str, port: u16, tail: &str) -> Self {
+        let mut text = String::with_capacity(scheme.prefix().len() + host.len() + 6 + tail.len());
+        text.push_str(scheme.prefix());
+        text.push_str(host);
+        let host_end = text.len();
+        if port != scheme.default_port() {
+            text.push_str(&format!(":{port}"));
+        }
+        let tail_start = text.len();
+        text.push_str(tail);
+        let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        let (host_end, tail_start) = (place(host_end), place(tail_start));
+        Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start }
+    }
+
+    fn slice(&self, from: usize, to: usize) -> &str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+}
+
+/// Whether `tail` can be path and query of a canonical URL: printable ASCII without what WHATWG encodes in either.
+fn is_canonical_tail(tail: &str) -> bool {
+    let (path, query) = tail.split_once('?').map_or((tail, None), |(path, query)| (path, Some(query)));
+    let graphic = |b: u8| b.is_ascii_graphic() && !matches!(b, b'#' | b'"' | b'<' | b'>');
+    path.starts_with('/')
+        && path.bytes().all(|b| graphic(b) && !matches!(b, b'\\' | b'`' | b'{' | b'}'))
+        && query.is_none_or(|query| !query.is_empty() && query.bytes().all(|b| graphic(b) && b != b'\''))
+}
+
+impl PartialEq for PageUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PageUrl {}
+
+impl PartialOrd for PageUrl {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PageUrl {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.text.cmp(&other.text)
+    }
+}
+
+impl Hash for PageUrl {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl fmt::Debug for PageUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PageUrl({})", self.text)
+    }
+}
+
+impl fmt::Display for PageUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl AsRef<str> for PageUrl {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Serialize for PageUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for PageUrl {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::from_canonical(&text).map_err(serde::de::Error::custom)
+    }
+}
