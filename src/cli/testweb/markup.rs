@@ -68,7 +68,7 @@ fn bad_anchor(out: &mut Vec<u8>, page: &Writer<'_>, href: &str, rel: &str, draw:
         2 => format!("<a{rel} href=\" \n\t{escaped}\r\n \">white space</a>"),
         3 => format!("<a{rel} class=\"x\"href=\"{escaped}\">no space</a>"),
         4 => format!("<a{rel} href=\"{escaped}\" href=\"/never/1\">twice</a>"),
-        5 => format!("<a{rel} href=\"{}\">entities</a>", with_entities(&escaped)),
+        5 => format!("<a{rel} href=\"{}\">entities</a>", with_entities(href)),
         6 => format!("<a/{rel}/href=\"{escaped}\"/>closes itself"),
         7 => format!("<a{rel} href=\"{first}\n\t{rest}\">a line break inside</a>"),
         8 => format!("<a{rel} href=\"{escaped}\">never closed <b><i>"),
@@ -80,9 +80,18 @@ fn bad_anchor(out: &mut Vec<u8>, page: &Writer<'_>, href: &str, rel: &str, draw:
     words::write(out, page.charset, &text);
 }
 
-/// Writes slashes and the letter p as numeric entities, decimal and hexadecimal.
-fn with_entities(escaped: &str) -> String {
-    escaped.replace('/', "&#47;").replace('p', "&#x70;")
+/// Escapes, and writes slashes and the letter p as numeric entities, decimal and hexadecimal.
+fn with_entities(href: &str) -> String {
+    let mut out = String::with_capacity(href.len() * 3);
+    for letter in href.chars() {
+        match letter {
+            '/' => out.push_str("&#47;"),
+            'p' => out.push_str("&#x70;"),
+            '&' => out.push_str("&AMP;"),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// Things that look like links and are none; `{}` stands for `/never/N`. Each leaves the parser where it was.

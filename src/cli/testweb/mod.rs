@@ -56,3 +56,6 @@ impl TestWeb {
         ("*.test".to_owned(), self.addr())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -122,7 +122,10 @@ fn body(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], size: usize, broke
         out.extend_from_slice(if index % 4 == 3 { b"</p>\n<p>" } else { b" " });
         left -= 1;
     }
-    words::fill(out, page.charset, size.saturating_sub(out.len() - start).saturating_sub(20), draw(u32::MAX));
+    // A Chinese page that does not say so must have enough text to be known by it, however many links it has.
+    let least = if page.charset_known { 0 } else { 400 };
+    let room = size.saturating_sub(out.len() - start).saturating_sub(20).max(least);
+    words::fill(out, page.charset, room, draw(u32::MAX));
     match broken {
         true => markup::tail(out, page),
         false => out.extend_from_slice(b"</p>\n</body></html>\n"),
