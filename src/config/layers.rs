@@ -85,7 +85,7 @@ impl Layers {
     /// As [`file`](Self::file).
     pub fn text(mut self, path: &Path, text: &str) -> Result<Self, ConfigError> {
         let (table, keys) = source::read_file(path, text)?;
-        for Located { key, line } in keys {
+        for Located { key, line, .. } in keys.into_iter().filter(|k| k.leaf) {
             self.origins.insert(key, Origin::File(path.to_owned(), line));
         }
         merge(&mut self.table, table);
@@ -97,6 +97,8 @@ impl Layers {
     /// # Errors
     /// A variable of that form names an unknown key or holds a value of the wrong form.
     pub fn env<I: IntoIterator<Item = (String, String)>>(mut self, variables: I) -> Result<Self, ConfigError> {
+        let variables: Vec<_> = variables.into_iter().collect();
+        self.notices.extend(variables.iter().filter_map(|(name, _)| source::misspelt(name)));
         let mut found: Vec<_> =
             variables.into_iter().filter_map(|(name, value)| Some((source::env_key(&name)?, name, value))).collect();
         found.sort();

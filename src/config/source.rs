@@ -16,6 +16,8 @@ const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
 pub(super) struct Located {
     pub key: String,
     pub line: usize,
+    /// A value rather than a table of further keys.
+    pub leaf: bool,
 }
 
 /// Parses and checks the form of one file.
@@ -54,10 +56,12 @@ fn one_line(message: &str) -> String {
 fn locate(text: &str, prefix: &str, table: &DeTable<'_>, into: &mut Vec<Located>) {
     for (name, value) in table {
         let key = join(prefix, name.get_ref());
-        into.push(Located { line: line_of(text, name.span().start), key: key.clone() });
-        if let DeValue::Table(inner) = value.get_ref()
-            && !OPEN_TABLES.contains(&key.as_str())
-        {
+        let inner = match value.get_ref() {
+            DeValue::Table(inner) if !OPEN_TABLES.contains(&key.as_str()) => Some(inner),
+            _ => None,
+        };
+        into.push(Located { line: line_of(text, name.span().start), key: key.clone(), leaf: inner.is_none() });
+        if let Some(inner) = inner {
             locate(text, &key, inner, into);
         }
         if let DeValue::Array(items) = value.get_ref() {
@@ -78,6 +82,18 @@ fn join(prefix: &str, name: &str) -> String {
 pub(super) fn env_key(name: &str) -> Option<String> {
     let key = name.strip_prefix("LYCOSA_")?;
     key.contains("__").then(|| key.to_ascii_lowercase().replace("__", "."))
+}
+
+/// A remark on a variable that would be a key but for a missing underscore: `LYCOSA_FETCH_MAX_BODY`.
+pub(super) fn misspelt(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("LYCOSA_").filter(|rest| !rest.contains("__"))?;
+    let (section, key) = rest.split_once('_')?;
+    let path = [section.to_ascii_lowercase(), key.to_ascii_lowercase()];
+    known(&path).ok()?;
+    Some(format!(
+        "environment variable {name} is not read; the key {} is set by LYCOSA_{section}__{key}",
+        path.join(".")
+    ))
 }
 
 /// Cuts `key=value` at the first `=` outside quotes.

@@ -124,6 +124,15 @@ fn an_error_in_a_flag_or_variable_names_it() {
 }
 
 #[test]
+fn a_variable_with_one_underscore_too_few_is_remarked_upon() {
+    let layers =
+        Layers::new().env(env(&[("LYCOSA_FETCH_MAX_BODY", "1"), ("LYCOSA_PORT_8080_TCP", "x"), ("LYCOSA_", "")]));
+    let notices = layers.unwrap().notices().to_vec();
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("LYCOSA_FETCH__MAX_BODY"), "{notices:?}");
+}
+
+#[test]
 fn a_header_cannot_be_injected_through_the_agent_section() {
     for set in [
         "agent.name=a\"b",

@@ -250,3 +250,15 @@ fn record<T: Table>((key, bytes): &Pair) -> Result<(T::Key, T::Value)> {
 pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Result<V> {
     V::decode(bytes).map_err(|source: ValueError| StorageError::Value { family, key: hex(key), source })
 }
+
+/// The first key of a table at or after `from` (encoded), whatever partition it lies in.
+///
+/// # Errors
+/// As [`get`].
+pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Option<T::Key>> {
+    let found = storage.scan(T::FAMILY, from, &[], 1)?;
+    let decode = |(key, _): &Pair| {
+        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })
+    };
+    found.first().map(decode).transpose()
+}
