@@ -53,3 +53,51 @@ fn tail(text: &str) -> Option<String> {
 fn one_line(url: &str) -> Cow<'_, str> {
     if url.chars().any(char::is_control) { url.escape_debug().to_string().into() } else { url.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(agent: &str, robots: &str, urls: &[&str]) -> Vec<String> {
+        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+        let mut out = Vec::new();
+        run(agent, robots.as_bytes(), &urls, &mut out).expect("a Vec takes all");
+        String::from_utf8(out).expect("UTF-8").lines().map(Into::into).collect()
+    }
+
+    #[test]
+    fn each_url_has_one_line_with_the_line_that_decides() {
+        let robots = "User-agent: *\nDisallow: /private # no\nAllow: /private/ok\n";
+        let urls =
+            ["https://a.example/private/x?y#z", "/private/ok", "http://b.example", "/a/../private", "/robots.txt"];
+        assert_eq!(
+            lines("Lycosa/1.0", robots, &urls),
+            [
+                "disallow https://a.example/private/x?y#z\t2: Disallow: /private # no",
+                "allow /private/ok\t3: Allow: /private/ok",
+                "allow http://b.example\tno rule matches",
+                "disallow /a/../private\t2: Disallow: /private # no",
+                "allow /robots.txt\t/robots.txt may always be fetched",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_does_not_speak_of_the_agent_allows() {
+        assert_eq!(lines("lycosa", "User-agent: x\nDisallow: /\n", &["/a"]), ["allow /a\tno group for this agent"]);
+    }
+
+    #[test]
+    fn what_is_no_url_is_disallowed_in_one_line() {
+        let why = "neither an http or https URL nor a path that begins with /";
+        let found = lines("lycosa", "", &["mailto:a@b.example", "", "a\nb"]);
+        assert_eq!(
+            found,
+            [
+                format!("disallow mailto:a@b.example\t{why}"),
+                format!("disallow \t{why}"),
+                format!("disallow a\\nb\t{why}")
+            ]
+        );
+    }
+}

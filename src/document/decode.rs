@@ -231,9 +231,7 @@ fn begin<'r>(coding: Coding, mut source: Source<'r>) -> io::Result<Option<Box<dy
     Ok(Some(match (coding, start.get(..got).unwrap_or_default()) {
         (_, []) => return Ok(None),
         (Coding::Gzip, [0x1f, 0x8b, ..] | [0x1f]) => Box::new(GzipMembers::new(source)),
-        (Coding::Deflate, [cmf, flg, ..]) if is_zlib(*cmf, *flg) => {
-            Box::new(flate2::bufread::ZlibDecoder::new(source))
-        }
+        (Coding::Deflate, [cmf, flg, ..]) if is_zlib(*cmf, *flg) => Box::new(flate2::bufread::ZlibDecoder::new(source)),
         (Coding::Deflate, _) => Box::new(flate2::bufread::DeflateDecoder::new(source)),
         // A first byte with these low bits announces a window of up to 1 GiB; RFC 7932 section 9.1 reserves it.
         (Coding::Brotli, [first, ..]) if first & 0x7f == 0x11 => {

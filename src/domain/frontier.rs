@@ -62,6 +62,12 @@ impl<K: Ord + Copy> Heads<K> {
 pub struct Cursors([u64; RANKS]);
 
 impl Cursors {
+    /// Cursors that begin at known lower bounds.
+    #[must_use]
+    pub fn starting_at(heads: [u64; RANKS]) -> Self {
+        Self(heads)
+    }
+
     /// First order of `rank` that may be live and not yet leased.
     #[must_use]
     pub fn from(&self, rank: u8) -> u64 {

@@ -257,3 +257,6 @@ pub fn is_challenge<'a>(header: impl Fn(&str) -> Option<&'a str>) -> bool {
     let is = |name: &str, wanted: &str| header(name).is_some_and(|v| v.trim().eq_ignore_ascii_case(wanted));
     is("cf-mitigated", "challenge") || is("x-amzn-waf-action", "challenge") || is("x-amzn-waf-action", "captcha")
 }
+
+#[cfg(test)]
+mod tests;

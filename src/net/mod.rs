@@ -1,1 +1,27 @@
-//! net.
+//! The net room: names to addresses, which addresses may be spoken to, connections, protocols.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`guard`] | the address policy (I7): pure, asked before every connect |
+//! | [`dns`] | [`Resolver`](dns::Resolver): names to addresses, cached (M19) |
+//! | [`protocol`] | what every protocol module gives and takes (M18) |
+//! | [`http`] | http and https (M20, M21) |
+//! | [`head`] | request and response heads as bytes |
+//! | [`tap`] | the stream that remembers what went over it |
+//! | [`pool`] | connections kept for the next request |
+//! | [`tls`] | TLS and what to do about bad certificates |
+
+pub mod dns;
+pub mod guard;
+pub mod head;
+pub mod http;
+pub mod pool;
+pub mod protocol;
+pub mod tap;
+pub mod tls;
+
+pub use dns::{DnsConfig, DnsFault, Resolver};
+pub use guard::{AddressPolicy, Refused, parse_allow};
+pub use http::{Http, HttpConfig};
+pub use protocol::{Cut, FetchFault, FetchLimits, FetchRequest, Fetched, HttpVersion, Protocol, Protocols, Timings};
+pub use tls::TlsVerify;

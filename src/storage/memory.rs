@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending};
+use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, format};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -29,6 +30,16 @@ impl MemoryStorage {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A store with its format record, as an opened folder has it; the seed is fixed.
+    ///
+    /// # Errors
+    /// None in practice; the type is that of every store.
+    pub fn formatted(seed: u64) -> Result<Self, StorageError> {
+        let storage = Self::new();
+        format::prepare(&storage, Some(seed), Path::new("memory"))?;
+        Ok(storage)
     }
 
     /// The next `n` writes fail and change nothing.

@@ -8,6 +8,8 @@
 //! | [`tables`] | which key and which value belong to which family |
 //! | [`batch`] | what is written together |
 //! | [`read`] | typed look-ups and scans |
+//! | [`folder`] | the data folder's marker |
+//! | [`format`](mod@format) | version and seed inside the database |
 //! | [`memory`] | the twin in memory, for tests and dry runs |
 //! | `rocks` | RocksDB (feature `rocksdb`) |
 //!
@@ -16,9 +18,13 @@
 
 pub mod batch;
 pub mod error;
+pub mod folder;
+pub mod format;
 pub mod keys;
 pub mod memory;
 pub mod read;
+#[cfg(feature = "rocksdb")]
+pub mod rocks;
 pub mod schema;
 pub mod tables;
 pub mod values;
@@ -29,6 +35,8 @@ mod contract;
 pub use batch::{Batch, Op};
 pub use error::StorageError;
 pub use memory::MemoryStorage;
+#[cfg(feature = "rocksdb")]
+pub use rocks::{RocksOptions, RocksStorage};
 pub use schema::{FORMAT_VERSION, Family};
 
 /// A record as stored: key, value.
@@ -86,7 +94,7 @@ pub trait Storage: Send + Sync {
     /// When the engine fails.
     fn sync(&self) -> Result<(), StorageError>;
 
-    /// The number of the last write: it grows by one for each change of a batch, across restarts too.
+    /// The number of the last write: it grows by at least one for each change of a batch, across restarts too.
     fn sequence(&self) -> u64;
 
     /// What storage says of itself.

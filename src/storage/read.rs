@@ -2,11 +2,12 @@
 
 use super::error::hex;
 use super::keys::{
-    ContentKey, DueKey, HostAt, HostCrawl, Key, KeyRange, PageKey, ParkedKey, QueueKey, RobotsKey, SeenKey, WaitingKey,
+    ContentKey, DueKey, HostAt, HostCrawl, Key, KeyError, KeyRange, MetaKey, PageKey, ParkedKey, QueueKey, RobotsKey,
+    SeenKey, WaitingKey, after, successor,
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
-    ContentValue, HostCounts, HostState, PageRecord, QueueEntry, RejectedValue, RobotsValue, UrlState, Value,
+    ContentValue, HostCounts, HostState, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced, UrlState, Value,
     ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
@@ -185,6 +186,54 @@ pub fn due_until(
     scan::<tables::Due>(storage, &KeyRange::until_time(partition, from, now), limit)
 }
 
+/// The partitions that have records in a family whose keys begin with the partition: one seek each.
+///
+/// # Errors
+/// As [`get`].
+pub fn partitions_with(storage: &dyn Storage, family: Family) -> Result<Vec<Partition>> {
+    let mut found = Vec::new();
+    let mut from = Vec::new();
+    while let Some((key, _)) = storage.scan(family, &from, &[], 1)?.pop() {
+        let Some(first) = key.first_chunk::<2>() else {
+            let source = KeyError::Length { kind: "partition", wanted: 2, found: key.len() };
+            return Err(StorageError::Key { family, key: hex(&key), source });
+        };
+        found.push(Partition(u16::from_be_bytes(*first)));
+        from = successor(first);
+        if from.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The next `limit` URLs known, in key order, from a key on: to rebuild the Bloom filter.
+///
+/// # Errors
+/// As [`get`].
+pub fn seen_from(storage: &dyn Storage, from: &[u8], limit: usize) -> Result<Vec<(SeenKey, UrlState)>> {
+    scan::<tables::Seen>(storage, &KeyRange { from: from.to_vec(), until: Vec::new() }, limit)
+}
+
+/// The lists of pages committed since the last barrier, oldest first, with the number of each commit.
+///
+/// # Errors
+/// As [`get`].
+pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynced)>> {
+    let range = KeyRange { from: MetaKey::Unsynced(0).encode(), until: after(&MetaKey::Unsynced(u64::MAX).encode()) };
+    let found = storage.scan(Family::Meta, &range.from, &range.until, limit)?;
+    let number = |key: &[u8]| match MetaKey::decode(key) {
+        Ok(MetaKey::Unsynced(number)) => Ok(number),
+        Ok(_) => Err(KeyError::Name),
+        Err(source) => Err(source),
+    };
+    let numbered = |(key, bytes): &Pair| {
+        let damaged = |source| StorageError::Key { family: Family::Meta, key: hex(key), source };
+        Ok((number(key).map_err(damaged)?, value::<Unsynced>(Family::Meta, key, bytes)?))
+    };
+    found.iter().map(numbered).collect()
+}
+
 /// The keys of a table whose values say nothing.
 fn keys_of<T: Table<Value = ()>>(storage: &dyn Storage, range: &KeyRange, limit: usize) -> Result<Vec<T::Key>> {
     Ok(scan::<T>(storage, range, limit)?.into_iter().map(|(key, ())| key).collect())
@@ -200,4 +249,16 @@ fn record<T: Table>((key, bytes): &Pair) -> Result<(T::Key, T::Value)> {
 /// Decodes a value.
 pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Result<V> {
     V::decode(bytes).map_err(|source: ValueError| StorageError::Value { family, key: hex(key), source })
+}
+
+/// The first key of a table at or after `from` (encoded), whatever partition it lies in.
+///
+/// # Errors
+/// As [`get`].
+pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Option<T::Key>> {
+    let found = storage.scan(T::FAMILY, from, &[], 1)?;
+    let decode = |(key, _): &Pair| {
+        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })
+    };
+    found.first().map(decode).transpose()
 }

@@ -5,7 +5,7 @@ use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use crate::domain::time::UnixMillis;
 
 /// Last moment that four-digit years can write; later ones are written as this one.
-const LATEST: u64 = 253_402_207_200_999; // 9999-12-30T22:00:00.999Z, jiff's last
+const LATEST: u64 = 253_402_207_200_000; // 9999-12-30T22:00:00Z, the last that jiff knows
 
 fn civil(at: UnixMillis) -> DateTime {
     let ms = i64::try_from(at.0.min(LATEST)).unwrap_or(0);

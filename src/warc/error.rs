@@ -26,12 +26,6 @@ pub enum WarcError {
         /// The file.
         path: PathBuf,
     },
-    /// A file that the commit record names is not there, neither open nor closed.
-    #[error("{} is named by the commit record but is missing; put it back or restore a checkpoint", path.display())]
-    Missing {
-        /// The file under its final name.
-        path: PathBuf,
-    },
     /// A roll back was asked to a length that the file has not reached.
     #[error("cannot cut {} to {wanted} bytes: it has only {len}", path.display())]
     BeyondEnd {

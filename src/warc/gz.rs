@@ -107,6 +107,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
         #[test]
         fn every_member_of_a_reused_compressor_decodes_to_its_own_input(
             inputs in prop::collection::vec(prop::collection::vec(0u8..8, 0..70_000), 1..4), level in 0u32..11,

@@ -89,6 +89,13 @@ pub fn mime(head: &[u8]) -> Option<String> {
     (text.len() <= 127 && good(kind) && good(sub)).then(|| text.to_ascii_lowercase())
 }
 
+/// True when the head names a transfer coding other than `identity`: what follows is not yet the payload.
+#[must_use]
+pub fn has_transfer_coding(head: &[u8]) -> bool {
+    let coding = fields(head).find(|line| line.is(b"transfer-encoding")).map(|line| line.value().to_ascii_lowercase());
+    coding.is_some_and(|value| !value.is_empty() && value != b"identity")
+}
+
 /// One line of a head, its line end included.
 struct Line<'a> {
     whole: &'a [u8],

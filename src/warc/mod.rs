@@ -7,6 +7,8 @@
 //! | [`digest`], [`date`], [`id`], [`header`], [`info`], [`metadata`] | parts of a record |
 //! | [`gz`], [`spool`] | compressing; small in memory, large in a file |
 
+pub mod append;
+pub mod cdxj;
 pub mod date;
 pub mod digest;
 mod error;
@@ -15,8 +17,14 @@ pub mod header;
 pub mod http_head;
 pub mod id;
 pub mod info;
+pub mod jsonl;
 pub mod metadata;
+pub mod name;
+pub mod reader;
 pub mod record;
+pub mod scan;
 pub mod spool;
+pub mod surt;
+pub mod writer;
 
 pub use error::WarcError;

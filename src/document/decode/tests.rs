@@ -108,7 +108,9 @@ fn an_empty_body_is_whole_under_every_coding() {
 #[test]
 fn a_cut_body_gives_what_came_before_the_cut() {
     let noise: Vec<u8> = (0..60_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    for (encoding, coded) in [("gzip", gzip(&noise)), ("deflate", zlib(&noise)), ("br", br(&noise)), ("zstd", zst(&noise))] {
+    for (encoding, coded) in
+        [("gzip", gzip(&noise)), ("deflate", zlib(&noise)), ("br", br(&noise)), ("zstd", zst(&noise))]
+    {
         let (out, end) = take_off(&coded[..coded.len() * 3 / 4], encoding, CAP);
         assert_eq!(end, DecodedEnd::Corrupt, "{encoding}");
         assert!(noise.starts_with(&out), "{encoding}");

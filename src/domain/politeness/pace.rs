@@ -158,17 +158,17 @@ impl Pace {
 
     /// A request ended at `now` (end of its body, or the moment it failed), `took` after it began.
     pub fn finished(&mut self, now: UnixMillis, took: Duration, signal: PaceSignal, rules: &PaceRules) {
-        self.last_end = self.last_end.max(Some(now));
+        let end = self.ended(now);
         self.last_took = whole_millis(took);
         self.count(signal);
         let (gap, why) = self.reasoned_gap(rules);
-        self.not_before(now.plus(gap), why);
+        self.not_before(end.plus(gap), why);
         let (wait, why) = self.extra_wait(gap, signal, rules);
-        self.not_before(now.plus(wait), why);
+        self.not_before(end.plus(wait), why);
         if rules.waf_brake > 0 && self.hostile_run >= rules.waf_brake {
             // A pause starts a new count: after it the host has its full allowance of refusals again.
             self.hostile_run = 0;
-            self.not_before(now.plus(rules.waf_pause), PaceWhy::Brake);
+            self.not_before(end.plus(rules.waf_pause), PaceWhy::Brake);
         }
     }
 
@@ -185,9 +185,9 @@ impl Pace {
     /// Waits one full gap from `now`: when it is not known whether a request was under way, as after an unclean stop or
     /// when a slot was dropped without a report.
     pub fn wait_one_full_gap(&mut self, now: UnixMillis, rules: &PaceRules) {
+        let end = self.ended(now);
         let (gap, why) = self.reasoned_gap(rules);
-        self.last_end = self.last_end.max(Some(now));
-        self.not_before(now.plus(gap), why);
+        self.not_before(end.plus(gap), why);
     }
 
     /// Another party (the registry of an address shared by hosts, an operator) asks for no request before `until`.
@@ -238,6 +238,13 @@ impl Pace {
             PaceSignal::ServerError | PaceSignal::Fault => (stretched.min(rules.backoff_max), PaceWhy::Backoff),
             PaceSignal::Ok | PaceSignal::Challenge => (stretched.min(rules.max_delay), PaceWhy::Backoff),
         }
+    }
+
+    /// Takes note that a request ended at `now`. Where the clock went back meanwhile, the later end counts.
+    fn ended(&mut self, now: UnixMillis) -> UnixMillis {
+        let end = self.last_end.map_or(now, |before| before.max(now));
+        self.last_end = Some(end);
+        end
     }
 
     /// The only place `earliest` changes: it goes forward or stays.

@@ -62,15 +62,20 @@ impl<'a> Line<'a> {
             Some(at) => self.text.get(..at)?,
             None => self.text,
         };
-        if let Some(colon) = memchr(b':', text) {
-            let (name, rest) = text.split_at_checked(colon)?;
-            return Some((Field::from_name(name.trim_ascii())?, rest.get(1..)?.trim_ascii()));
-        }
-        let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        match (words.next(), words.next(), words.next()) {
-            (Some(name), Some(value), None) => Some((Field::from_name(name)?, value)),
-            _ => None,
-        }
+        with_colon(text).or_else(|| two_words(text))
+    }
+}
+
+fn with_colon(text: &[u8]) -> Option<(Field, &[u8])> {
+    let (name, rest) = text.split_at_checked(memchr(b':', text)?)?;
+    Some((Field::from_name(name.trim_ascii())?, rest.get(1..)?.trim_ascii()))
+}
+
+fn two_words(text: &[u8]) -> Option<(Field, &[u8])> {
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    match (words.next(), words.next(), words.next()) {
+        (Some(name), Some(value), None) => Some((Field::from_name(name)?, value)),
+        _ => None,
     }
 }
 

@@ -32,13 +32,14 @@ impl RobotsRules {
     }
 }
 
-/// Where the reading stands: User-agent lines in a row open one group together; only Allow and Disallow end that row
-/// (RFC 9309, section 2.2.4: other records must not interfere).
+/// Where the reading stands: User-agent lines in a row open one group together. Only Allow and Disallow end that row;
+/// other records must not interfere (RFC 9309, section 2.2.4). That holds for Crawl-delay too, so that a group with
+/// nothing but a Crawl-delay shares the rules of the next one, as Google's parser has it. The delay itself, on which the
+/// RFC is silent, is only for those named above it.
 #[derive(Default)]
 struct OpenGroup {
     naming: bool,
     ours: bool,
-    delay: Option<Duration>,
 }
 
 #[derive(Default)]
@@ -69,11 +70,8 @@ impl<'a> Collected<'a> {
                     self.rules.push((pattern, field == Field::Allow, *line));
                 }
             }
-            Field::CrawlDelay => group.delay = group.delay.max(crawl_delay(value)),
-            Field::Sitemap => {}
-        }
-        if group.ours {
-            self.delay = self.delay.max(group.delay);
+            Field::CrawlDelay if group.ours => self.delay = self.delay.max(crawl_delay(value)),
+            Field::CrawlDelay | Field::Sitemap => {}
         }
     }
 

@@ -56,11 +56,11 @@ pub trait Key: Sized {
     fn decode(bytes: &[u8]) -> Result<Self, KeyError>;
 }
 
-/// Declares a key as the row of its fields; the width is the sum of theirs.
+/// Declares a key as the row of its fields; the width is the sum of theirs, the order of its bytes that of the fields.
 macro_rules! fixed_key {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
 
         impl $name {

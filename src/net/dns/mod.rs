@@ -1,0 +1,201 @@
+//! Names to addresses (M19): IP literals and `localhost` without a server, overrides, our own cache, then
+//! hickory-resolver on a thread of its own, so that any number of arbiters can ask and none of them owns its sockets.
+//!
+//! No search domains: a name in a URL is complete. Addresses come IPv4 first; IPv6 is asked for only when there is no
+//! IPv4, which halves the queries. Whether an address may be used is not decided here but in [`guard`](super::guard).
+
+mod cache;
+mod overrides;
+mod worker;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cache::Cache;
+use overrides::{Destination, Overrides};
+use worker::Worker;
+
+pub use overrides::OverrideError;
+
+/// Names kept in the cache at most.
+const CACHE_NAMES: usize = 100_000;
+
+/// How names are resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DnsConfig {
+    /// Name servers; empty: those of the system (`/etc/resolv.conf`), with its `/etc/hosts`.
+    pub servers: Vec<SocketAddr>,
+    /// Host pattern to target, like curl's `--connect-to`: `("*.test", "127.0.0.1:8500")`. The target is an address or
+    /// a name and replaces the port too, if it has one. An exact name wins over a pattern, a longer pattern over a shorter.
+    pub overrides: Vec<(String, String)>,
+    /// Addresses are believed at least that long.
+    pub min_ttl: Duration,
+    /// Addresses are believed at most that long.
+    pub max_ttl: Duration,
+    /// How long a name that does not exist is not asked for again.
+    pub nxdomain_ttl: Duration,
+    /// How long a name whose servers failed is not asked for again.
+    pub servfail_ttl: Duration,
+    /// For one query to one server; a look-up may take a few of them.
+    pub timeout: Duration,
+}
+
+impl Default for DnsConfig {
+    /// The system's servers, no overrides, 60 s, 6 h, 15 min, 60 s, 5 s.
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            overrides: Vec::new(),
+            min_ttl: Duration::from_secs(60),
+            max_ttl: Duration::from_secs(6 * 3600),
+            nxdomain_ttl: Duration::from_secs(15 * 60),
+            servfail_ttl: Duration::from_secs(60),
+            timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a name has no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DnsFault {
+    /// The name does not exist or has no address.
+    #[error("the name does not exist or has no address")]
+    NotFound,
+    /// The servers failed, refused or did not answer.
+    #[error("the name servers failed: {0}")]
+    Failed(String),
+}
+
+impl DnsFault {
+    /// The reason as stored.
+    #[must_use]
+    pub fn failure(&self) -> crate::domain::reason::Failure {
+        match self {
+            Self::NotFound => crate::domain::reason::Failure::DnsNotFound,
+            Self::Failed(_) => crate::domain::reason::Failure::DnsFailed,
+        }
+    }
+}
+
+/// How often the cache had an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DnsStats {
+    /// Answered from the cache (also "not found").
+    pub hits: u64,
+    /// Asked of a server.
+    pub misses: u64,
+    /// Of these, how many gave no address.
+    pub faults: u64,
+}
+
+type Answer = Result<Arc<[IpAddr]>, DnsFault>;
+
+/// Resolves names; clones share cache, counters and thread.
+#[derive(Clone, Debug)]
+pub struct Resolver {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: DnsConfig,
+    overrides: Overrides,
+    worker: Worker,
+    cache: Mutex<Cache>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    faults: AtomicU64,
+}
+
+impl Resolver {
+    /// A resolver and its thread, which ends with the last clone. A system without usable `/etc/resolv.conf` shows as
+    /// failed look-ups only.
+    ///
+    /// # Errors
+    /// An override cannot be read.
+    pub fn new(config: DnsConfig) -> Result<Self, OverrideError> {
+        let overrides = Overrides::parse(&config.overrides)?;
+        let worker = Worker::start(&config);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                overrides,
+                worker,
+                cache: Mutex::new(Cache::new(CACHE_NAMES)),
+                hits: AtomicU64::new(0),
+                misses: AtomicU64::new(0),
+                faults: AtomicU64::new(0),
+                config,
+            }),
+        })
+    }
+
+    /// The addresses of a URL's host and port, best first, never empty. `host` is as in a canonical URL: lower-case
+    /// ASCII, IPv6 in brackets.
+    ///
+    /// # Errors
+    /// The name has no address, or nobody could say.
+    pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, DnsFault> {
+        let (answer, port) = match self.shared.overrides.find(host) {
+            Some((Destination::Address(ip), new)) => (Ok(Arc::from([*ip])), new.unwrap_or(port)),
+            Some((Destination::Name(name), new)) => (self.addresses(name).await, new.unwrap_or(port)),
+            None => (self.addresses(host).await, port),
+        };
+        answer.map(|ips| ips.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
+    }
+
+    /// The target an override of the configuration gives a host, if one does.
+    #[must_use]
+    pub fn is_overridden(&self, host: &str) -> bool {
+        self.shared.overrides.find(host).is_some()
+    }
+
+    /// The counters since the start.
+    #[must_use]
+    pub fn stats(&self) -> DnsStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let Shared { hits, misses, faults, .. } = &*self.shared;
+        DnsStats { hits: read(hits), misses: read(misses), faults: read(faults) }
+    }
+
+    async fn addresses(&self, host: &str) -> Answer {
+        if let Some(ips) = without_server(host) {
+            return Ok(ips);
+        }
+        let shared = &*self.shared;
+        if let Some(known) = self.cache().get(host, Instant::now()) {
+            shared.hits.fetch_add(1, Ordering::Relaxed);
+            return known;
+        }
+        shared.misses.fetch_add(1, Ordering::Relaxed);
+        let (answer, ttl) = match shared.worker.look_up(host).await {
+            Ok((ips, ttl)) => (Ok(ips), ttl.max(shared.config.min_ttl).min(shared.config.max_ttl)),
+            Err(fault @ DnsFault::NotFound) => (Err(fault), shared.config.nxdomain_ttl),
+            Err(fault @ DnsFault::Failed(_)) => (Err(fault), shared.config.servfail_ttl),
+        };
+        if answer.is_err() {
+            shared.faults.fetch_add(1, Ordering::Relaxed);
+        }
+        self.cache().put(host, answer.clone(), Instant::now(), ttl);
+        answer
+    }
+
+    fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {
+        self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// IP literals, and `localhost` with all names under it (RFC 6761 section 6.3).
+fn without_server(host: &str) -> Option<Arc<[IpAddr]>> {
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Some(Arc::from([ip]));
+    }
+    let name = host.strip_suffix('.').unwrap_or(host);
+    (name == "localhost" || name.ends_with(".localhost"))
+        .then(|| Arc::from([IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! What every protocol module takes and gives (M18), whatever it speaks: a request for one URL at one checked address,
+//! and the answer with its exact heads, its body as a [`Document`] and the time each phase took.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::document::{Document, SpillConfig};
+use crate::domain::reason::Failure;
+use crate::domain::url::{PageUrl, Scheme};
+
+use super::head;
+
+/// One fetch: the URL, and the address it was resolved to. Redirects are answers like others; nothing is followed here.
+#[derive(Clone, Debug)]
+pub struct FetchRequest {
+    /// What to fetch.
+    pub url: PageUrl,
+    /// The address to connect to, resolved and checked by the caller; the module checks it again before it connects.
+    pub address: SocketAddr,
+    /// `User-Agent`, `From`, `Accept`, `Accept-Encoding`, `Accept-Language` and the like, in the order to be sent.
+    /// `Host` and `Connection` are the module's own and ignored here.
+    pub headers: Vec<(String, String)>,
+    /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
+    pub conditional: Option<Conditional>,
+    /// Time-outs and size caps.
+    pub limits: FetchLimits,
+}
+
+/// Validators of an earlier capture, as the server gave them (RFC 9110 section 13.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conditional {
+    /// Value of `ETag`.
+    pub etag: Option<String>,
+    /// Value of `Last-Modified`.
+    pub last_modified: Option<String>,
+}
+
+/// Time-outs by phase and size caps (M21).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchLimits {
+    /// For the TCP connection.
+    pub connect: Duration,
+    /// For the TLS handshake.
+    pub tls: Duration,
+    /// From the request sent to the whole head of the answer.
+    pub first_byte: Duration,
+    /// For the whole body.
+    pub body: Duration,
+    /// Least bytes a second of body, and the window it is measured over; a rate of 0 or a window of zero: no limit.
+    pub min_rate: (u64, Duration),
+    /// Bytes of body kept (payload without transfer coding, content coding still on); what follows is cut off.
+    pub max_body: u64,
+    /// Bytes of body kept in memory before it goes to a spill file.
+    pub memory_body: usize,
+}
+
+impl Default for FetchLimits {
+    /// 10 s, 10 s, 30 s, 20 min, 1 KiB/s over 60 s, 100 MiB, 64 KiB.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            tls: Duration::from_secs(10),
+            first_byte: Duration::from_secs(30),
+            body: Duration::from_secs(20 * 60),
+            min_rate: (1024, Duration::from_secs(60)),
+            max_body: 100 << 20,
+            memory_body: 64 << 10,
+        }
+    }
+}
+
+impl FetchLimits {
+    /// The limits of the preset `strict`: the answer must begin within the source paper's 5 s.
+    #[must_use]
+    pub fn strict() -> Self {
+        let five = Duration::from_secs(5);
+        Self { connect: five, tls: five, first_byte: five, ..Self::default() }
+    }
+
+    /// The spill rules of one body under these limits.
+    pub(super) fn spill(&self, base: &SpillConfig) -> SpillConfig {
+        SpillConfig { memory_body: self.memory_body, ..base.clone() }
+    }
+}
+
+/// How long each phase took; zero for a phase that did not happen (a reused connection, plain http).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// Name resolution, when the caller measured it.
+    pub dns: Option<Duration>,
+    /// TCP connection.
+    pub connect: Duration,
+    /// TLS handshake.
+    pub tls: Duration,
+    /// From the request handed to the connection to the first byte of the answer.
+    pub first_byte: Duration,
+    /// From the first byte of the answer to its end.
+    pub body: Duration,
+    /// The whole fetch, without name resolution.
+    pub total: Duration,
+}
+
+/// Why a body is not whole; the values of `WARC-Truncated` (WARC 1.1 section 5.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Longer than the cap.
+    Length,
+    /// A time-out or the minimum rate struck.
+    Time,
+    /// The connection ended, or its framing broke, before the body did.
+    Disconnect,
+}
+
+impl Cut {
+    /// The value of `WARC-Truncated`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
+/// The version in the answer's status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The status code, 100 to 999.
+    pub status: u16,
+    /// The header lines in the order, case and bytes received; folded lines joined by a space, lines that are none left out.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The exact bytes of the request.
+    pub request_head: Vec<u8>,
+    /// The exact bytes of the answer's head, with the empty line that ends it; informational answers (1xx) left out.
+    pub response_head: Vec<u8>,
+    /// The payload without transfer coding, content coding still on.
+    pub body: Document,
+    /// Why the body is not whole, if it is not.
+    pub cut: Option<Cut>,
+    /// The address that answered.
+    pub peer: SocketAddr,
+    /// How long each phase took.
+    pub timings: Timings,
+    /// What is wrong with the server's certificate, under `tls.verify = record`.
+    pub tls_fault: Option<String>,
+    /// Whether an open connection was used again.
+    pub reused: bool,
+    /// The version of the answer.
+    pub version: HttpVersion,
+    /// Bytes received, heads and transfer coding included.
+    pub wire_bytes: u64,
+}
+
+impl Fetched {
+    /// The first header of that name (any case), with what is no UTF-8 replaced.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| String::from_utf8_lossy(v))
+    }
+
+    /// All headers of that name joined by `, ` (RFC 9110 section 5.3); none if there is none.
+    #[must_use]
+    pub fn header_list(&self, name: &str) -> Option<String> {
+        let values: Vec<_> = self
+            .headers
+            .iter()
+            .filter(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, v)| String::from_utf8_lossy(v))
+            .collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// The head for a WARC `response` record whose block holds the body without transfer coding: the exact bytes, but
+    /// `Transfer-Encoding` is renamed `X-Crawler-Transfer-Encoding` and `Content-Length` tells the length of the body kept.
+    #[must_use]
+    pub fn warc_head(&self) -> Vec<u8> {
+        head::warc_head(&self.response_head, self.body.len())
+    }
+}
+
+/// A fetch without an answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{failure}: {detail}")]
+pub struct FetchFault {
+    /// The reason, as stored.
+    pub failure: Failure,
+    /// What happened, for people.
+    pub detail: String,
+    /// How long each phase took up to then.
+    pub timings: Timings,
+}
+
+/// The future of a fetch; dropping it closes its connection.
+pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<Fetched, FetchFault>> + Send + 'a>>;
+
+/// A protocol module. One is shared by all fetches of a fetcher.
+pub trait Protocol: Send + Sync {
+    /// The URL schemes it speaks.
+    fn schemes(&self) -> &[Scheme];
+
+    /// Fetches one URL. Never panics on what a server sends; every phase has its time-out.
+    fn fetch(&self, request: FetchRequest) -> FetchFuture<'_>;
+}
+
+/// The protocol modules by scheme.
+#[derive(Clone, Default)]
+pub struct Protocols {
+    modules: Vec<Arc<dyn Protocol>>,
+}
+
+impl std::fmt::Debug for Protocols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.modules.iter().map(|m| m.schemes())).finish()
+    }
+}
+
+impl Protocols {
+    /// No modules; nothing can be fetched.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a module; of two for one scheme the later one is used.
+    #[must_use]
+    pub fn with(mut self, module: Arc<dyn Protocol>) -> Self {
+        self.modules.push(module);
+        self
+    }
+
+    /// The module for a scheme.
+    #[must_use]
+    pub fn get(&self, scheme: Scheme) -> Option<&Arc<dyn Protocol>> {
+        self.modules.iter().rev().find(|m| m.schemes().contains(&scheme))
+    }
+
+    /// Fetches with the module for the URL's scheme.
+    ///
+    /// # Errors
+    /// No module for the scheme ([`Failure::BadHttp`] has no better sibling), or what the module says.
+    pub async fn fetch(&self, request: FetchRequest) -> Result<Fetched, FetchFault> {
+        match self.get(request.url.scheme()) {
+            Some(module) => module.fetch(request).await,
+            None => Err(FetchFault {
+                failure: Failure::BadHttp,
+                detail: format!("no protocol module for {}", request.url.scheme().as_str()),
+                timings: Timings::default(),
+            }),
+        }
+    }
+}
