@@ -24,4 +24,5 @@ mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 pub use problem::Problem;
+pub(crate) use seeds::lines as seed_lines;
 pub use server::{AdminError, AdminServer};
