@@ -7,20 +7,20 @@ use tokio::sync::oneshot;
 
 use crate::actors::lease::Lease;
 use crate::actors::node::PagePermit;
-use crate::actors::parser::archive::Stored;
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::PageRecord;
+use crate::warc::page::PageRecords;
 
 /// What a page leaves behind.
 pub struct PageParts {
     /// Its record, the WARC place apart.
     pub record: PageRecord,
     /// Its WARC records.
-    pub stored: Stored,
+    pub records: PageRecords,
     /// Digest of its decoded content.
     pub content: Option<ContentDigest>,
 }

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use super::admit::admit;
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
-use super::store::{Commit, Payload};
+use super::store::Commit;
 use super::supervise::{Kind, Room};
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
@@ -28,7 +28,6 @@ use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
 use crate::storage::{StorageError, read};
-use crate::warc::record::{Capture, PROFILE_IDENTICAL, RefersTo};
 
 use filter::SeenFilter;
 pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
@@ -79,41 +78,22 @@ impl Deduper {
     fn page(&mut self, parsed: Parsed) -> Result<Option<Commit>, StorageError> {
         let Parsed { lease, permit, mut ending, parts, links, joins, begun, took } = parsed;
         let links = self.unseen(links)?;
-        let mut payload = None;
+        let mut records = None;
         let mut capture = None;
         let mut first_with = None;
         if let Some(parts) = parts {
-            let PageParts { mut record, stored, content } = *parts;
-            let known = self.known_content(content, &record, &lease, &mut first_with)?;
-            let response = match &known {
-                Some(first) => {
-                    record.how = How::Duplicate;
-                    if ending == Ending::Done(How::Stored) {
-                        ending = Ending::Done(How::Duplicate);
-                    }
-                    let capture = Capture { url: lease.url.as_str(), date: begun, ip: Some(stored.peer) };
-                    let refers = RefersTo { profile: PROFILE_IDENTICAL, url: &first.url, date: first.date };
-                    let (builder, _) = self.tools.parts();
-                    builder.revisit(&capture, stored.response_id, &stored.head, stored.payload, &refers)
-                }
-                None => Ok(stored.response),
-            };
-            let response = match response {
-                Ok(response) => response,
-                Err(e) => {
+            let PageParts { mut record, records: mut built, content } = *parts;
+            if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
+                if let Err(e) = self.tools.make_revisit(&mut built, &first) {
                     log::error!("a revisit record could not be built, its page is taken up again: {e}");
                     return Ok(None);
                 }
-            };
-            payload = Some(Payload {
-                response,
-                others: stored.others,
-                head: stored.head,
-                digest: stored.payload,
-                revisit: known.is_some(),
-                url: lease.url.as_str().to_owned(),
-                date: begun,
-            });
+                record.how = How::Duplicate;
+                if ending == Ending::Done(How::Stored) {
+                    ending = Ending::Done(How::Duplicate);
+                }
+            }
+            records = Some(built);
             capture = Some(record);
         } else if matches!(ending, Ending::Done(_)) {
             return Ok(None); // not archived, though it should be
@@ -125,7 +105,7 @@ impl Deduper {
             change: Change::Page(Box::new(change)),
             lease: Some(lease),
             permit,
-            payload: payload.map(Box::new),
+            records: records.into_iter().collect(),
             took,
             reply: None,
         }))

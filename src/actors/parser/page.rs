@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::archive::{self, Tools};
+use super::archive::Tools;
 use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::ending_of_verdict;
@@ -16,6 +16,7 @@ use crate::domain::outcome::Verdict;
 use crate::net::protocol::{Cut, Fetched};
 use crate::storage::ledger::LinkChange;
 use crate::storage::values::{self, How, PageRecord};
+use crate::warc::page::PageRecords;
 
 /// Bytes looked at to tell the type.
 const SNIFF: usize = 1_500;
@@ -30,11 +31,11 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
     let change: LinkChange = found.links;
-    let parts = match archive::page(node, tools, &lease, begun, &fetched, looked.page.as_ref(), &change) {
-        Ok(stored) => Some(PageParts {
-            record: record(&lease, begun, &fetched, &looked, &stored, &change),
+    let parts = match tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change) {
+        Ok(records) => Some(PageParts {
+            record: record(&lease, begun, &fetched, &looked, &records, &change),
             content: looked.content,
-            stored,
+            records,
         }),
         Err(e) => {
             log::error!("page not archived, it is taken up again: url={} error={e}", lease.url);
@@ -118,7 +119,7 @@ fn record(
     begun: crate::domain::time::UnixMillis,
     fetched: &Fetched,
     looked: &Looked,
-    stored: &archive::Stored,
+    records: &PageRecords,
     links: &LinkChange,
 ) -> PageRecord {
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
@@ -131,7 +132,7 @@ fn record(
         took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
         mime: mime_of(fetched, looked.kind),
         bytes: fetched.body.len(),
-        payload_digest: stored.payload.0,
+        payload_digest: records.payload_digest().0,
         content: looked.content,
         warc: None,
         etag: fetched.header("etag").map(|v| short(&v, 256)),

@@ -7,28 +7,8 @@ use tokio::sync::oneshot;
 
 use crate::actors::lease::Lease;
 use crate::actors::node::PagePermit;
-use crate::domain::time::UnixMillis;
 use crate::storage::ledger::Change;
-use crate::warc::digest::WarcDigest;
-use crate::warc::record::RecordBytes;
-
-/// What goes into the archive with a commit.
-pub struct Payload {
-    /// The response or revisit record, which index and page record point to.
-    pub response: RecordBytes,
-    /// The records about it.
-    pub others: Vec<RecordBytes>,
-    /// The HTTP head as stored.
-    pub head: Vec<u8>,
-    /// Digest of the payload.
-    pub digest: WarcDigest,
-    /// True for a revisit record.
-    pub revisit: bool,
-    /// The URL.
-    pub url: String,
-    /// When it was requested.
-    pub date: UnixMillis,
-}
+use crate::warc::page::PageRecords;
 
 /// A change to be committed, with everything that ends with it.
 #[derive(Message)]
@@ -42,8 +22,8 @@ pub struct Commit {
     pub lease: Option<Lease>,
     /// The permit that comes back with it.
     pub permit: Option<PagePermit>,
-    /// Records for the archive.
-    pub payload: Option<Box<Payload>>,
+    /// Exchanges for the archive; a page has one.
+    pub records: Vec<PageRecords>,
     /// How long its fetch took.
     pub took: Duration,
     /// Called after the commit; dropped when it is lost.
@@ -54,7 +34,7 @@ impl Commit {
     /// A change that ends nothing.
     #[must_use]
     pub fn bare(change: Change) -> Self {
-        Self { epoch: None, change, lease: None, permit: None, payload: None, took: Duration::ZERO, reply: None }
+        Self { epoch: None, change, lease: None, permit: None, records: Vec::new(), took: Duration::ZERO, reply: None }
     }
 }
 

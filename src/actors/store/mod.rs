@@ -5,7 +5,6 @@
 //! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
 //! is committed (I3), the epoch is raised, the ledger is read anew.
 
-mod archive;
 mod files;
 mod messages;
 
@@ -18,17 +17,20 @@ use super::deduper::Settled;
 use super::frontier::{Committed, Reload};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
+use crate::config::Sync;
+use crate::domain::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, HostNews, Ledger};
-use crate::storage::tables::MetaRecord;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined};
+use crate::storage::values::{RunState, ScopeJoined, Tails};
 use crate::storage::read;
 use crate::warc::WarcError;
+use crate::warc::archive::{Archive, Strays};
+use crate::warc::page::PageRecords;
+use crate::warc::writer::Place;
 
-use archive::Archive;
-pub use messages::{Close, Commit, Payload};
+pub use messages::{Close, Commit};
 
 /// Changes in one batch at most.
 const GROUP: usize = 128;
@@ -53,6 +55,31 @@ enum StoreError {
 struct Open {
     ledger: Ledger,
     archive: Archive,
+    /// The files as of the last commit.
+    tails: Tails,
+}
+
+impl Open {
+    /// Takes up files and counts where the last commit left them.
+    fn open(node: &Node) -> Result<Self, StoreError> {
+        let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
+        let tails: Option<Tails> = read::meta(&*node.storage, ())?;
+        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
+        let tails = tails.unwrap_or_default();
+        let settings = files::archive_settings(node)?;
+        let (archive, repair) =
+            Archive::open(settings, node.rules.record_ids(), &tails, None, strays, node.clock.now())?;
+        if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
+            log::info!(
+                "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
+                repair.warc.cut,
+                repair.jsonl.cut,
+                repair.removed
+            );
+        }
+        let tails = archive.tails();
+        Ok(Self { ledger, archive, tails })
+    }
 }
 
 /// The actor.
@@ -75,10 +102,7 @@ impl Store {
 
     fn open(&mut self) {
         let node = &self.node;
-        let opened = Ledger::open(&*node.storage, node.ledger_rules())
-            .map_err(StoreError::from)
-            .and_then(|ledger| Ok(Open { ledger, archive: Archive::open(node)? }));
-        match opened {
+        match Open::open(node) {
             Ok(open) => {
                 *lock(&node.counters) = open.ledger.counters().clone();
                 self.open = Some(open);
@@ -116,7 +140,7 @@ impl Store {
         log::error!("commit lost, its pages are taken up again: failures={} error={error}", self.failures);
         if let Some(open) = &mut self.open {
             open.ledger.revert();
-            if let Err(e) = open.archive.revert() {
+            if let Err(e) = open.archive.roll_back(&open.tails) {
                 log::error!("the archive cannot be cut back: {e}");
                 self.node.stop_with(Stop::Disk(e.to_string()));
             }
@@ -132,6 +156,14 @@ impl Store {
     fn barrier(&mut self) {
         self.flush();
         let Some(open) = &mut self.open else { return };
+        match open.archive.rotate_if_due(self.node.clock.now()) {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                log::info!("warc closed: file={name}");
+                open.tails = open.archive.tails();
+            }
+            Err(e) => return self.lost(&e.into()),
+        }
         let synced = open.archive.sync().map_err(StoreError::from);
         let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
         if let Err(e) = synced {
@@ -143,7 +175,7 @@ impl Store {
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
-        open.archive.close(&self.node)?;
+        open.archive.close()?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
@@ -170,7 +202,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     fault(node, "store.group")?;
     let now = node.clock.now();
-    open.archive.append(node, &mut group, now)?;
+    archive(open, &mut group, now)?;
     fault(node, "store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
@@ -192,11 +224,28 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     txn.put_meta((), &open.archive.tails());
     fault(node, "store.write")?;
     node.storage.write(&txn.into_batch())?;
-    if node.rules.settings.durability.sync.is_each_commit() {
+    if node.rules.settings.durability.sync == Sync::Commit {
         open.archive.sync()?;
         node.storage.sync()?;
     }
     Ok(Written { hosts, group, urls, contents, epoch })
+}
+
+/// Appends a group's records and lines and notes in each page where it stands.
+fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(), StoreError> {
+    let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
+    let mut places = places.into_iter();
+    let mut firsts = Vec::with_capacity(group.len());
+    for commit in group.iter_mut() {
+        let own: Vec<Place> = places.by_ref().take(commit.records.len()).collect();
+        let first = own.into_iter().next();
+        files::note_place(commit, first.as_ref());
+        firsts.push(first);
+    }
+    let lines: Vec<_> =
+        group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
+    open.archive.log(&lines)?;
+    Ok(())
 }
 
 fn fault(node: &Node, point: &'static str) -> Result<(), StoreError> {
@@ -216,7 +265,7 @@ impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open) {
         open.ledger.commit();
-        open.archive.commit();
+        open.tails = open.archive.tails();
         *lock(&node.counters) = open.ledger.counters().clone();
         node.faults.pass("store.written");
         let mut ended = Vec::new();
@@ -243,7 +292,11 @@ impl Actor for Store {
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("store.started");
         self.open();
-        ctx.run_interval(self.node.rules.settings.durability.sync.interval(), |this, _| {
+        let interval = match self.node.rules.settings.durability.sync {
+            Sync::Every(interval) => interval,
+            Sync::Commit => Duration::from_secs(1),
+        };
+        ctx.run_interval(interval, |this, _| {
             this.node.faults.pass("store.barrier");
             this.barrier();
         });
@@ -266,7 +319,7 @@ impl Handler<Commit> for Store {
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
         self.node.faults.pass("store.commit");
-        self.group_bytes += commit.payload.as_ref().map_or(0, |p| p.response.data.len());
+        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
             self.flush();
@@ -288,10 +341,4 @@ impl Handler<Close> for Store {
         }
         let _ = close.0.send(closed.is_ok());
     }
-}
-
-/// Which record of the whole folder says how the run ended.
-#[must_use]
-pub fn run_state_key() -> crate::storage::keys::MetaKey {
-    RunState::key(())
 }
