@@ -3,9 +3,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`connect`] | TCP and TLS to the pinned address |
-//! | [`exchange`] | request out, head in |
-//! | [`body`] | body in, with its caps |
+//! | `connect` | TCP and TLS to the pinned address |
+//! | `exchange` | request out, head in |
+//! | `body` | body in, with its caps |
 //!
 //! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
 //! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
