@@ -8,9 +8,13 @@
 //! | [`warc`] | WARC 1.1 and CDXJ |
 //! | [`config`] | file form to checked settings |
 //! | [`telemetry`] | metric names, log set-up |
+//! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`cli`] | the commands of the `lycosa` program |
+//! | [`clock`] | the only reader of real time |
 
+pub mod admin;
 pub mod cli;
+pub mod clock;
 pub mod config;
 pub mod document;
 pub mod domain;

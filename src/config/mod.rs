@@ -1,1 +1,25 @@
-//! config.
+//! Configuration: the file form (strict serde) becomes checked [`Settings`].
+//!
+//! Precedence, lowest first: built-in defaults, the file, environment variables `LYCOSA_SECTION__KEY`, flags.
+//! [`Layers`] collects the sources, [`Layers::load`] merges and checks them; every error names where the value came
+//! from, its key and what is allowed.
+
+mod check;
+mod contact;
+mod error;
+mod file;
+mod layers;
+mod sections;
+mod settings;
+mod source;
+pub mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use contact::host_matches;
+pub use error::ConfigError;
+pub use file::FileForm;
+pub use layers::{Layers, Origin, Shown};
+pub use sections::*;
+pub use settings::{Agent, Settings};

@@ -144,3 +144,52 @@ impl ContentHasher {
         ContentDigest([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::Canonicaliser;
+
+    fn url(text: &str) -> PageUrl {
+        Canonicaliser::default().parse(text).unwrap()
+    }
+
+    #[test]
+    fn keys_stay_what_they_are_on_disk() {
+        // Computed with another implementation of XXH3 (xxhash for Python).
+        let keys = Fingerprinter::new(42);
+        assert_eq!(keys.host("example.org").to_string(), "86ca0f035e8741bd");
+        assert_eq!(keys.url(&url("http://example.org/")).to_string(), "6a39ce39d6cdd8ba90256b95");
+    }
+
+    #[test]
+    fn another_seed_gives_other_keys() {
+        let (one, other) = (Fingerprinter::new(1), Fingerprinter::new(2));
+        assert_ne!(one.host("example.org"), other.host("example.org"));
+        assert_ne!(one.url(&url("http://example.org/")), other.url(&url("http://example.org/")));
+    }
+
+    #[test]
+    fn a_digest_is_the_beginning_of_sha_256() {
+        // FIPS 180-2, B.1: the message "abc".
+        assert_eq!(ContentDigest::of(b"abc").to_string(), "ba7816bf8f01cfea414140de5dae2223");
+    }
+
+    #[test]
+    fn a_key_is_read_from_the_beginning_of_its_bytes_or_not_at_all() {
+        assert_eq!(HostKey::from_slice(&[7; 9]), Some(HostKey([7; 8])));
+        assert_eq!(UrlKey::from_slice(&[7; 11]), None);
+        assert_eq!(HostKey([1; 8]).as_bytes().len(), HostKey::WIDTH);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn pieces_give_the_digest_of_the_whole(content in proptest::collection::vec(proptest::num::u8::ANY, 0..300), cut in 0_usize..300) {
+            let (one, other) = content.split_at(cut.min(content.len()));
+            let mut hasher = ContentHasher::new();
+            hasher.update(one);
+            hasher.update(other);
+            proptest::prop_assert_eq!(hasher.finish(), ContentDigest::of(&content));
+        }
+    }
+}

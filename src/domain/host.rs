@@ -71,3 +71,54 @@ fn has_plain_end(host: &str) -> bool {
     let punycode = host.split('.').any(|label| label.starts_with("xn--"));
     (!number || ipv4()) && (!punycode || url::Host::parse(host).is_ok_and(|parsed| parsed.to_string() == host))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registrable_domain_is_one_label_more_than_the_public_suffix() {
+        for (host, domain) in [
+            ("example.org", "example.org"),
+            ("a.b.example.org", "example.org"),
+            ("www.example.co.uk", "example.co.uk"),
+            ("co.uk", "co.uk"),
+            ("org", "org"),
+            ("a.b.github.io", "b.github.io"),
+            ("localhost", "localhost"),
+            ("h0.test", "h0.test"),
+            ("a.h0.test", "h0.test"),
+            ("192.168.0.1", "192.168.0.1"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+            ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
+        ] {
+            assert_eq!(registrable_domain(host), domain, "{host}");
+        }
+    }
+
+    #[test]
+    fn www_goes_unless_a_suffix_or_a_single_label_is_left() {
+        for (host, bare) in [
+            ("www.example.org", "example.org"),
+            ("www.www.example.org", "www.example.org"),
+            ("www.h0.test", "h0.test"),
+            ("www.co.uk", "www.co.uk"),
+            ("www.org", "www.org"),
+            ("www2.example.org", "www2.example.org"),
+            ("www", "www"),
+            ("example.org", "example.org"),
+        ] {
+            assert_eq!(without_www(host), bare, "{host}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_told_from_a_name() {
+        for address in ["127.0.0.1", "[::1]", "[2001:db8::1]"] {
+            assert!(is_ip_literal(address), "{address}");
+        }
+        for name in ["", "a", "1.example.org", "127.0.0.1.example", "127.1", "127.0.0.256", "::1", "7"] {
+            assert!(!is_ip_literal(name), "{name}");
+        }
+    }
+}

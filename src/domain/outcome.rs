@@ -1,1 +1,262 @@
-//! outcome.
+//! What became of a fetch, and what follows from it: one exhaustive table from outcome to verdict.
+//!
+//! | outcome | retries | in the end | state | stored | parsed |
+//! |---|---|---|---|---|---|
+//! | 2xx, whole or cut | - | [`Verdict::Store`] | done | yes | yes |
+//! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
+//! | any other 3xx, 304 too | - | [`Verdict::StoreOnly`] | done | yes | no |
+//! | 408, 425, 429, a challenge page | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
+//! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
+//! | 5xx | all | [`Verdict::StoreOnly`] | error `status_5xx` | yes | no |
+//! | a status outside 200-599 | - | [`Verdict::StoreOnly`] | error `status_other` | yes | no |
+//! | name server failed, connect, time-outs, reset, spill | all | [`Verdict::Fail`] | error | no | no |
+//! | TLS refused, answer not HTTP | one | [`Verdict::Fail`] | error | no | no |
+//! | name does not exist | one, late | [`Verdict::Fail`] | error | no | no |
+//! | page that ends the parser | - | [`Verdict::Fail`] | error | no | no |
+//! | address forbidden | - | [`Verdict::Reject`] | rejected | no | no |
+//!
+//! A cut body is kept at once: a retry could end with less than what is already there.
+//! A name that does not exist is asked for once more, after the second delay, since the first (1 min) would be answered
+//! by the resolver's own memory of the failure (15 min).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::politeness::{PaceSignal, RetryAfter};
+use super::reason::{Failure, Rejection};
+use super::time::UnixMillis;
+
+/// How a fetch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchOutcome {
+    /// The server answered.
+    Answer(Answer),
+    /// No answer that could be kept.
+    Fault(Failure),
+}
+
+/// What of an answer decides over the URL; headers and body travel elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The final status code.
+    pub status: u16,
+    /// Whether it has a Location header that is not empty.
+    pub has_location: bool,
+    /// What its Retry-After asks for ([`RetryAfter::parse`]).
+    pub retry_after: Option<Duration>,
+    /// Why the body is not whole, if it is not.
+    pub cut: Option<CutReason>,
+    /// Whether it is a firewall's challenge ([`is_challenge`]) in place of the page.
+    pub challenge: bool,
+}
+
+impl Answer {
+    /// A whole answer with this status and nothing special.
+    #[must_use]
+    pub fn of(status: u16) -> Self {
+        Self { status, ..Self::default() }
+    }
+}
+
+/// Why a body was not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CutReason {
+    /// It was longer than `fetch.max_body`.
+    Length,
+    /// It took longer than `fetch.timeouts.body`, or came slower than `min_rate`.
+    Time,
+    /// The connection ended before the body did.
+    Disconnect,
+}
+
+impl CutReason {
+    /// Every reason.
+    pub const ALL: [Self; 3] = [Self::Length, Self::Time, Self::Disconnect];
+
+    /// The value of `WARC-Truncated` (WARC 1.1, section 5.13).
+    #[must_use]
+    pub fn as_warc(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
+/// When a URL that failed is tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RetryRules {
+    /// The wait before each retry; as many retries as there are delays.
+    pub delays: Vec<Duration>,
+}
+
+impl Default for RetryRules {
+    fn default() -> Self {
+        Self { delays: [60, 15 * 60, 2 * 60 * 60].map(Duration::from_secs).to_vec() }
+    }
+}
+
+/// What is done with the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Store the capture and parse it for links; the URL is done.
+    Store,
+    /// Store the capture, do not parse it. With a failure the URL ends as error, else as done.
+    StoreOnly(Option<Failure>),
+    /// Store the capture; the URL is done as a redirect and its Location becomes a new URL, where redirects are followed.
+    Follow,
+    /// Nothing is stored; the URL is tried again.
+    Retry {
+        /// Not before this moment.
+        at: UnixMillis,
+        /// What went wrong this time.
+        reason: Failure,
+    },
+    /// Nothing can be stored; the URL ends as error.
+    Fail(Failure),
+    /// The URL is turned away.
+    Reject(Rejection),
+}
+
+/// The state a URL ends in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinalState {
+    /// Fetched.
+    Done,
+    /// Failed for good.
+    Error(Failure),
+    /// Turned away.
+    Rejected(Rejection),
+}
+
+impl Verdict {
+    /// The state the URL ends in; `None` when it will be tried again.
+    #[must_use]
+    pub fn final_state(&self) -> Option<FinalState> {
+        match *self {
+            Self::Store | Self::Follow | Self::StoreOnly(None) => Some(FinalState::Done),
+            Self::StoreOnly(Some(failure)) | Self::Fail(failure) => Some(FinalState::Error(failure)),
+            Self::Reject(rejection) => Some(FinalState::Rejected(rejection)),
+            Self::Retry { .. } => None,
+        }
+    }
+
+    /// Whether the answer goes into the archive.
+    #[must_use]
+    pub fn stores(&self) -> bool {
+        matches!(self, Self::Store | Self::StoreOnly(_) | Self::Follow)
+    }
+
+    /// Whether the body is parsed for links.
+    #[must_use]
+    pub fn parses(&self) -> bool {
+        matches!(self, Self::Store)
+    }
+}
+
+/// What follows from `outcome`. `attempts` is the number of earlier attempts at this URL, this one not counted.
+#[must_use]
+pub fn judge(outcome: &FetchOutcome, attempts: u8, now: UnixMillis, rules: &RetryRules) -> Verdict {
+    match *outcome {
+        FetchOutcome::Answer(answer) => judge_answer(&answer, attempts, now, rules),
+        FetchOutcome::Fault(failure) => judge_fault(failure, attempts, now, rules),
+    }
+}
+
+fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRules) -> Verdict {
+    let again = |reason| match rules.delays.get(usize::from(attempts)) {
+        Some(delay) => {
+            let asked = answer.retry_after.unwrap_or_default().min(RetryAfter::MAX);
+            Verdict::Retry { at: now.plus(asked.max(*delay)), reason }
+        }
+        None => Verdict::StoreOnly(Some(reason)),
+    };
+    match answer.status {
+        // A challenge is a refusal whatever status it wears; its page is not the page asked for.
+        200..=499 if answer.challenge => again(Failure::Status4xx),
+        200..=299 => Verdict::Store,
+        300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
+        300..=399 => Verdict::StoreOnly(None),
+        408 | 425 | 429 => again(Failure::Status4xx),
+        400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
+        500..=599 => again(Failure::Status5xx),
+        _ => Verdict::StoreOnly(Some(Failure::StatusOther)),
+    }
+}
+
+fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRules) -> Verdict {
+    let attempts = usize::from(attempts);
+    let delay = match failure {
+        Failure::AddressRefused => return Verdict::Reject(Rejection::Address),
+        Failure::DnsFailed
+        | Failure::ConnectRefused
+        | Failure::ConnectTimeout
+        | Failure::TlsTimeout
+        | Failure::FirstByteTimeout
+        | Failure::BodyTimeout
+        | Failure::TooSlow
+        | Failure::Reset
+        | Failure::Spill => rules.delays.get(attempts),
+        Failure::Tls | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
+        Failure::DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
+        // Not faults of a fetch; were one reported as such, trying again would not help.
+        Failure::Status4xx | Failure::Status5xx | Failure::StatusOther | Failure::Poison => None,
+    };
+    match delay {
+        Some(delay) => Verdict::Retry { at: now.plus(*delay), reason: failure },
+        None => Verdict::Fail(failure),
+    }
+}
+
+/// What `outcome` says about how its host feels.
+#[must_use]
+pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
+    match *outcome {
+        FetchOutcome::Answer(answer) => answer_signal(&answer),
+        FetchOutcome::Fault(failure) => match failure {
+            // Nothing the host did: the policy, our disk, our parser.
+            Failure::AddressRefused | Failure::Spill | Failure::Poison => PaceSignal::Ok,
+            Failure::Status4xx | Failure::StatusOther => PaceSignal::Ok,
+            Failure::Status5xx => PaceSignal::ServerError,
+            Failure::DnsNotFound
+            | Failure::DnsFailed
+            | Failure::ConnectRefused
+            | Failure::ConnectTimeout
+            | Failure::Tls
+            | Failure::TlsTimeout
+            | Failure::FirstByteTimeout
+            | Failure::BodyTimeout
+            | Failure::TooSlow
+            | Failure::Reset
+            | Failure::BadHttp => PaceSignal::Fault,
+        },
+    }
+}
+
+fn answer_signal(answer: &Answer) -> PaceSignal {
+    let retry_after = answer.retry_after;
+    match answer.status {
+        429 | 503 => PaceSignal::Throttled { retry_after },
+        // A server that names a time with a refusal or an error means it.
+        403 | 500..=599 if retry_after.is_some() => PaceSignal::Throttled { retry_after },
+        403 => PaceSignal::Challenge,
+        _ if answer.challenge => PaceSignal::Challenge,
+        500..=599 => PaceSignal::ServerError,
+        _ => PaceSignal::Ok,
+    }
+}
+
+/// Whether an answer's headers say that it is a firewall's challenge and not the page: Cloudflare's
+/// `cf-mitigated: challenge`, and AWS WAF's `x-amzn-waf-action: challenge` (status 202) or `captcha` (status 405), as
+/// their makers document them. `header` gives a header's value by its lower-case name.
+#[must_use]
+pub fn is_challenge<'a>(header: impl Fn(&str) -> Option<&'a str>) -> bool {
+    let is = |name: &str, wanted: &str| header(name).is_some_and(|v| v.trim().eq_ignore_ascii_case(wanted));
+    is("cf-mitigated", "challenge") || is("x-amzn-waf-action", "challenge") || is("x-amzn-waf-action", "captcha")
+}
+
+#[cfg(test)]
+mod tests;

@@ -30,3 +30,29 @@ impl fmt::Display for Partition {
         self.0.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hosts_of_a_domain_share_their_partition() {
+        assert_eq!(Partition::of_host("a.example.org"), Partition::of_host("b.c.example.org"));
+        assert_ne!(Partition::of_host("a.github.io"), Partition::of_host("b.github.io"));
+    }
+
+    #[test]
+    fn partitions_stay_what_they_are_on_disk() {
+        // Computed with another implementation of XXH3 (xxhash for Python).
+        assert_eq!(Partition::of_host("example.org"), Partition(837));
+        assert_eq!(Partition::of_host("h0.test"), Partition(129));
+        assert_eq!(Partition::of_host("[::1]"), Partition(540));
+    }
+
+    #[test]
+    fn domains_spread_over_all_partitions() {
+        let used: std::collections::BTreeSet<_> =
+            (0..20_000).map(|nth| Partition::of_host(&format!("d{nth}.org"))).collect();
+        assert_eq!(used.len(), usize::from(PARTITIONS));
+    }
+}

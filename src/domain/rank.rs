@@ -1,1 +1,293 @@
-//! rank.
+//! Importance by depth, ranks, and the order inside a rank: in which order URLs are taken.
+//!
+//! A rank is a front queue of Mercator (Heydon and Najork 1999): rank 0 is the best. Inside a rank the URL with the
+//! smallest `order` comes first.
+
+use serde::{Deserialize, Serialize};
+
+/// Importance by depth when nothing else is said; the last holds for everything deeper.
+pub const DEFAULT_DEPTH_WEIGHTS: [f64; 5] = [10.0, 8.0, 5.0, 2.0, 0.5];
+
+/// How many ranks there are when nothing else is said.
+pub const DEFAULT_RANKS: u8 = 8;
+
+/// The bits of a sequence number inside a breadth-first order; the depth stands above them.
+const SEQ_BITS: u32 = 48;
+
+/// In which order pages are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Near the seeds first.
+    Breadth,
+    /// What was found last first.
+    Depth,
+    /// Breadth across hosts, depth within a host.
+    #[default]
+    Mixed,
+    /// The most important first.
+    Best,
+}
+
+/// Where a URL stands in its host's queue; smaller comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The front queue; 0 is the best.
+    pub rank: u8,
+    /// The place inside the rank.
+    pub order: u64,
+}
+
+/// Gives URLs their places.
+#[derive(Clone, Debug)]
+pub struct Ranker {
+    order: Order,
+    weights: Vec<f64>,
+    ranks: u8,
+}
+
+impl Default for Ranker {
+    fn default() -> Self {
+        Self::new(Order::default(), DEFAULT_DEPTH_WEIGHTS.to_vec(), DEFAULT_RANKS)
+    }
+}
+
+impl Ranker {
+    /// `depth_weights[d]` is the importance at depth `d`, the last one that of everything deeper; no weights stand for
+    /// [`DEFAULT_DEPTH_WEIGHTS`]. A weight that is negative or no number counts as 0, no ranks as one.
+    #[must_use]
+    pub fn new(order: Order, depth_weights: Vec<f64>, ranks: u8) -> Self {
+        let sane = |weight: f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
+        let given = if depth_weights.is_empty() { DEFAULT_DEPTH_WEIGHTS.to_vec() } else { depth_weights };
+        Self { order, weights: given.into_iter().map(sane).collect(), ranks: ranks.max(1) }
+    }
+
+    /// The order it ranks for.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// How many ranks there are; every rank given lies below.
+    #[must_use]
+    pub fn ranks(&self) -> u8 {
+        self.ranks
+    }
+
+    /// The importance of a page `depth` links away from a seed.
+    #[must_use]
+    pub fn importance(&self, depth: u16) -> f64 {
+        self.weights.get(usize::from(depth)).or(self.weights.last()).copied().unwrap_or_default()
+    }
+
+    /// The rank of an importance: the range from the largest weight (rank 0) down to 0 in equal parts, one a rank.
+    ///
+    /// Equal importances have equal ranks, and a larger one never a worse rank. With the defaults 10, 8, 5, 2, 0.5 give
+    /// the ranks 0, 1, 4, 6, 7.
+    #[must_use]
+    pub fn rank_of(&self, importance: f64) -> u8 {
+        let largest = self.weights.iter().copied().fold(0.0, f64::max);
+        if largest <= 0.0 || importance.is_nan() {
+            return 0;
+        }
+        let part = (1.0 - importance / largest).clamp(0.0, 1.0) * f64::from(self.ranks);
+        (1..self.ranks).take_while(|rank| part >= f64::from(*rank)).count().try_into().unwrap_or(0)
+    }
+
+    /// The place of the `seq`-th URL found, `depth` links away from a seed.
+    ///
+    /// | order | rank | order inside the rank |
+    /// |---|---|---|
+    /// | breadth | worst rank of any depth up to this one, so that it never improves with depth | depth, then `seq` (its lower 48 bits) |
+    /// | depth, mixed | 0 | last found first |
+    /// | best | that of its importance | `seq` |
+    #[must_use]
+    pub fn place(&self, depth: u16, seq: u64) -> Place {
+        match self.order {
+            Order::Breadth => {
+                let seq = seq & ((1 << SEQ_BITS) - 1);
+                Place { rank: self.breadth_rank(depth), order: (u64::from(depth) << SEQ_BITS) | seq }
+            }
+            Order::Depth | Order::Mixed => Place { rank: 0, order: !seq },
+            Order::Best => Place { rank: self.rank_of(self.importance(depth)), order: seq },
+        }
+    }
+
+    fn breadth_rank(&self, depth: u16) -> u8 {
+        let upto = usize::from(depth).saturating_add(1).min(self.weights.len());
+        self.weights.iter().take(upto).map(|weight| self.rank_of(*weight)).max().unwrap_or(0)
+    }
+}
+
+/// Chooses among the ranks that have something, the better ones more often, so that none is starved.
+///
+/// Draw number `n` (1, 2, 3 …) prefers rank 0 when `n` is odd, rank 1 when it is twice an odd number, rank 2 when it is
+/// four times one, and so on: each rank half as often as the one before, the last as often as the last but one. With more than
+/// eight ranks, eight groups of ranks share like this, and inside a group each has its turn. When the preferred rank has
+/// nothing, the nearest better one is taken, or else the nearest worse one.
+///
+/// A rank that always has something is chosen within [`RankChooser::bound`] draws, whatever the others do.
+#[derive(Clone, Debug)]
+pub struct RankChooser {
+    ranks: u8,
+    draws: u64,
+}
+
+/// Into how many groups ranks are put.
+const GROUPS: u8 = 8;
+
+impl RankChooser {
+    /// A chooser among `ranks` ranks (0 counts as 1).
+    #[must_use]
+    pub fn new(ranks: u8) -> Self {
+        Self { ranks: ranks.max(1), draws: 0 }
+    }
+
+    /// The rank whose turn it is among those that are `ready`; `None` when none is.
+    pub fn choose(&mut self, ready: impl Fn(u8) -> bool) -> Option<u8> {
+        self.draws = self.draws.wrapping_add(1);
+        Self::chosen(self.ranks, self.draws, ready)
+    }
+
+    /// The same without memory: the choice of draw number `draw` (a counter, or a random number for random choice).
+    #[must_use]
+    pub fn chosen(ranks: u8, draw: u64, ready: impl Fn(u8) -> bool) -> Option<u8> {
+        let preferred = preferred(ranks.max(1), draw);
+        let better = (0..=preferred).rev().find(|rank| ready(*rank));
+        better.or_else(|| (preferred..ranks.max(1)).find(|rank| ready(*rank)))
+    }
+
+    /// Within how many draws every rank that always has something is chosen.
+    #[must_use]
+    pub fn bound(&self) -> u64 {
+        (1 << GROUPS) * u64::from(self.ranks.div_ceil(GROUPS))
+    }
+}
+
+fn preferred(ranks: u8, draw: u64) -> u8 {
+    let groups = ranks.min(GROUPS);
+    let group = u8::try_from(draw.trailing_zeros()).unwrap_or(u8::MAX).min(groups - 1);
+    let start = |group: u8| u16::from(group) * u16::from(ranks) / u16::from(groups);
+    let size = start(group + 1) - start(group);
+    let turn = (draw >> GROUPS) % u64::from(size.max(1));
+    let rank = u64::from(start(group)) + turn;
+    u8::try_from(rank).unwrap_or(0).min(ranks - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ranker(order: Order) -> Ranker {
+        Ranker::new(order, Vec::new(), DEFAULT_RANKS)
+    }
+
+    #[test]
+    fn the_default_importance_falls_with_depth() {
+        let importance: Vec<f64> = (0..6).map(|depth| Ranker::default().importance(depth)).collect();
+        assert_eq!(importance, [10.0, 8.0, 5.0, 2.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn with_the_defaults_the_first_five_depths_have_five_ranks() {
+        let ranks: Vec<u8> = (0..6).map(|depth| ranker(Order::Best).place(depth, 0).rank).collect();
+        assert_eq!(ranks, [0, 1, 4, 6, 7, 7]);
+    }
+
+    #[test]
+    fn equal_weights_have_equal_ranks_and_odd_weights_do_no_harm() {
+        let equal = Ranker::new(Order::Best, vec![3.0, 3.0, 3.0], 8);
+        assert_eq!((equal.place(0, 0).rank, equal.place(2, 0).rank), (0, 0));
+        let odd = Ranker::new(Order::Best, vec![f64::NAN, -1.0, f64::INFINITY, 1.0], 8);
+        assert_eq!([0, 1, 2, 3].map(|depth| odd.place(depth, 0).rank), [7, 7, 7, 0]);
+        let zero = Ranker::new(Order::Best, vec![0.0], 0);
+        assert_eq!((zero.place(0, 0).rank, zero.ranks()), (0, 1));
+    }
+
+    #[test]
+    fn depth_and_mixed_take_what_was_found_last() {
+        for order in [Order::Depth, Order::Mixed] {
+            assert!(ranker(order).place(9, 2) < ranker(order).place(0, 1));
+        }
+    }
+
+    #[test]
+    fn best_takes_equally_important_ones_in_the_order_they_were_found() {
+        assert!(ranker(Order::Best).place(1, 9) < ranker(Order::Best).place(2, 1));
+        assert!(ranker(Order::Best).place(1, 1) < ranker(Order::Best).place(1, 2));
+    }
+
+    #[test]
+    fn a_url_of_each_order_is_read_from_its_lower_case_name() {
+        for (name, order) in
+            [("breadth", Order::Breadth), ("depth", Order::Depth), ("mixed", Order::Mixed), ("best", Order::Best)]
+        {
+            assert_eq!(serde_json::from_str::<Order>(&format!("\"{name}\"")).unwrap(), order);
+        }
+    }
+
+    #[test]
+    fn with_all_ranks_ready_each_is_chosen_half_as_often_as_the_one_before() {
+        let mut chooser = RankChooser::new(8);
+        let mut counts = [0; 8];
+        for _ in 0..256 {
+            counts[usize::from(chooser.choose(|_| true).unwrap())] += 1;
+        }
+        assert_eq!(counts, [128, 64, 32, 16, 8, 4, 2, 2]);
+    }
+
+    #[test]
+    fn nothing_ready_gives_nothing_and_a_single_ready_rank_is_always_chosen() {
+        let mut chooser = RankChooser::new(8);
+        assert_eq!(chooser.choose(|_| false), None);
+        assert!((0..500).all(|_| chooser.choose(|rank| rank == 5) == Some(5)));
+    }
+
+    proptest! {
+        #[test]
+        fn breadth_never_takes_a_deeper_one_first(
+            weights in proptest::collection::vec(0.0..20.0_f64, 0..8), ranks in 0_u8..20,
+            (d1, s1) in (0_u16..12, 0_u64..1_000), (d2, s2) in (0_u16..12, 0_u64..1_000),
+        ) {
+            let ranker = Ranker::new(Order::Breadth, weights, ranks);
+            let (one, other) = (ranker.place(d1, s1), ranker.place(d2, s2));
+            prop_assert_eq!(one.cmp(&other), (d1, s1).cmp(&(d2, s2)));
+        }
+
+        #[test]
+        fn a_more_important_page_never_has_a_worse_rank(a in 0.0..20.0_f64, b in 0.0..20.0_f64, ranks in any::<u8>()) {
+            let ranker = Ranker::new(Order::Best, Vec::new(), ranks);
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(ranker.rank_of(high) <= ranker.rank_of(low));
+            prop_assert!(ranker.rank_of(low) < ranker.ranks());
+        }
+
+        #[test]
+        fn a_rank_that_is_always_ready_is_chosen_within_the_bound(
+            ranks in 1_u8..=255, pick in any::<u8>(), skipped in 0_u64..5_000, noise in any::<u64>(),
+        ) {
+            let always = pick % ranks;
+            let mut chooser = RankChooser::new(ranks);
+            chooser.draws = skipped;
+            let mut state = noise | 1;
+            let bound = chooser.bound();
+            let chosen = (0..bound).any(|_| {
+                state = state.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ noise;
+                let others = state;
+                chooser.choose(|rank| rank == always || others >> (rank % 64) & 1 == 1) == Some(always)
+            });
+            prop_assert!(chosen, "rank {} of {} not within {}", always, ranks, bound);
+        }
+
+        #[test]
+        fn what_is_chosen_is_ready(ranks in 0_u8..=255, draw in any::<u64>(), ready in any::<[u64; 4]>()) {
+            let is_ready = |rank: u8| ready[usize::from(rank / 64)] >> (rank % 64) & 1 == 1;
+            match RankChooser::chosen(ranks, draw, is_ready) {
+                Some(rank) => prop_assert!(is_ready(rank) && rank < ranks.max(1)),
+                None => prop_assert!((0..ranks.max(1)).all(|rank| !is_ready(rank))),
+            }
+        }
+    }
+}

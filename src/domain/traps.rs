@@ -1,1 +1,147 @@
-//! traps.
+//! Endless spaces seen from the URL alone: too long, too deep, going round in circles, too many parameters.
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use super::reason::Rejection;
+use super::url::PageUrl;
+
+/// The longest sequence of segments looked at as one repeated thing; bounds the work on hostile paths.
+const MAX_BLOCK: usize = 32;
+
+/// What no page's URL has. A limit of 0 switches its check off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrapRules {
+    /// The longest URL, in bytes of its canonical form.
+    pub max_url_length: usize,
+    /// The most path segments; empty ones (`//`, a final `/`) are not counted.
+    pub max_segments: usize,
+    /// How often path segments may stand one after another: more than this many copies in direct succession of one
+    /// segment, or of one sequence of up to 32 segments, are a trap (with 2: `/a/a/a`, `/a/b/a/b/a/b`). So are more than
+    /// twice as many copies, anywhere in the path, of one segment with a letter in it (with 2: `/a/1/a/2/a/3/a/4/a`).
+    /// Empty segments are not counted; case matters.
+    pub max_repeats: usize,
+    /// The most query parameters: parts between `&`, empty ones not counted.
+    pub max_params: usize,
+}
+
+impl Default for TrapRules {
+    fn default() -> Self {
+        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20 }
+    }
+}
+
+impl TrapRules {
+    /// Whether the URL passes; the first limit exceeded decides, in the order of the fields.
+    ///
+    /// # Errors
+    /// `TooLong`, `Segments`, `Repeats` or `Params`.
+    pub fn judge(&self, url: &PageUrl) -> Result<(), Rejection> {
+        if over(url.as_str().len(), self.max_url_length) {
+            return Err(Rejection::TooLong);
+        }
+        let segments: SmallVec<[&str; 24]> = url.path().split('/').filter(|segment| !segment.is_empty()).collect();
+        if over(segments.len(), self.max_segments) {
+            return Err(Rejection::Segments);
+        }
+        if self.max_repeats > 0 && (succession(&segments, self.max_repeats) || anywhere(&segments, self.max_repeats)) {
+            return Err(Rejection::Repeats);
+        }
+        let params = url.query().map_or(0, |query| query.split('&').filter(|part| !part.is_empty()).count());
+        if over(params, self.max_params) { Err(Rejection::Params) } else { Ok(()) }
+    }
+}
+
+fn over(count: usize, limit: usize) -> bool {
+    limit > 0 && count > limit
+}
+
+/// Whether some block of segments stands more than `max` times in direct succession.
+fn succession(segments: &[&str], max: usize) -> bool {
+    let longest = (segments.len() / max.saturating_add(1)).min(MAX_BLOCK);
+    (1..=longest).any(|block| {
+        let mut equal = 0;
+        segments.iter().zip(segments.iter().skip(block)).any(|(here, there)| {
+            equal = if here == there { equal + 1 } else { 0 };
+            equal >= block.saturating_mul(max)
+        })
+    })
+}
+
+/// Whether some segment with a letter occurs more than `2 * max` times.
+fn anywhere(segments: &[&str], max: usize) -> bool {
+    let limit = max.saturating_mul(2);
+    if segments.len() <= limit {
+        return false;
+    }
+    let mut sorted: SmallVec<[&str; 24]> =
+        segments.iter().copied().filter(|segment| segment.bytes().any(|b| b.is_ascii_alphabetic())).collect();
+    sorted.sort_unstable();
+    sorted.iter().zip(sorted.iter().skip(limit)).any(|(first, last)| first == last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::Canonicaliser;
+
+    fn judged(rules: TrapRules, tail: &str) -> Result<(), Rejection> {
+        let rules_of_text = crate::domain::url::CleanRules { max_url_length: 50_000, ..Default::default() };
+        let url = Canonicaliser::new(rules_of_text).parse(&format!("http://a.org{tail}")).unwrap();
+        rules.judge(&url)
+    }
+
+    fn by_default(tail: &str) -> Result<(), Rejection> {
+        judged(TrapRules::default(), tail)
+    }
+
+    #[test]
+    fn a_url_at_each_limit_passes_and_one_beyond_it_does_not() {
+        let nested = |n: usize| (0..n).map(|nth| format!("/{nth}")).collect::<String>();
+        assert_eq!(by_default(&nested(20)), Ok(()));
+        assert_eq!(by_default(&format!("{}/", nested(20))), Ok(()));
+        assert_eq!(by_default(&nested(21)), Err(Rejection::Segments));
+        let query = |n: usize| format!("/?{}", (0..n).map(|nth| format!("a{nth}=1&")).collect::<String>());
+        assert_eq!(by_default(&query(20)), Ok(()));
+        assert_eq!(by_default(&query(21)), Err(Rejection::Params));
+        let long = |n: usize| format!("/{}", "x".repeat(n - "http://a.org/".len()));
+        assert_eq!(by_default(&long(2_000)), Ok(()));
+        assert_eq!(by_default(&long(2_001)), Err(Rejection::TooLong));
+    }
+
+    #[test]
+    fn copies_in_direct_succession_are_counted_for_segments_and_for_sequences() {
+        for fine in ["/a/a", "/a/a/b/a", "/a/b/a/b", "/2011/11/11/11-title", "/x/a/b/c/a/b/c", "/a/b/a/a/b/a", "/a/A/a"]
+        {
+            assert_eq!(by_default(fine), Ok(()), "{fine}");
+        }
+        for trap in ["/a/a/a", "/a//a///a/", "/x/a/a/a/y", "/a/b/a/b/a/b", "/z/a/b/c/a/b/c/a/b/c/y", "/1/1/1"] {
+            assert_eq!(by_default(trap), Err(Rejection::Repeats), "{trap}");
+        }
+    }
+
+    #[test]
+    fn copies_anywhere_are_counted_for_segments_with_a_letter() {
+        assert_eq!(by_default("/a/1/a/2/a/3/a/4"), Ok(()));
+        assert_eq!(by_default("/a/1/a/2/a/3/a/4/a"), Err(Rejection::Repeats));
+        assert_eq!(by_default("/0/a/0/b/0/c/0/d/0"), Ok(()));
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_no_limit() {
+        let none = TrapRules { max_url_length: 0, max_segments: 0, max_repeats: 0, max_params: 0 };
+        assert_eq!(judged(none, &format!("{}?{}", "/a".repeat(3_000), "b&".repeat(3_000))), Ok(()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_quick_count_of_succession_agrees_with_the_plain_one(segments in proptest::collection::vec("[ab]", 0..12), max in 1_usize..4) {
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let plain = (1..=segments.len()).any(|block| segments.windows(block * (max + 1)).any(|window| {
+                window.chunks(block).all(|chunk| chunk == &window[..block])
+            }));
+            proptest::prop_assert_eq!(succession(&segments, max), plain);
+        }
+    }
+}

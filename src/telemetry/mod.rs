@@ -1,1 +1,10 @@
-//! telemetry.
+//! What can be seen of a running crawl: metric names, log set-up, the status snapshot.
+
+pub mod log;
+pub mod metrics;
+pub mod process;
+pub mod status;
+
+pub use metrics::{ActorKind, Metrics, Phase};
+pub use process::ProcessCollector;
+pub use status::{State, StatusSnapshot};

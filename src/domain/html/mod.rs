@@ -1,1 +1,25 @@
-//! html.
+//! HTML as a crawler needs it: links, title, directives and text from a stream of markup, without a tree.
+//!
+//! [`PageReader`] (bytes to facts) is the whole way; [`Extractor`] takes text that is already decoded. Beneath are a tokenizer
+//! that searches bytes instead of stepping through characters (`tokenizer`, `tag`, `raw`), what little of the tree it must know
+//! (`foreign`), and the collector of facts (`extract`).
+
+mod directives;
+mod element;
+mod entities;
+mod entity_names;
+mod extract;
+mod facts;
+mod fold;
+mod foreign;
+mod links;
+mod page;
+mod raw;
+mod srcset;
+mod tag;
+mod tokenizer;
+
+pub use directives::Directives;
+pub use extract::{ExtractOptions, Extractor};
+pub use facts::{Link, LinkKind, PageFacts};
+pub use page::{Page, PageReader, read_page};

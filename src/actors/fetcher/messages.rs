@@ -1,0 +1,73 @@
+//! What a Fetcher is asked and what it reports.
+
+use std::net::SocketAddr;
+
+use actix::Message;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::actors::lease::Lease;
+use crate::actors::node::PagePermit;
+use crate::actors::slot::Slot;
+use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Failure;
+use crate::domain::url::PageUrl;
+use crate::warc::page::PageRecords;
+
+/// What the request is for.
+pub enum Errand {
+    /// A page: its document goes to the Parser.
+    Page {
+        /// The URL's lease.
+        lease: Box<Lease>,
+        /// The page's permit, to its commit.
+        permit: PagePermit,
+    },
+    /// robots.txt: its text goes back in the report.
+    Robots,
+}
+
+/// One request. Dropping it gives back lease, permit, slot and place on the wire.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Fetch {
+    /// What to fetch.
+    pub url: PageUrl,
+    /// Where to connect to: resolved and checked.
+    pub address: SocketAddr,
+    /// The host's slot.
+    pub slot: Slot,
+    /// The place on the wire.
+    pub on_wire: OwnedSemaphorePermit,
+    /// What for.
+    pub errand: Errand,
+    /// Where the report goes.
+    pub reply: oneshot::Sender<Report>,
+}
+
+/// What the Host is told when its slot is free again.
+pub struct Report {
+    /// What became of the request.
+    pub outcome: FetchOutcome,
+    /// The answer, when robots.txt was asked for.
+    pub robots: Option<RobotsAnswer>,
+}
+
+impl Report {
+    /// A request that was never sent.
+    #[must_use]
+    pub fn fault(failure: Failure) -> Self {
+        Self { outcome: FetchOutcome::Fault(failure), robots: None }
+    }
+}
+
+/// An answer to a request for robots.txt.
+pub struct RobotsAnswer {
+    /// Its status.
+    pub status: u16,
+    /// The decoded text, cut at 500 KiB.
+    pub text: Vec<u8>,
+    /// Where it points to.
+    pub location: Option<String>,
+    /// The exchanges for the WARC, redirects included.
+    pub records: Vec<PageRecords>,
+}

@@ -1,0 +1,69 @@
+//! Fetcher.
+//!
+//! Owns: the connections of its thread (a host is pinned to one Fetcher, so that its connection is found again).
+//! Receives: [`Fetch`]. Sends: a [`Report`] to the Host that waits for it, `Parse` to the Parser, failures to the Deduper.
+//! Never: decides whether or when to fetch; looks up names; keeps a slot longer than its response. After a restart: no
+//! connections; requests under way go on, they are tasks of their own whose panic costs one page.
+
+mod messages;
+mod task;
+
+use std::sync::Arc;
+
+use actix::{Actor, Context, Handler, Supervised};
+
+use super::node::Node;
+use super::supervise::{Kind, Room, spawn_contained};
+use crate::net::protocol::Protocols;
+
+pub use messages::{Errand, Fetch, Report, RobotsAnswer};
+pub use task::ending_of;
+
+/// The actor.
+pub struct Fetcher {
+    node: Arc<Node>,
+    number: usize,
+    protocols: Protocols,
+    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+}
+
+impl Fetcher {
+    /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
+    #[must_use]
+    pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
+        Self { protocols: make(), node, number, make }
+    }
+}
+
+impl Actor for Fetcher {
+    type Context = Context<Self>;
+
+    fn started(&mut self, _: &mut Context<Self>) {
+        self.node.faults.pass("fetcher.started");
+    }
+}
+
+impl Supervised for Fetcher {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone(), self.number, self.make.clone());
+    }
+}
+
+impl Room for Fetcher {
+    const KIND: Kind = Kind::Fetcher;
+
+    fn instance(&self) -> String {
+        self.number.to_string()
+    }
+}
+
+impl Handler<Fetch> for Fetcher {
+    type Result = ();
+
+    fn handle(&mut self, fetch: Fetch, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
+        self.node.faults.pass("fetcher.fetch");
+        let task = task::run(self.node.clone(), self.protocols.clone(), fetch);
+        spawn_contained(task, |why| log::warn!("a fetch panicked and is taken up again: why={why:?}"));
+    }
+}

@@ -1,0 +1,122 @@
+//! One request from its start to the message that carries its result on.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use super::messages::{Errand, Fetch, Report, RobotsAnswer};
+use crate::actors::deduper::Parsed;
+use crate::actors::node::Node;
+use crate::actors::parser::{Parse, archive};
+use crate::document::decoded;
+use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
+use crate::domain::politeness::RetryAfter;
+use crate::domain::time::UnixMillis;
+use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
+use crate::storage::ledger::Ending;
+use crate::storage::values::How;
+
+/// robots.txt is read to here (RFC 9309, 2.5: at least 500 KiB).
+const ROBOTS_LIMIT: u64 = 500 * 1024;
+
+pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
+    let Fetch { url, address, slot, on_wire, errand, reply } = fetch;
+    let begun = node.clock.now();
+    let stopwatch = crate::clock::Stopwatch::start();
+    let request = FetchRequest {
+        url: url.clone(),
+        address,
+        headers: node.rules.headers.clone(),
+        conditional: None,
+        limits: node.rules.limits.clone(),
+    };
+    let result = protocols.fetch(request).await;
+    node.faults.pass("fetcher.fetched");
+    let outcome = outcome_of(&result, node.clock.now());
+    node.metrics.fetched(&outcome, result.as_ref().map(|f| f.timings).unwrap_or_default());
+    slot.finish(stopwatch.elapsed(), pace_signal(&outcome));
+    drop(on_wire);
+    match errand {
+        Errand::Page { lease, permit } => {
+            let _ = reply.send(Report { outcome, robots: None });
+            let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.rules.retry);
+            node.faults.pass("fetcher.hand_over");
+            match result {
+                Ok(fetched) if verdict.stores() => {
+                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, begun };
+                    node.doors().parser.tell(parse);
+                }
+                result => {
+                    if let Err(fault) = result {
+                        log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
+                    }
+                    let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict));
+                    node.doors().deduper.tell(parsed.with_timing(begun, stopwatch.elapsed()));
+                }
+            }
+        }
+        Errand::Robots => {
+            let robots = result.ok().map(|fetched| robots_answer(&node, &url, begun, &fetched));
+            let _ = reply.send(Report { outcome, robots });
+        }
+    }
+}
+
+fn outcome_of(result: &Result<Fetched, FetchFault>, now: UnixMillis) -> FetchOutcome {
+    match result {
+        Err(fault) => FetchOutcome::Fault(fault.failure),
+        Ok(fetched) => {
+            let retry_after = fetched.header("retry-after").and_then(|v| RetryAfter::parse(&v, now));
+            let mitigated = ["cf-mitigated", "x-amzn-waf-action"].map(|n| (n, fetched.header(n)));
+            let value = |name: &str| mitigated.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_deref());
+            FetchOutcome::Answer(Answer {
+                status: fetched.status,
+                has_location: fetched.header("location").is_some(),
+                retry_after,
+                cut: fetched.cut.map(cut_reason),
+                challenge: is_challenge(value),
+            })
+        }
+    }
+}
+
+fn cut_reason(cut: Cut) -> CutReason {
+    match cut {
+        Cut::Length => CutReason::Length,
+        Cut::Time => CutReason::Time,
+        Cut::Disconnect => CutReason::Disconnect,
+    }
+}
+
+/// How a URL ends by a verdict, before its document is looked at.
+#[must_use]
+pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
+    match verdict {
+        Verdict::Retry { at, reason } => Ending::Retry { at: *at, reason: *reason },
+        Verdict::Follow => Ending::Done(How::Redirect),
+        other => match other.final_state() {
+            Some(FinalState::Error(failure)) => Ending::Error(failure),
+            Some(FinalState::Rejected(reason)) => Ending::Rejected(reason),
+            Some(FinalState::Done) | None => Ending::Done(How::Stored),
+        },
+    }
+}
+
+/// How a URL ends by what became of its request.
+#[must_use]
+pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
+    ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.rules.retry))
+}
+
+fn robots_answer(node: &Node, url: &crate::domain::url::PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
+    let coding = fetched.header_list("content-encoding").unwrap_or_default();
+    let mut text = Vec::new();
+    let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);
+    if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
+        log::debug!("robots.txt was read only in part: url={url} error={e}");
+    }
+    let records = archive::Tools::new(node).exchange(url, begun, fetched, None).map_err(|e| {
+        log::warn!("robots.txt was not archived: {e}");
+    });
+    let location = fetched.header("location").map(|v| v.into_owned());
+    RobotsAnswer { status: fetched.status, text, location, records: records.into_iter().collect() }
+}

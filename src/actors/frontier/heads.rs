@@ -1,0 +1,139 @@
+//! The Frontier's picture of the on-disk queues: reads heads, finds the next host, finds what is due.
+
+use crate::domain::fingerprint::HostKey;
+use crate::domain::frontier::{Heads, RANKS};
+use crate::domain::partition::Partition;
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
+use crate::storage::ledger::HostNews;
+use crate::storage::tables::{Due, Parked, Table, Waiting};
+use crate::storage::values::Place;
+use crate::storage::{Storage, StorageError, read};
+
+/// Entries read in one look.
+const LOOK: usize = 64;
+
+type Result<T> = std::result::Result<T, StorageError>;
+
+/// Lower bounds of `waiting` (for each rank), `parked` and `due` over all partitions.
+#[derive(Default)]
+pub(super) struct Fronts {
+    waiting: [Heads<u64>; RANKS],
+    parked: Heads<UnixMillis>,
+    due: Heads<UnixMillis>,
+}
+
+impl Fronts {
+    /// Reads the heads: one seek for each partition and rank that has something, none for the rest.
+    pub fn load(storage: &dyn Storage) -> Result<Self> {
+        let mut fronts = Self::default();
+        let mut from = WaitingKey { partition: Partition(0), rank: 0, order: 0, host: HostKey([0; 8]) };
+        while let Some(key) = read::first_key_from::<Waiting>(storage, &from.encode())? {
+            fronts.lower_waiting(key.partition, key.rank, key.order);
+            from = WaitingKey { rank: key.rank.saturating_add(1), order: 0, host: HostKey([0; 8]), ..key };
+        }
+        load_times::<Parked>(storage, &mut fronts.parked, |k| (k.partition, k.time))?;
+        load_times::<Due>(storage, &mut fronts.due, |k| (k.partition, k.time))?;
+        Ok(fronts)
+    }
+
+    fn lower_waiting(&mut self, partition: Partition, rank: u8, order: u64) {
+        if let Some(heads) = self.waiting.get_mut(usize::from(rank)) {
+            heads.lower(partition.0, order);
+        }
+    }
+
+    /// Takes in what a commit changed.
+    pub fn note(&mut self, news: &HostNews) {
+        match news.place {
+            Place::Waiting { rank, order } => self.lower_waiting(news.at.partition, rank, order),
+            Place::Parked { time } => self.parked.lower(news.at.partition.0, time),
+            Place::None => {}
+        }
+        if let Some(when) = news.due {
+            self.due.lower(news.at.partition.0, when);
+        }
+    }
+
+    /// True when a host may wait at `rank`.
+    pub fn has(&self, rank: u8) -> bool {
+        self.waiting.get(usize::from(rank)).is_some_and(|h| !h.is_empty())
+    }
+
+    /// The first host of `rank` for which `free` holds; the others are passed over until there is news of them.
+    pub fn next_host(
+        &mut self,
+        storage: &dyn Storage,
+        rank: u8,
+        free: impl Fn(&HostAt) -> bool,
+    ) -> Result<Option<HostAt>> {
+        let Some(heads) = self.waiting.get_mut(usize::from(rank)) else { return Ok(None) };
+        while let Some((order, p)) = heads.first() {
+            let keys = read::waiting_from(storage, Partition(p), rank, order, LOOK)?;
+            if let Some(key) = keys.iter().find(|k| free(&k.host_at())) {
+                heads.set(p, Some(key.order.saturating_add(1)));
+                return Ok(Some(key.host_at()));
+            }
+            let more = keys.len() == LOOK;
+            heads.set(p, keys.last().filter(|_| more).map(|k| k.order.saturating_add(1)));
+        }
+        Ok(None)
+    }
+
+    /// Hosts whose parking has ended by `now`, a page of them.
+    pub fn parked_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<ParkedKey>> {
+        take_until::<Parked>(storage, &mut self.parked, now, |k| (k.partition, k.time))
+    }
+
+    /// Retries whose time has come by `now`, a page of them.
+    pub fn due_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<DueKey>> {
+        take_until::<Due>(storage, &mut self.due, now, |k| (k.partition, k.time))
+    }
+
+    /// The next moment at which something is due or a parking ends.
+    pub fn next_time(&self) -> Option<UnixMillis> {
+        [self.due.first(), self.parked.first()].into_iter().flatten().map(|(t, _)| t).min()
+    }
+}
+
+fn load_times<T: Table>(
+    storage: &dyn Storage,
+    heads: &mut Heads<UnixMillis>,
+    of: impl Fn(&T::Key) -> (Partition, UnixMillis),
+) -> Result<()> {
+    let mut from = Vec::new();
+    while let Some(key) = read::first_key_from::<T>(storage, &from)? {
+        let (partition, time) = of(&key);
+        heads.lower(partition.0, time);
+        from = KeyRange::partition(partition).until;
+        if from.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Keys up to `now`; the heads move behind them. A key handed out here leaves its family with its commit; until then a
+/// later look may hand it out again, which its commit ignores.
+fn take_until<T: Table>(
+    storage: &dyn Storage,
+    heads: &mut Heads<UnixMillis>,
+    now: UnixMillis,
+    of: impl Fn(&T::Key) -> (Partition, UnixMillis),
+) -> Result<Vec<T::Key>> {
+    let mut out = Vec::new();
+    while let Some((time, p)) = heads.first().filter(|(t, _)| *t <= now) {
+        let found = read::scan::<T>(storage, &KeyRange::until_time(Partition(p), time, now), LOOK)?;
+        let rest_from = match found.last() {
+            Some((key, _)) => after(&key.encode()),
+            None => KeyRange::until_time(Partition(p), now, now).until,
+        };
+        let rest = read::first_key_from::<T>(storage, &rest_from)?.map(|k| of(&k));
+        heads.set(p, rest.filter(|(partition, _)| partition.0 == p).map(|(_, t)| t));
+        out.extend(found.into_iter().map(|(key, _)| key));
+        if out.len() >= LOOK {
+            break;
+        }
+    }
+    Ok(out)
+}

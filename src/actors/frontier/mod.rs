@@ -1,0 +1,349 @@
+//! Frontier.
+//!
+//! Owns: which hosts are active, the heads of the on-disk queues, the cursors of hosts, the making and ending of leases.
+//! Receives: [`Committed`], [`LeaseReturned`], [`Want`], [`GaveUp`], [`Reload`], [`Look`]. Sends: leases to Hosts; `Yield`,
+//! `Unpark`, `Promote` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
+//! former life, sweeps leases that ended meanwhile, reads the heads; nothing else is scanned.
+
+mod active;
+mod heads;
+mod messages;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+
+use super::deduper::Parsed;
+use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
+use super::node::{LeaseReturn, Node, Stop};
+use super::politeness::{Leases, Retire};
+use super::store::Commit;
+use super::supervise::{Kind, Room, lock};
+use crate::domain::fingerprint::HostKey;
+use crate::domain::frontier::Cursors;
+use crate::domain::rank::{Order, RankChooser};
+use crate::domain::reason::{Failure, Rejection};
+use crate::storage::StorageError;
+use crate::storage::keys::{HostAt, QueueKey};
+use crate::storage::ledger::{Change, Ending};
+use crate::storage::values::QueueEntry;
+use crate::storage::read;
+
+use active::Active;
+use heads::Fronts;
+pub use messages::{Committed, GaveUp, LeaseReturned, Look, Reload, Want};
+
+/// How often the Frontier looks at the clock.
+const TICK: Duration = Duration::from_millis(25);
+/// Cursors kept of hosts that are not active.
+const RESTING: usize = 50_000;
+
+/// The actor.
+pub struct Frontier {
+    node: Arc<Node>,
+    end: Arc<dyn LeaseEnd>,
+    fronts: Fronts,
+    chooser: RankChooser,
+    active: HashMap<HostKey, Active>,
+    resting: HashMap<HostKey, Cursors>,
+    held: bool,
+}
+
+impl Frontier {
+    /// A fresh one.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        let end = Arc::new(LeaseReturn(node.doors().frontier.clone()));
+        Self {
+            node,
+            end,
+            fronts: Fronts::default(),
+            chooser: RankChooser::new(8),
+            active: HashMap::new(),
+            resting: HashMap::new(),
+            held: false,
+        }
+    }
+
+    fn load(&mut self) {
+        match Fronts::load(&*self.node.storage) {
+            Ok(fronts) => self.fronts = fronts,
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    fn broken(&self, error: &StorageError) {
+        log::error!("the frontier cannot read its queues: {error}");
+        self.node.stop_with(Stop::Disk(error.to_string()));
+    }
+
+    /// Activates hosts while there is room.
+    fn activate(&mut self) {
+        while self.active.len() < self.node.rules.settings.max_active_hosts() && !self.node.holds() {
+            match self.next_host() {
+                Ok(Some(at)) => {
+                    if let Err(e) = self.wake(at) {
+                        return self.broken(&e);
+                    }
+                }
+                Ok(None) => return,
+                Err(e) => return self.broken(&e),
+            }
+        }
+    }
+
+    fn next_host(&mut self) -> Result<Option<HostAt>, StorageError> {
+        loop {
+            let fronts = &self.fronts;
+            let Some(rank) = self.chooser.choose(|r| fronts.has(r)) else { return Ok(None) };
+            let active = &self.active;
+            let free = |at: &HostAt| !active.contains_key(&at.host);
+            if let Some(at) = self.fronts.next_host(&*self.node.storage, rank, free)? {
+                return Ok(Some(at));
+            }
+        }
+    }
+
+    fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
+        let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
+        let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
+        let cursors = self.resting.remove(&at.host).unwrap_or_else(|| Cursors::starting_at(counts.heads));
+        let finished = counts.done.saturating_add(counts.errors);
+        let active = Active::start(&self.node, at, &state, cursors, finished);
+        self.active.insert(at.host, active);
+        Ok(())
+    }
+
+    /// Gives a Host the URLs it wants, or retires it when it has nothing left.
+    fn serve(&mut self, host: HostKey) {
+        if self.node.holds() {
+            self.held = true;
+            return;
+        }
+        let Some(active) = self.active.get_mut(&host) else { return };
+        if active.wants == 0 {
+            return;
+        }
+        let wants = active.wants.min(self.node.lease_room());
+        let strict = self.node.rules.settings.crawl.order == Order::Breadth;
+        let leases = match active.next_leases(&self.node, &self.end, wants, strict) {
+            Ok(leases) => leases,
+            Err(e) => return self.broken(&e),
+        };
+        if leases.is_empty() {
+            if active.leased.is_empty() && wants > 0 {
+                self.retire(host);
+            }
+            return;
+        }
+        active.wants = 0;
+        let (fine, poison): (Vec<_>, Vec<_>) =
+            leases.into_iter().partition(|l| !self.node.leases.is_poison(&l.core().url_key));
+        for lease in poison {
+            let url = lease.url.clone();
+            log::error!("page given up after it ended the parser several times: url={url}");
+            self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
+        }
+        let (fine, over) = active.within_budget(fine, self.node.rules.settings.pages_per_host());
+        for lease in over {
+            self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)));
+        }
+        if fine.is_empty() {
+            active.wants = wants;
+            return self.node.doors().frontier.tell(Want { host, n: wants });
+        }
+        active.door.tell(Leases(fine));
+    }
+
+    fn serve_all(&mut self) {
+        let wanting: Vec<_> = self.active.iter().filter(|(_, a)| a.wants > 0).map(|(h, _)| *h).collect();
+        for host in wanting {
+            self.serve(host);
+        }
+    }
+
+    fn retire(&mut self, host: HostKey) {
+        if let Some(active) = self.active.remove(&host) {
+            lock(&self.node.hosts).remove(&host);
+            active.door.tell(Retire);
+            if self.resting.len() >= RESTING {
+                self.resting.clear();
+            }
+            self.resting.insert(host, active.cursors);
+        }
+    }
+
+    fn lower(&mut self, host: HostKey, rank: u8, order: u64) {
+        if let Some(active) = self.active.get_mut(&host) {
+            active.cursors.lower(rank, order);
+        } else if let Some(cursors) = self.resting.get_mut(&host) {
+            cursors.lower(rank, order);
+        }
+    }
+
+    fn end_lease(&mut self, core: &LeaseCore) {
+        self.node.leases.end(core);
+        let key = core.queue_key;
+        if let Some(active) = self.active.get_mut(&key.host) {
+            active.leased.remove(&core.url_key);
+        }
+        if core.state() == LeaseState::Returned {
+            self.lower(key.host, key.rank, key.order);
+        }
+    }
+
+    fn times(&mut self) {
+        let now = self.node.clock.now();
+        if self.fronts.next_time().is_none_or(|t| t > now) {
+            return;
+        }
+        match self.fronts.parked_until(&*self.node.storage, now) {
+            Ok(keys) => keys.into_iter().for_each(|k| self.tell_store(Change::Unpark(k.host_at()))),
+            Err(e) => self.broken(&e),
+        }
+        match self.fronts.due_until(&*self.node.storage, now) {
+            Ok(keys) if keys.is_empty() => {}
+            Ok(keys) => self.tell_store(Change::Promote(keys)),
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    fn tell_store(&self, change: Change) {
+        self.node.doors().store.tell(Commit::bare(change));
+    }
+
+    fn look(&mut self) {
+        self.times();
+        if std::mem::replace(&mut self.held, self.node.holds()) && !self.held {
+            self.serve_all();
+        }
+        self.activate();
+        self.node.metrics.hosts_active(self.active.len());
+    }
+}
+
+impl Actor for Frontier {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("frontier.started");
+        for (_, door) in lock(&self.node.hosts).drain() {
+            door.tell(Retire);
+        }
+        for core in self.node.leases.ended() {
+            self.node.leases.end(&core);
+        }
+        self.load();
+        ctx.run_interval(TICK, |this, _| {
+            this.node.faults.pass("frontier.tick");
+            this.look();
+        });
+        self.look();
+    }
+}
+
+impl Supervised for Frontier {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Frontier {
+    const KIND: Kind = Kind::Frontier;
+}
+
+impl Handler<Committed> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, message: Committed, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        self.node.faults.pass("frontier.committed");
+        for core in &message.ended {
+            self.end_lease(core);
+        }
+        for news in &message.hosts {
+            self.fronts.note(news);
+            for (rank, order) in &news.put {
+                self.lower(news.at.host, *rank, *order);
+            }
+            self.serve(news.at.host);
+        }
+        self.node.faults.pass("frontier.committed.after");
+        self.activate();
+    }
+}
+
+impl Handler<LeaseReturned> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        self.end_lease(&core);
+        self.node.faults.pass("frontier.returned");
+        self.serve(core.queue_key.host);
+    }
+}
+
+impl Handler<Want> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, want: Want, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        if let Some(active) = self.active.get_mut(&want.host) {
+            active.wants = want.n;
+            self.node.faults.pass("frontier.want");
+            self.serve(want.host);
+        }
+    }
+}
+
+impl Handler<GaveUp> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, message: GaveUp, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
+        self.retire(message.host);
+        self.node.faults.pass("frontier.gave_up");
+        let pace = self.node.slots.pace_of(&at.host).map(|p| p.encode());
+        self.tell_store(Change::Yield { at, until: message.until, pace });
+        self.activate();
+    }
+}
+
+impl Handler<Reload> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        for core in self.node.leases.ended() {
+            self.end_lease(&core);
+        }
+        self.resting.clear();
+        self.active.values_mut().for_each(|a| a.cursors = Cursors::default());
+        self.load();
+        self.serve_all();
+        self.activate();
+    }
+}
+
+impl Handler<Look> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, _: Look, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        self.look();
+    }
+}
+
+/// One entry and the key it stands under.
+type Entry = (QueueKey, QueueEntry);
+
+/// A lease on one entry, unless it is leased already or its URL cannot be built.
+fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
+    let url = crate::domain::url::PageUrl::from_parts(entry.scheme, name, entry.port, &entry.tail).ok()?;
+    let url_key = node.prints.url(&url);
+    node.leases.lease(key, url_key, url, entry, end)
+}

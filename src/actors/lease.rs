@@ -1,0 +1,191 @@
+//! Leases: a URL handed out for fetching stays in the queue on disk until its page is committed.
+//!
+//! A lease ends by commit or by Drop, never by a clock. The table of leases lives outside every actor, so that no death
+//! loses one: an entry's own state says how it ended, and a new Frontier sweeps what the old one was not told.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::domain::fingerprint::UrlKey;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::QueueKey;
+use crate::storage::values::QueueEntry;
+
+use super::supervise::lock;
+
+/// How a lease stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LeaseState {
+    /// Somebody holds it.
+    Live = 0,
+    /// Dropped without a commit: the URL is to be taken up again.
+    Returned = 1,
+    /// Its page is committed: the queue entry is gone.
+    Committed = 2,
+}
+
+/// What the table and the holder share.
+#[derive(Debug)]
+pub struct LeaseCore {
+    /// Where it stood in the queue when it was leased.
+    pub queue_key: QueueKey,
+    /// The URL's key.
+    pub url_key: UrlKey,
+    state: AtomicU8,
+    parsing: AtomicU8,
+}
+
+impl LeaseCore {
+    /// How it stands now.
+    #[must_use]
+    pub fn state(&self) -> LeaseState {
+        match self.state.load(Ordering::Acquire) {
+            0 => LeaseState::Live,
+            1 => LeaseState::Returned,
+            _ => LeaseState::Committed,
+        }
+    }
+
+    /// True when the parser had begun with it: a return then makes the page suspect.
+    #[must_use]
+    pub fn was_parsing(&self) -> bool {
+        self.parsing.load(Ordering::Acquire) != 0
+    }
+}
+
+/// Told when a lease ends; the Frontier's door in the running node.
+pub trait LeaseEnd: Send + Sync + 'static {
+    /// It was dropped without a commit.
+    fn returned(&self, core: &Arc<LeaseCore>);
+}
+
+/// A URL in somebody's hands. Dropping it gives the URL back.
+pub struct Lease {
+    core: Arc<LeaseCore>,
+    /// The queue entry as stored.
+    pub entry: QueueEntry,
+    /// The URL itself.
+    pub url: PageUrl,
+    end: Arc<dyn LeaseEnd>,
+}
+
+impl Lease {
+    /// The shared part.
+    #[must_use]
+    pub fn core(&self) -> &Arc<LeaseCore> {
+        &self.core
+    }
+
+    /// Notes that the parser begins with its page.
+    pub fn mark_parsing(&self) {
+        self.core.parsing.store(1, Ordering::Release);
+    }
+
+    /// Ends it as committed. Only the Store calls this, after its write is visible.
+    pub fn committed(self) {
+        self.core.state.store(LeaseState::Committed as u8, Ordering::Release);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let live = LeaseState::Live as u8;
+        let returned = LeaseState::Returned as u8;
+        if self.core.state.compare_exchange(live, returned, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+            self.end.returned(&self.core);
+        }
+    }
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lease({})", self.url)
+    }
+}
+
+/// Returns while parsing after which a page is taken for poison.
+pub const POISON_AFTER: u8 = 3;
+
+#[derive(Default)]
+struct Inner {
+    leases: HashMap<UrlKey, Arc<LeaseCore>>,
+    /// Returns of pages that were being parsed; an entry goes with its commit.
+    suspects: HashMap<UrlKey, u8>,
+}
+
+/// Every lease that may be live. Entries are made and removed by the Frontier's thread alone.
+#[derive(Default)]
+pub struct LeaseTable(Mutex<Inner>);
+
+impl LeaseTable {
+    /// True when `url` is leased (also when its end is not yet swept).
+    #[must_use]
+    pub fn contains(&self, url: &UrlKey) -> bool {
+        lock(&self.0).leases.contains_key(url)
+    }
+
+    /// Leases in the table.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        lock(&self.0).leases.len()
+    }
+
+    /// True when nothing is leased.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Leases an entry; `None` when its URL is leased already.
+    pub fn lease(
+        &self,
+        queue_key: QueueKey,
+        url_key: UrlKey,
+        url: PageUrl,
+        entry: QueueEntry,
+        end: &Arc<dyn LeaseEnd>,
+    ) -> Option<Lease> {
+        let core = Arc::new(LeaseCore {
+            queue_key,
+            url_key,
+            state: AtomicU8::new(LeaseState::Live as u8),
+            parsing: AtomicU8::new(0),
+        });
+        let mut inner = lock(&self.0);
+        if inner.leases.contains_key(&url_key) {
+            return None;
+        }
+        inner.leases.insert(url_key, core.clone());
+        Some(Lease { core, entry, url, end: end.clone() })
+    }
+
+    /// Removes an ended lease. A suspect that was committed is cleared, one that came back while parsing is counted.
+    pub fn end(&self, core: &LeaseCore) {
+        let mut inner = lock(&self.0);
+        inner.leases.remove(&core.url_key);
+        match core.state() {
+            LeaseState::Committed => {
+                inner.suspects.remove(&core.url_key);
+            }
+            LeaseState::Returned if core.was_parsing() => {
+                let n = inner.suspects.entry(core.url_key).or_insert(0);
+                *n = n.saturating_add(1);
+            }
+            _ => {}
+        }
+    }
+
+    /// True when `url` ended the parser [`POISON_AFTER`] times.
+    #[must_use]
+    pub fn is_poison(&self, url: &UrlKey) -> bool {
+        lock(&self.0).suspects.get(url).is_some_and(|n| *n >= POISON_AFTER)
+    }
+
+    /// Every lease that ended without the Frontier having been told.
+    #[must_use]
+    pub fn ended(&self) -> Vec<Arc<LeaseCore>> {
+        lock(&self.0).leases.values().filter(|c| c.state() != LeaseState::Live).cloned().collect()
+    }
+}

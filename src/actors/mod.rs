@@ -1,0 +1,22 @@
+//! The seven kinds of actor and what they share.
+//!
+//! ```text
+//!  Inject / links ──> Deduper ──> Store ──commit──> Frontier ──leases──> Host (politeness, one per active host)
+//!                        ^                                                   │ Fetch{lease, slot, permit, pinned address}
+//!                        │ Parsed                                            v
+//!                     Parser <──── Parse{lease, permit, document} ──── Fetcher pool ──report──> Host
+//! ```
+//! Each room: what it owns, receives, sends, never does, and how it looks after a restart, in its module's text.
+
+pub mod deduper;
+pub mod door;
+pub mod fetcher;
+pub mod frontier;
+pub mod lease;
+pub mod node;
+pub mod parser;
+pub mod politeness;
+pub mod slot;
+pub mod store;
+pub mod supervise;
+pub mod supervisor;

@@ -1,0 +1,258 @@
+//! What every room of a running node shares: rules, clock, storage to read from, registries that outlive actors.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
+use crate::domain::outcome::RetryRules;
+use crate::domain::politeness::PaceRules;
+use crate::domain::rank::Ranker;
+use crate::domain::scope::Scope;
+use crate::domain::time::UnixMillis;
+use crate::domain::traps::TrapRules;
+use crate::domain::url::Canonicaliser;
+use crate::fault::Faults;
+use crate::net::dns::Resolver;
+use crate::net::guard::AddressPolicy;
+use crate::storage::Storage;
+use crate::storage::values::Counters;
+use crate::telemetry::metrics::Metrics;
+
+use super::deduper::Deduper;
+use super::door::Door;
+use super::fetcher::Fetcher;
+use super::frontier::Frontier;
+use super::lease::{LeaseCore, LeaseEnd, LeaseTable};
+use super::parser::Parser;
+use super::politeness::Host;
+use super::slot::Slots;
+use super::store::Store;
+use super::supervise::{Coroner, Death, Kind, RestartRules, lock};
+use super::supervisor::Supervisor;
+
+/// Why a node ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Every URL is done.
+    Done,
+    /// TERM, INT or `/api/v1/stop`.
+    Asked,
+    /// `crawl.max_pages`, or `--max-pages`.
+    Pages,
+    /// `crawl.max_bytes`.
+    Bytes,
+    /// `crawl.max_time`.
+    Time,
+    /// An actor died too often.
+    Supervisor(String),
+    /// The disk refuses to store.
+    Disk(String),
+}
+
+/// Raised whenever a commit is lost, so that nothing hangs on it (docs/architecture.md, Deduper).
+#[derive(Default)]
+pub struct Epoch {
+    number: AtomicU64,
+    writing: Mutex<()>,
+}
+
+impl Epoch {
+    /// The epoch in force.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.number.load(Ordering::Acquire)
+    }
+
+    /// Begins a new one: pages that carry an older one are refused. Waits for a write under way, so that afterwards the
+    /// disk holds all that was accepted in the old one.
+    pub fn raise(&self) -> u64 {
+        let _no_write = lock(&self.writing);
+        self.number.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Held by the Store from its look at the epoch to the end of its write.
+    pub fn hold(&self) -> std::sync::MutexGuard<'_, ()> {
+        lock(&self.writing)
+    }
+}
+
+/// A page from fetch to commit. Dropped with the message that carries it.
+pub type PagePermit = OwnedSemaphorePermit;
+
+/// The addresses of all rooms; the same over every death.
+pub struct Doors {
+    /// The Supervisor.
+    pub supervisor: Door<Supervisor>,
+    /// The Frontier.
+    pub frontier: Door<Frontier>,
+    /// The Fetchers, one a thread.
+    pub fetchers: Vec<Door<Fetcher>>,
+    /// The Parser.
+    pub parser: Door<Parser>,
+    /// The Deduper.
+    pub deduper: Door<Deduper>,
+    /// The Store.
+    pub store: Door<Store>,
+}
+
+/// The rules of this run, ready for use.
+pub struct Rules {
+    /// What the user set.
+    pub settings: Settings,
+    /// Canonical form.
+    pub canon: Canonicaliser,
+    /// Trap limits.
+    pub traps: TrapRules,
+    /// Ranks and orders.
+    pub ranker: Ranker,
+    /// Politeness.
+    pub pace: PaceRules,
+    /// Retries.
+    pub retry: RetryRules,
+}
+
+/// The shared part of a running node.
+pub struct Node {
+    /// Rules of the run.
+    pub rules: Rules,
+    /// The only clock.
+    pub clock: Clock,
+    /// Read access; only the Store writes.
+    pub storage: Arc<dyn Storage>,
+    /// Keys of this data folder.
+    pub prints: Fingerprinter,
+    /// The crawl (one for now).
+    pub crawl: CrawlId,
+    /// Scope, widened by seed redirects.
+    pub scope: RwLock<Scope>,
+    /// Slots of hosts.
+    pub slots: Slots,
+    /// Leases.
+    pub leases: LeaseTable,
+    /// Pages from fetch to commit.
+    pub pages: Arc<Semaphore>,
+    /// How many page permits there are.
+    pub pages_total: usize,
+    /// Requests on the wire.
+    pub fetches: Arc<Semaphore>,
+    /// Pages being parsed now.
+    pub parsing: AtomicU64,
+    /// Commit epoch.
+    pub epoch: Epoch,
+    /// The counters as last committed, published by the Store.
+    pub counters: Mutex<Counters>,
+    /// Raised by every commit.
+    pub committed: watch::Sender<u64>,
+    /// Names to addresses.
+    pub resolver: Resolver,
+    /// Addresses allowed.
+    pub guard: AddressPolicy,
+    /// Counters for the outside.
+    pub metrics: Metrics,
+    /// Fault points.
+    pub faults: Faults,
+    /// Meter and door of each room.
+    pub doors: OnceLock<Doors>,
+    /// Hosts that are active, so that a new Frontier can retire those of the old one.
+    pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
+    /// Deaths of Host actors.
+    pub host_deaths: AtomicU64,
+    /// No leases while set (pause).
+    pub paused: AtomicBool,
+    /// No new work while set (drain).
+    pub draining: AtomicBool,
+    /// Why the node ends, once it does.
+    pub stop: watch::Sender<Option<Stop>>,
+    /// No request before this moment: after an unclean stop every host first waits one full gap from here.
+    pub unclean_start: Option<UnixMillis>,
+}
+
+impl Node {
+    /// The rooms' doors.
+    ///
+    /// # Panics
+    /// Before the composition root has set them, which happens before any actor is started.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
+    pub fn doors(&self) -> &Doors {
+        self.doors.get().expect("doors are set before actors start")
+    }
+
+    /// The fetcher that serves `host`: always the same one, so that its connection is found again.
+    #[must_use]
+    pub fn fetcher_of(&self, host: &HostKey) -> &Door<Fetcher> {
+        let doors = &self.doors().fetchers;
+        let n = usize::from(host.0[7]) % doors.len().max(1);
+        &doors[n]
+    }
+
+    /// Ends the node; the first reason wins.
+    pub fn stop_with(&self, why: Stop) {
+        self.stop.send_if_modified(|current| {
+            let first = current.is_none();
+            if first {
+                *current = Some(why);
+            }
+            first
+        });
+    }
+
+    /// True while nothing new may be begun.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.paused.load(Ordering::Acquire) || self.draining.load(Ordering::Acquire)
+    }
+
+    /// The counters of the last commit.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        lock(&self.counters).clone()
+    }
+}
+
+impl Coroner for Node {
+    fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    fn rules(&self) -> RestartRules {
+        RestartRules::default()
+    }
+
+    fn died(&self, death: Death) {
+        self.metrics.actor_restarted(death.kind.as_str());
+        log::warn!(
+            "actor died: kind={} instance={} why={:?} rest_ms={}",
+            death.kind.as_str(),
+            death.instance,
+            death.why,
+            death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
+        );
+        if death.rest.is_none() {
+            self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
+        }
+        if death.kind == Kind::Host {
+            self.host_deaths.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(doors) = self.doors.get() {
+            if let Some(meter) = doors.meter_of(death.kind) {
+                meter.note_restart();
+            }
+            doors.supervisor.tell(super::supervisor::Died(death));
+        }
+    }
+}
+
+/// Gives dropped leases back to the Frontier.
+pub struct LeaseReturn(pub Door<Frontier>);
+
+impl LeaseEnd for LeaseReturn {
+    fn returned(&self, core: &Arc<LeaseCore>) {
+        self.0.tell(super::frontier::LeaseReturned(core.clone()));
+    }
+}

@@ -1,0 +1,177 @@
+//! Host: the politeness of one active host.
+//!
+//! Owns: the leases it was given and not yet begun, its robots.txt. Receives: [`Leases`], [`Retire`]. Sends: `Fetch` to its
+//! Fetcher, `Want` and `GaveUp` to the Frontier, rejections to the Deduper, robots.txt to the Store. Never: sends a request
+//! without the host's slot; keeps pace in itself (the slot's seat outlives it). After a restart: no leases (they came back
+//! by Drop), it asks for new ones; robots.txt is read from storage.
+
+mod lane;
+mod robots;
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message, Supervised, WrapFuture};
+use tokio::sync::Notify;
+
+use super::door::Door;
+use super::lease::Lease;
+use super::node::Node;
+use super::slot::Seat;
+use super::supervise::{Kind, Room};
+use crate::domain::politeness::Pace;
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::HostAt;
+
+use lane::Lane;
+
+/// URLs for a Host.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Leases(pub Vec<Lease>);
+
+/// There is nothing more for this Host: end.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Retire;
+
+/// Leases waiting in memory; shared by the lanes of one Host.
+#[derive(Default)]
+struct Inbox {
+    leases: RefCell<VecDeque<Lease>>,
+    asked: Cell<bool>,
+    news: Notify,
+}
+
+/// The actor.
+pub struct Host {
+    node: Arc<Node>,
+    at: HostAt,
+    name: Arc<str>,
+    door: Door<Self>,
+    retired: Arc<AtomicBool>,
+    seat: Arc<Seat>,
+    inbox: Rc<Inbox>,
+    robots: Rc<robots::Cache>,
+}
+
+impl Host {
+    /// A fresh one; `pace` is its politeness as stored.
+    #[must_use]
+    pub fn new(
+        node: Arc<Node>,
+        at: HostAt,
+        name: &str,
+        pace: &[u8],
+        door: Door<Self>,
+        retired: Arc<AtomicBool>,
+    ) -> Self {
+        let own = node.rules.host_rules(name);
+        let seat = node.slots.seat(at.host, &own.pace, own.connections, || stored_pace(&node, pace, &own.pace));
+        Self {
+            name: Arc::from(name),
+            inbox: Rc::new(Inbox::default()),
+            robots: Rc::new(robots::Cache::default()),
+            node,
+            at,
+            door,
+            retired,
+            seat,
+        }
+    }
+}
+
+/// The pace on disk; after an unclean stop the host first waits one full gap, counted from the start of this process (I1).
+fn stored_pace(node: &Node, bytes: &[u8], rules: &crate::domain::politeness::PaceRules) -> Pace {
+    let mut pace = match Pace::decode(bytes) {
+        Ok(pace) => pace,
+        Err(e) if !bytes.is_empty() => {
+            log::warn!("politeness of a host is unreadable and begins anew: {e}");
+            Pace::new()
+        }
+        Err(_) => Pace::new(),
+    };
+    if let Some(start) = node.unclean_start {
+        pace.wait_one_full_gap(start, rules);
+    }
+    pace
+}
+
+impl Actor for Host {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("host.started");
+        for _ in 0..self.node.rules.host_rules(&self.name).connections.max(1) {
+            let lane = Lane {
+                node: self.node.clone(),
+                at: self.at,
+                name: self.name.clone(),
+                seat: self.seat.clone(),
+                inbox: self.inbox.clone(),
+                robots: self.robots.clone(),
+                since: self.node.clock.now(),
+                pages: 0,
+            };
+            ctx.spawn(lane.run().into_actor(self));
+        }
+    }
+}
+
+impl Supervised for Host {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        let pace = self.seat.pace().encode();
+        *self = Self::new(
+            self.node.clone(),
+            self.at,
+            &self.name.clone(),
+            &pace,
+            self.door.clone(),
+            self.retired.clone(),
+        );
+    }
+}
+
+impl Room for Host {
+    const KIND: Kind = Kind::Host;
+
+    fn instance(&self) -> String {
+        self.name.to_string()
+    }
+}
+
+impl Handler<Leases> for Host {
+    type Result = ();
+
+    fn handle(&mut self, Leases(leases): Leases, ctx: &mut Context<Self>) {
+        let _at_work = self.door.meter().enter();
+        if self.node.faults.pass("host.leases").is_some() {
+            return ctx.stop();
+        }
+        self.inbox.asked.set(false);
+        self.inbox.leases.borrow_mut().extend(leases);
+        self.inbox.news.notify_waiters();
+    }
+}
+
+impl Handler<Retire> for Host {
+    type Result = ();
+
+    fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
+        let _at_work = self.door.meter().enter();
+        self.retired.store(true, Ordering::Release);
+        self.inbox.leases.borrow_mut().clear();
+        ctx.stop();
+    }
+}
+
+/// What a lane does after a URL.
+enum Next {
+    /// Takes the next one.
+    GoOn,
+    /// Gives up the host's place until a time, or to the end of the queue.
+    GiveUp(Option<UnixMillis>),
+}

@@ -1,0 +1,174 @@
+//! robots.txt of one host: kept copy, freshness, fetching with redirects (RFC 9309, 2.3.1).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::lane::Lane;
+use crate::actors::fetcher::{Report, RobotsAnswer};
+use crate::actors::node::Node;
+use crate::actors::slot::Seat;
+use crate::actors::store::Commit;
+use crate::domain::outcome::FetchOutcome;
+use crate::domain::partition::Partition;
+use crate::domain::reason::Failure;
+use crate::domain::robots::{RobotsAccess, RobotsRules, RobotsStatus, classify};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::{PageUrl, Scheme};
+use crate::storage::keys::{HostAt, RobotsKey};
+use crate::storage::ledger::Change;
+use crate::storage::read;
+use crate::storage::values::RobotsValue;
+
+/// Redirects followed for robots.txt (RFC 9309, 2.3.1.2).
+const MAX_HOPS: usize = 5;
+/// How long a redirect to another host waits for that host's slot.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What robots.txt means for a URL now.
+pub(super) enum Standing {
+    /// Go on.
+    Allowed,
+    /// A rule forbids it.
+    Disallowed,
+    /// It cannot be reached: nothing of this host before that time. With the network fault, if it was one.
+    Unreachable(UnixMillis, Option<Failure>),
+}
+
+/// One kept robots.txt.
+struct Kept {
+    value: RobotsValue,
+    rules: RobotsRules,
+    fault: Option<Failure>,
+}
+
+/// The copies of one host, one for each scheme and port.
+#[derive(Default)]
+pub(super) struct Cache(RefCell<HashMap<(Scheme, u16), Kept>>);
+
+/// What a request for robots.txt brought.
+pub(super) struct Learned {
+    status: Result<RobotsAnswer, Failure>,
+}
+
+impl Cache {
+    /// What holds for `url` by the copy at hand; `None` when one must be fetched first.
+    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat) -> Option<Standing> {
+        let place = (url.scheme(), url.port());
+        if !self.0.borrow().contains_key(&place) {
+            let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
+            let rules = rules_of(node, &stored);
+            seat.set_crawl_delay(rules.crawl_delay());
+            self.0.borrow_mut().insert(place, Kept { value: stored, rules, fault: None });
+        }
+        let kept = self.0.borrow();
+        let kept = kept.get(&place)?;
+        let now = node.clock.now();
+        let policy = &node.rules.robots;
+        match kept.value.retry_at {
+            Some(at) if at <= now => return None,
+            None if !policy.fresh(now, kept.value.fetched) => return None,
+            _ => {}
+        }
+        let status = if kept.value.failures > 0 { RobotsStatus::Unreachable } else { classify(kept.value.status) };
+        let old = (!kept.value.text.is_empty()).then_some(kept.value.fetched);
+        Some(match policy.access(status, old, now) {
+            RobotsAccess::AllowAll => Standing::Allowed,
+            RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.fault),
+            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
+            RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
+        })
+    }
+
+    /// Takes in what was fetched, and has it stored with the host's politeness.
+    pub fn learn(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat, learned: Learned) {
+        let place = (url.scheme(), url.port());
+        let now = node.clock.now();
+        let old = self.0.borrow_mut().remove(&place).map(|k| k.value);
+        let value = value_of(node, old, learned.status.as_ref(), now);
+        let fault = learned.status.as_ref().err().copied();
+        let rules = rules_of(node, &value);
+        seat.set_crawl_delay(rules.crawl_delay());
+        let key: RobotsKey = at.robots(url.scheme(), url.port());
+        let change = Change::Robots {
+            key,
+            host: url.host().to_owned(),
+            value: Box::new(value.clone()),
+            pace: Some(seat.pace().encode()),
+        };
+        let commit = match learned.status {
+            Ok(answer) => Commit { records: answer.records, ..Commit::bare(change) },
+            Err(_) => Commit::bare(change),
+        };
+        node.doors().store.tell(commit);
+        self.0.borrow_mut().insert(place, Kept { value, rules, fault });
+    }
+}
+
+fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
+    let tokens: Vec<&str> = node.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
+    RobotsRules::parse(&value.text, &tokens)
+}
+
+/// The record after a request: a failure keeps the old text as a stand-in.
+fn value_of(
+    node: &Node,
+    old: Option<RobotsValue>,
+    answer: Result<&RobotsAnswer, &Failure>,
+    now: UnixMillis,
+) -> RobotsValue {
+    let status = answer.map_or(0, |a| a.status);
+    let unreachable = answer.is_err() || classify(status) == RobotsStatus::Unreachable;
+    if unreachable {
+        let (text, fetched, failures) =
+            old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
+        let failures = failures.saturating_add(1);
+        let retry_at = Some(node.rules.robots.retry_at(now, u32::from(failures)));
+        return RobotsValue { status, fetched, text, failures, retry_at };
+    }
+    let text = match answer {
+        Ok(a) if classify(status) == RobotsStatus::Found => a.text.clone(),
+        _ => Vec::new(),
+    };
+    RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
+}
+
+/// Requests robots.txt for `url`'s scheme, host and port; follows up to five redirects, each hop checked, each under the
+/// slot of the host it goes to.
+pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
+    let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
+    let mut records = Vec::new();
+    for _ in 0..=MAX_HOPS {
+        let Ok(here) = target else { break };
+        let own = here.host() == url.host();
+        let seat = if own { lane.seat.clone() } else { foreign_seat(&lane.node, &here) };
+        let patience = if own { Duration::MAX } else { PATIENCE };
+        let Some(report) = lane.errand(&here, &seat, patience).await else {
+            return Learned { status: Err(Failure::FirstByteTimeout) };
+        };
+        let Report { outcome, robots } = report;
+        let answer = match (outcome, robots) {
+            (FetchOutcome::Answer(_), Some(answer)) => answer,
+            (FetchOutcome::Fault(failure), _) => return Learned { status: Err(failure) },
+            (FetchOutcome::Answer(_), None) => return Learned { status: Err(Failure::BadHttp) },
+        };
+        let RobotsAnswer { status, text, location, records: mut more } = answer;
+        records.append(&mut more);
+        match location.filter(|_| (300..400).contains(&status)) {
+            Some(next) => target = lane.node.rules.canon.join(&here.to_url(), &next, None),
+            None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
+        }
+    }
+    // Too many hops, or a place that is no URL: as if there were none (RFC 9309, 2.3.1.2).
+    Learned { status: Ok(RobotsAnswer { status: 404, text: Vec::new(), location: None, records }) }
+}
+
+fn foreign_seat(node: &Node, url: &PageUrl) -> Arc<Seat> {
+    let own = node.rules.host_rules(url.host());
+    let at = HostAt { partition: Partition::of_host(url.host()), host: node.prints.host(url.host()) };
+    node.slots.seat(at.host, &own.pace, own.connections, || {
+        let stored = read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default();
+        super::stored_pace(node, &stored.pace, &own.pace)
+    })
+}

@@ -1,0 +1,60 @@
+//! What the admin endpoint can do to a crawl; the composition root implements it.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use serde::{Deserialize, Serialize};
+
+use crate::telemetry::StatusSnapshot;
+
+/// A future that a [`Control`] returns; it may be awaited on the admin thread only.
+pub type Reply<T> = Pin<Box<dyn Future<Output = Result<T, ControlError>>>>;
+
+/// A command that could not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// The crawl is stopping or an actor is being replaced; try again.
+    #[error("not ready: {0}")]
+    Unavailable(String),
+    /// The command makes no sense now.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What became of seeds handed in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedReport {
+    /// Taken into the frontier, committed.
+    pub accepted: u64,
+    /// Known already.
+    pub known: u64,
+    /// Turned away.
+    pub rejected: Vec<RejectedSeed>,
+}
+
+/// A seed that was turned away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedSeed {
+    /// As it was given.
+    pub url: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The running crawl as the admin endpoint sees it. Cheap calls are plain; what waits for a commit returns a future.
+pub trait Control: Send + Sync {
+    /// Counts at this moment.
+    fn status(&self) -> StatusSnapshot;
+    /// Whether it takes work: storage open, actors running. The text says what is missing.
+    fn ready(&self) -> Result<(), String>;
+    /// Adds seeds; answers when they are committed.
+    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport>;
+    /// No new requests until [`resume`](Self::resume).
+    fn pause(&self) -> Result<(), ControlError>;
+    /// Goes on.
+    fn resume(&self) -> Result<(), ControlError>;
+    /// Finishes what is in flight and ends the process.
+    fn stop(&self) -> Result<(), ControlError>;
+    /// The metrics in Prometheus' text form.
+    fn metrics_text(&self) -> String;
+}

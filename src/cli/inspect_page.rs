@@ -1,0 +1,1 @@
+//! `lycosa inspect page`: what the crawler sees in one page, as JSON.

@@ -1,0 +1,103 @@
+//! `lycosa inspect robots`: what a robots.txt says about URLs, one line each.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use url::Url;
+
+use crate::domain::robots::{RobotsGroup, RobotsRules};
+
+/// Writes `allow URL` or `disallow URL`, a tab and the line that decided, for each of `urls`. A URL may be absolute or
+/// begin with `/`; it is brought into the form a crawler would ask for, but printed as given. Host and scheme are not
+/// looked at: the file is taken to be the right one. `agent` may be a full User-Agent; its product token counts.
+///
+/// # Errors
+/// Only those of `out`.
+pub fn run(agent: &str, robots: &[u8], urls: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let rules = RobotsRules::parse(robots, &[agent]);
+    for url in urls {
+        let (allowed, why) = match tail(url) {
+            Some(tail) => {
+                let verdict = rules.verdict(&tail);
+                (verdict.allowed, verdict.line.map_or_else(|| no_line(&rules, &tail).into(), Cow::from))
+            }
+            None => (false, "neither an http or https URL nor a path that begins with /".into()),
+        };
+        writeln!(out, "{} {}\t{why}", if allowed { "allow" } else { "disallow" }, one_line(url))?;
+    }
+    Ok(())
+}
+
+fn no_line(rules: &RobotsRules, tail: &str) -> &'static str {
+    match rules.group() {
+        _ if tail.starts_with("/robots.txt") && tail.split('?').next() == Some("/robots.txt") => {
+            "/robots.txt may always be fetched"
+        }
+        RobotsGroup::None => "no group for this agent",
+        _ => "no rule matches",
+    }
+}
+
+/// Path and query as they would be asked for.
+fn tail(text: &str) -> Option<String> {
+    let text = text.trim();
+    let url = match text.starts_with('/') {
+        true => Url::parse(&format!("http://robots.invalid{text}")),
+        false => Url::parse(text),
+    };
+    let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    Some(url[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
+}
+
+/// A URL with control characters must not make two lines of one.
+fn one_line(url: &str) -> Cow<'_, str> {
+    if url.chars().any(char::is_control) { url.escape_debug().to_string().into() } else { url.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(agent: &str, robots: &str, urls: &[&str]) -> Vec<String> {
+        let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
+        let mut out = Vec::new();
+        run(agent, robots.as_bytes(), &urls, &mut out).expect("a Vec takes all");
+        String::from_utf8(out).expect("UTF-8").lines().map(Into::into).collect()
+    }
+
+    #[test]
+    fn each_url_has_one_line_with_the_line_that_decides() {
+        let robots = "User-agent: *\nDisallow: /private # no\nAllow: /private/ok\n";
+        let urls =
+            ["https://a.example/private/x?y#z", "/private/ok", "http://b.example", "/a/../private", "/robots.txt"];
+        assert_eq!(
+            lines("Lycosa/1.0", robots, &urls),
+            [
+                "disallow https://a.example/private/x?y#z\t2: Disallow: /private # no",
+                "allow /private/ok\t3: Allow: /private/ok",
+                "allow http://b.example\tno rule matches",
+                "disallow /a/../private\t2: Disallow: /private # no",
+                "allow /robots.txt\t/robots.txt may always be fetched",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_file_that_does_not_speak_of_the_agent_allows() {
+        assert_eq!(lines("lycosa", "User-agent: x\nDisallow: /\n", &["/a"]), ["allow /a\tno group for this agent"]);
+    }
+
+    #[test]
+    fn what_is_no_url_is_disallowed_in_one_line() {
+        let why = "neither an http or https URL nor a path that begins with /";
+        let found = lines("lycosa", "", &["mailto:a@b.example", "", "a\nb"]);
+        assert_eq!(
+            found,
+            [
+                format!("disallow mailto:a@b.example\t{why}"),
+                format!("disallow \t{why}"),
+                format!("disallow a\\nb\t{why}")
+            ]
+        );
+    }
+}

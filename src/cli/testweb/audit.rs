@@ -1,0 +1,157 @@
+//! The audit log: who asked what when, in as little memory as it takes.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One request and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// When the request head had been read, wall-clock microseconds since 1970.
+    pub t_request_us: u64,
+    /// When the last byte of the answer was handed to the socket (or the answer broke off), same clock.
+    pub t_end_us: u64,
+    /// Host of the request, without port, lower case.
+    pub host: String,
+    /// Path and query as asked for.
+    pub path: String,
+    /// User-Agent.
+    pub user_agent: String,
+    /// Status answered.
+    pub status: u16,
+    /// Bytes of the answer, head included.
+    pub bytes: u32,
+    /// Number of the connection it came by, from 0.
+    pub connection: u32,
+    /// False when the asker went away before the answer's end.
+    pub complete: bool,
+}
+
+impl AuditEntry {
+    /// The URL asked for, as a crawler that reaches the web by name writes it.
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.host, self.path)
+    }
+}
+
+/// An [`AuditEntry`] that borrows its texts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub t_request_us: u64,
+    pub t_end_us: u64,
+    pub host: &'a str,
+    pub path: &'a str,
+    pub user_agent: &'a str,
+    pub status: u16,
+    pub bytes: u32,
+    pub connection: u32,
+    pub complete: bool,
+}
+
+/// 40 bytes and the path an entry; names are kept once.
+#[derive(Debug, Default)]
+pub(super) struct Audit {
+    rows: Vec<Row>,
+    paths: String,
+    names: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+    dropped: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    t_request_us: u64,
+    took_us: u32,
+    path_end: u32,
+    host: u32,
+    agent: u32,
+    bytes: u32,
+    connection: u32,
+    status: u16,
+    complete: bool,
+}
+
+/// Entries kept; later ones are counted only.
+const MAX_ROWS: usize = 20_000_000;
+/// Bytes of a path that are kept.
+const MAX_PATH: usize = 2_048;
+/// Host names and user agents kept; any further one becomes `(other)`.
+const MAX_NAMES: usize = 2_000_000;
+
+impl Audit {
+    pub(super) fn push(&mut self, record: &Record<'_>) {
+        let path = cut(record.path, MAX_PATH);
+        let path_end = u32::try_from(self.paths.len() + path.len());
+        let (Ok(path_end), true) = (path_end, self.rows.len() < MAX_ROWS) else {
+            self.dropped += 1;
+            return;
+        };
+        self.paths.push_str(path);
+        let row = Row {
+            t_request_us: record.t_request_us,
+            took_us: u32::try_from(record.t_end_us.saturating_sub(record.t_request_us)).unwrap_or(u32::MAX),
+            path_end,
+            host: self.number(cut(record.host, 255)),
+            agent: self.number(cut(record.user_agent, 512)),
+            bytes: record.bytes,
+            connection: record.connection,
+            status: record.status,
+            complete: record.complete,
+        };
+        self.rows.push(row);
+    }
+
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let name = if self.names.len() < MAX_NAMES { name } else { "(other)" };
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Entries that found no room.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// At most `limit` entries from number `since` on, in the order in which the answers ended.
+    pub(super) fn entries(&self, since: usize, limit: usize) -> Vec<AuditEntry> {
+        let until = since.saturating_add(limit).min(self.rows.len());
+        (since..until).filter_map(|index| self.entry(index)).collect()
+    }
+
+    fn entry(&self, index: usize) -> Option<AuditEntry> {
+        let row = self.rows.get(index)?;
+        let start = index.checked_sub(1).and_then(|before| self.rows.get(before)).map_or(0, |before| before.path_end);
+        let name = |number: u32| self.names.get(number as usize).map_or_else(String::new, |name| name.to_string());
+        Some(AuditEntry {
+            t_request_us: row.t_request_us,
+            t_end_us: row.t_request_us + u64::from(row.took_us),
+            host: name(row.host),
+            path: self.paths.get(start as usize..row.path_end as usize).unwrap_or_default().to_owned(),
+            user_agent: name(row.agent),
+            status: row.status,
+            bytes: row.bytes,
+            connection: row.connection,
+            complete: row.complete,
+        })
+    }
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+}

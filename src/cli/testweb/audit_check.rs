@@ -1,0 +1,100 @@
+//! What an audit log proves: requests in flight, early requests, how often each URL was asked for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::audit::AuditEntry;
+
+/// A request that came too early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The host.
+    pub host: String,
+    /// URL of the request before.
+    pub before: String,
+    /// URL of the early one.
+    pub early: String,
+    /// Time between the end of the answer before and the request; zero when they overlap.
+    pub gap: Duration,
+    /// What it should have been at least.
+    pub wanted: Duration,
+}
+
+/// Most requests in flight at one moment, for each host.
+pub fn max_in_flight_per_host(entries: &[AuditEntry]) -> BTreeMap<String, usize> {
+    let mut edges: BTreeMap<&str, Vec<(u64, i64)>> = BTreeMap::new();
+    for entry in entries {
+        let host = edges.entry(&entry.host).or_default();
+        host.push((entry.t_request_us, 1));
+        host.push((entry.t_end_us.max(entry.t_request_us), -1));
+    }
+    edges.into_iter().map(|(host, edges)| (host.to_owned(), deepest(edges))).collect()
+}
+
+/// The deepest overlap; at the same microsecond an end counts before a beginning, except an answer's own.
+fn deepest(mut edges: Vec<(u64, i64)>) -> usize {
+    edges.sort_unstable();
+    let (mut now, mut most) = (0i64, 0i64);
+    for (_, step) in edges {
+        now += step;
+        most = most.max(now);
+    }
+    // An answer that began and ended in one microsecond has its end sorted first: it was one in flight all the same.
+    usize::try_from(most.max(1)).unwrap_or(1)
+}
+
+/// Requests that began sooner after the end of the host's previous answer than `min_gap(host)` asks.
+///
+/// "Previous" is the latest end among all requests of the host that began before.
+pub fn early_requests(entries: &[AuditEntry], min_gap: impl Fn(&str) -> Duration) -> Vec<Violation> {
+    let mut sorted: Vec<&AuditEntry> = entries.iter().collect();
+    sorted.sort_by(|a, b| (&a.host, a.t_request_us, a.t_end_us).cmp(&(&b.host, b.t_request_us, b.t_end_us)));
+    let mut violations = Vec::new();
+    let mut last: Option<&AuditEntry> = None;
+    for entry in sorted {
+        match last.filter(|last| last.host == entry.host) {
+            Some(before) => {
+                violations.extend(early(before, entry, min_gap(&entry.host)));
+                if entry.t_end_us >= before.t_end_us {
+                    last = Some(entry);
+                }
+            }
+            None => last = Some(entry),
+        }
+    }
+    violations
+}
+
+fn early(before: &AuditEntry, entry: &AuditEntry, wanted: Duration) -> Option<Violation> {
+    let overlap = entry.t_request_us < before.t_end_us;
+    let gap = Duration::from_micros(entry.t_request_us.saturating_sub(before.t_end_us));
+    (overlap || gap < wanted).then(|| Violation {
+        host: entry.host.clone(),
+        before: before.url(),
+        early: entry.url(),
+        gap,
+        wanted,
+    })
+}
+
+/// How often each URL was asked for, `/robots.txt` apart.
+pub fn fetch_counts(entries: &[AuditEntry]) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| !is_robots(entry)) {
+        *counts.entry(entry.url()).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// How often each host was asked for its robots.txt (its redirect target counts as a request of its own).
+pub fn robots_counts(entries: &[AuditEntry]) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.path == "/robots.txt") {
+        *counts.entry(entry.host.clone()).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn is_robots(entry: &AuditEntry) -> bool {
+    entry.path == "/robots.txt" || entry.path == super::robots::REAL_ROBOTS
+}

@@ -1,0 +1,305 @@
+//! What a synthetic web looks like: every switch, its default and its check.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::args::parse_share;
+use super::robots::RobotsMode;
+use super::traps::TrapSet;
+
+/// The shape of a synthetic web. Each field is also a flag of `lycosa testweb` (its doc comment is the help text).
+///
+/// A *share* is a part of the whole between 0 and 1; the flags also take `10%`. Which pages, links or hosts a share
+/// falls on is decided by hashing, so that equal settings give equal webs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct TestWebConfig {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8500")]
+    pub listen: SocketAddr,
+    /// Threads that answer requests
+    #[arg(long, default_value_t = 1)]
+    pub threads: usize,
+    /// Number of hosts, h0.test, h1.test ...
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub hosts: u32,
+    /// Number of pages a host
+    #[arg(long, value_name = "M", default_value_t = 100)]
+    pub pages: u32,
+    /// Seed of the hash that decides everything
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Links a page
+    #[arg(long, default_value_t = 20)]
+    pub links: u32,
+    /// Share of links and redirects that lead to another test host
+    #[arg(long, value_name = "SHARE", default_value_t = 0.10, value_parser = parse_share)]
+    pub off_host: f64,
+    /// Smallest page, bytes (a page with many links may be larger)
+    #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024)]
+    pub min_size: u32,
+    /// Largest ordinary page, bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 12 * 1024)]
+    pub max_size: u32,
+    /// Share of pages of `large_size` and more
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub large: f64,
+    /// Size of a large page, bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1_500_000)]
+    pub large_size: u32,
+
+    /// Wait before each answer, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub latency_ms: u64,
+    /// Further wait before each answer, between 0 and this by hash, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub jitter_ms: u64,
+    /// Whether a connection may be used again
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub keep_alive: bool,
+    /// Share of pages sent with `Content-Encoding: gzip` to those who accept it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub gzip: f64,
+    /// Share of pages sent in chunks
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub chunked: f64,
+    /// Share of pages sent without a length, the end of the connection ending the body
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub until_eof: f64,
+
+    /// Share of pages that answer 301, 302, 303, 307 or 308
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub redirects: f64,
+    /// Longest redirect chain, hops
+    #[arg(long, value_name = "HOPS", default_value_t = 3)]
+    pub redirect_hops: u8,
+    /// Share of pages that redirect into a loop
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub redirect_loops: f64,
+    /// Share of pages whose body is that of another page of the host
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub duplicates: f64,
+    /// Share of pages that always answer one of `error_status`
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub errors: f64,
+    /// Statuses of error pages
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', default_values_t = [404, 410, 500, 503])]
+    pub error_status: Vec<u16>,
+    /// Seconds in the Retry-After of a 503
+    #[arg(long, value_name = "SECS", default_value_t = 1)]
+    pub retry_after: u32,
+    /// Share of pages that fail (500 or 503) once or twice before they succeed
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub flaky: f64,
+
+    /// robots.txt: none, 404, empty, allow, disallow-some, disallow-all, crawl-delay=SECS, 500, redirect or mixed
+    #[arg(long, value_name = "KIND", default_value_t = RobotsMode::Missing)]
+    pub robots: RobotsMode,
+    /// Share of links that lead to paths forbidden (or opened again) by robots.txt, on hosts that forbid some
+    #[arg(long, value_name = "SHARE", default_value_t = 0.10, value_parser = parse_share)]
+    pub private: f64,
+    /// Share of nofollow: that of links with rel=nofollow, and half of it as that of pages with a robots directive
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub nofollow: f64,
+
+    /// Share of pages with broken markup and with links where none may be seen
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub broken: f64,
+    /// Share of links written in another spelling of the same URL (port, case, dots, fragment, tracking parameter ...)
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub spellings: f64,
+    /// Share of links that are area, iframe, link rel=next or meta refresh instead of a
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub kinds: f64,
+    /// Share of links to files a crawler skips by extension (half of them) and to plain text files
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub files: f64,
+    /// Share of links with Chinese in path or query
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub unicode: f64,
+    /// Share of pages whose URL has a query
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub queries: f64,
+    /// Share of pages with a canonical link to themselves
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub canonical: f64,
+    /// Share of pages with a base element that moves relative links
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub base: f64,
+    /// Share of pages in Chinese, encoded as GBK (named in the header, in a meta, or nowhere)
+    #[arg(long, alias = "charset-gbk", value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
+    pub gbk: f64,
+    /// Endless spaces linked from start pages and others: none, all or a list of calendar, sessions, relative
+    #[arg(long, value_name = "LIST", default_value_t = TrapSet::default())]
+    pub traps: TrapSet,
+}
+
+impl Default for TestWebConfig {
+    /// Ten hosts of a hundred plain, well-formed pages, on a free loopback port.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: 1,
+            hosts: 10,
+            pages: 100,
+            seed: 1,
+            links: 20,
+            off_host: 0.10,
+            min_size: 4 * 1024,
+            max_size: 12 * 1024,
+            large: 0.0,
+            large_size: 1_500_000,
+            latency_ms: 0,
+            jitter_ms: 0,
+            keep_alive: true,
+            gzip: 0.0,
+            chunked: 0.0,
+            until_eof: 0.0,
+            redirects: 0.0,
+            redirect_hops: 3,
+            redirect_loops: 0.0,
+            duplicates: 0.0,
+            errors: 0.0,
+            error_status: vec![404, 410, 500, 503],
+            retry_after: 1,
+            flaky: 0.0,
+            robots: RobotsMode::Missing,
+            private: 0.10,
+            nofollow: 0.0,
+            broken: 0.0,
+            spellings: 0.0,
+            kinds: 0.0,
+            files: 0.0,
+            unicode: 0.0,
+            queries: 0.0,
+            canonical: 0.0,
+            base: 0.0,
+            gbk: 0.0,
+            traps: TrapSet::default(),
+        }
+    }
+}
+
+/// A setting that no web can be made of; the sentence says which and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl TestWebConfig {
+    /// A web with some of everything that does not need retries: redirects, duplicates, 404s, broken markup,
+    /// spellings, all link kinds, charsets, framings and robots.txt variants.
+    pub fn rough() -> Self {
+        Self {
+            redirects: 0.08,
+            redirect_loops: 0.01,
+            duplicates: 0.05,
+            errors: 0.05,
+            error_status: vec![404, 410],
+            robots: RobotsMode::Mixed,
+            nofollow: 0.05,
+            broken: 0.5,
+            spellings: 0.3,
+            kinds: 0.1,
+            files: 0.05,
+            unicode: 0.05,
+            queries: 0.2,
+            canonical: 0.2,
+            base: 0.1,
+            gbk: 0.2,
+            gzip: 0.3,
+            chunked: 0.3,
+            until_eof: 0.1,
+            ..Self::default()
+        }
+    }
+
+    /// Says which setting is wrong, if one is.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let positive = [("hosts", u64::from(self.hosts)), ("pages", u64::from(self.pages))];
+        for (name, value) in positive.into_iter().chain([("threads", self.threads as u64)]) {
+            if value == 0 {
+                return Err(ConfigError(format!("{name} must be at least 1")));
+            }
+        }
+        let limits = [("links", self.links, 10_000), ("max_size", self.max_size, 64 << 20)];
+        for (name, value, most) in limits.into_iter().chain([("large_size", self.large_size, 64 << 20)]) {
+            if value > most {
+                return Err(ConfigError(format!("{name} is {value}; it may be at most {most}")));
+            }
+        }
+        if self.min_size > self.max_size {
+            return Err(ConfigError(format!("min_size {} is above max_size {}", self.min_size, self.max_size)));
+        }
+        self.check_shares()?;
+        self.check_errors()
+    }
+
+    fn check_shares(&self) -> Result<(), ConfigError> {
+        for (name, share) in self.shares() {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(ConfigError(format!("{name} is {share}; a share lies between 0 and 1")));
+            }
+        }
+        let answers = self.redirects + self.redirect_loops + self.duplicates + self.errors + self.flaky;
+        if answers > 1.0 {
+            let parts = "redirects, redirect_loops, duplicates, errors and flaky";
+            return Err(ConfigError(format!("{parts} make {answers} together; the sum may be at most 1")));
+        }
+        let targets = self.private + self.files + self.unicode;
+        if targets > 1.0 {
+            return Err(ConfigError(format!(
+                "private, files and unicode make {targets} together; the sum may be at most 1"
+            )));
+        }
+        if self.chunked + self.until_eof > 1.0 {
+            return Err(ConfigError("chunked and until_eof may be at most 1 together".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn check_errors(&self) -> Result<(), ConfigError> {
+        if self.errors > 0.0 && self.error_status.is_empty() {
+            return Err(ConfigError("error_status is empty; name at least one, for example 404".to_owned()));
+        }
+        match self.error_status.iter().find(|status| !(400..=599).contains(*status)) {
+            Some(status) => Err(ConfigError(format!("error_status has {status}; errors lie between 400 and 599"))),
+            None => Ok(()),
+        }
+    }
+
+    fn shares(&self) -> [(&'static str, f64); 21] {
+        [
+            ("off_host", self.off_host),
+            ("large", self.large),
+            ("gzip", self.gzip),
+            ("chunked", self.chunked),
+            ("until_eof", self.until_eof),
+            ("redirects", self.redirects),
+            ("redirect_loops", self.redirect_loops),
+            ("duplicates", self.duplicates),
+            ("errors", self.errors),
+            ("flaky", self.flaky),
+            ("private", self.private),
+            ("nofollow", self.nofollow),
+            ("broken", self.broken),
+            ("spellings", self.spellings),
+            ("kinds", self.kinds),
+            ("files", self.files),
+            ("unicode", self.unicode),
+            ("queries", self.queries),
+            ("canonical", self.canonical),
+            ("base", self.base),
+            ("gbk", self.gbk),
+        ]
+    }
+}

@@ -1,0 +1,215 @@
+//! The addresses of the synthetic web: what lies under which path, and back.
+
+use std::fmt::Write as _;
+
+use super::words;
+
+/// One address: a place on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Node {
+    /// Host number: 7 is `h7.test`.
+    pub host: u32,
+    /// What lies there.
+    pub place: Place,
+}
+
+/// What can lie on a host. Numbers are page numbers, below the number of pages a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// `/` (page 0) and `/p/7`, or `/p/view?id=7` for pages with a query.
+    Page {
+        /// Number of the page.
+        number: u32,
+        /// Whether its URL has a query.
+        query: bool,
+    },
+    /// `/r/7/2`: inside the redirect chain of page 7, with 2 more redirects to answer.
+    Hop {
+        /// The page that began the chain.
+        page: u32,
+        /// Redirects that are still to come, at least 1.
+        left: u8,
+    },
+    /// `/loop/7/1`: a member of the loop page 7 leads into.
+    Loop {
+        /// The page that leads in.
+        page: u32,
+        /// Place in the loop, from 0.
+        at: u8,
+    },
+    /// `/private/7`: forbidden by some robots.txt.
+    Private(u32),
+    /// `/private/open/7`: below a forbidden path, allowed again.
+    Open(u32),
+    /// `/x/7/secret`: forbidden by a pattern.
+    Secret(u32),
+    /// `/p/find?n=7&word=…`: a Chinese word in the query, encoded as the linking page is.
+    Find {
+        /// Number, which also chooses the word.
+        number: u32,
+        /// Encoded as GBK, else UTF-8.
+        gbk: bool,
+    },
+    /// `/词/7` (percent-encoded UTF-8).
+    Word(u32),
+    /// `/files/7.jpg` and the like: skipped by its extension.
+    File(u32),
+    /// `/text/7.txt`: plain text that looks as if it had links.
+    Text(u32),
+    /// `/never/7`: named only where no link is (comments, scripts ...).
+    Never(u32),
+    /// `/trap/calendar?y=2026&m=11`.
+    Calendar {
+        /// Year.
+        year: u32,
+        /// Month, 1 to 12.
+        month: u32,
+    },
+    /// `/trap/session/3?sid=…`.
+    Session(u32),
+    /// `/trap/relative/…`.
+    Relative,
+}
+
+/// Extensions of [`Place::File`].
+pub const FILE_EXTENSIONS: [&str; 8] = ["jpg", "png", "gif", "zip", "mp3", "mp4", "exe", "woff2"];
+
+/// Pages of a host's session trap.
+pub const SESSION_PAGES: u32 = 5;
+
+impl Place {
+    /// The start page of a host.
+    pub const HOME: Self = Self::Page { number: 0, query: false };
+
+    /// Whether it lies in an endless space, which no truth asks for.
+    pub fn is_trap(self) -> bool {
+        matches!(self, Self::Calendar { .. } | Self::Session(_) | Self::Relative)
+    }
+
+    /// Path and query in canonical form (for [`Place::Relative`] the top of the trap).
+    pub fn path(self) -> String {
+        let mut out = String::with_capacity(24);
+        self.write_path(&mut out);
+        out
+    }
+
+    /// Appends [`Place::path`] to `out`.
+    pub fn write_path(self, out: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match self {
+            Self::Page { number: 0, .. } => out.write_str("/"),
+            Self::Page { number, query: false } => write!(out, "/p/{number}"),
+            Self::Page { number, query: true } => write!(out, "/p/view?id={number}"),
+            Self::Hop { page, left } => write!(out, "/r/{page}/{left}"),
+            Self::Loop { page, at } => write!(out, "/loop/{page}/{at}"),
+            Self::Private(number) => write!(out, "/private/{number}"),
+            Self::Open(number) => write!(out, "/private/open/{number}"),
+            Self::Secret(number) => write!(out, "/x/{number}/secret"),
+            Self::Find { number, gbk } => write!(out, "/p/find?n={number}&word={}", words::encoded(number, gbk)),
+            Self::Word(number) => write!(out, "{}{number}", words::PATH),
+            Self::File(number) => write!(out, "/files/{number}.{}", file_extension(number)),
+            Self::Text(number) => write!(out, "/text/{number}.txt"),
+            Self::Never(number) => write!(out, "/never/{number}"),
+            Self::Calendar { year, month } => write!(out, "/trap/calendar?y={year}&m={month}"),
+            Self::Session(number) => write!(out, "/trap/session/{number}"),
+            Self::Relative => out.write_str("/trap/relative/"),
+        };
+    }
+
+    /// The place of a path, whatever the shape says about it: the inverse of [`Place::path`].
+    pub fn find(path: &str) -> Option<Self> {
+        if path == "/" {
+            return Some(Self::HOME);
+        }
+        let (first, rest) = path.strip_prefix('/')?.split_once('/')?;
+        match first {
+            "p" => find_page(rest),
+            "r" => pair(rest)
+                .map(|(page, left)| Self::Hop { page, left })
+                .filter(|place| *place != Self::Hop { page: 0, left: 0 }),
+            "loop" => pair(rest).map(|(page, at)| Self::Loop { page, at }),
+            "private" => match rest.strip_prefix("open/") {
+                Some(open) => number(open).map(Self::Open),
+                None => number(rest).map(Self::Private),
+            },
+            "x" => number(rest.strip_suffix("/secret")?).map(Self::Secret),
+            "files" => {
+                let (name, extension) = rest.split_once('.')?;
+                number(name).filter(|name| file_extension(*name) == extension).map(Self::File)
+            }
+            "text" => number(rest.strip_suffix(".txt")?).map(Self::Text),
+            "never" => number(rest).map(Self::Never),
+            "trap" => find_trap(rest),
+            _ => number(path.strip_prefix(words::PATH)?).map(Self::Word),
+        }
+    }
+}
+
+fn find_page(rest: &str) -> Option<Place> {
+    if let Some(id) = rest.strip_prefix("view?id=") {
+        return number(id).filter(|id| *id > 0).map(|number| Place::Page { number, query: true });
+    }
+    if let Some(query) = rest.strip_prefix("find?n=") {
+        let (digits, word) = query.split_once("&word=")?;
+        let number = number(digits)?;
+        let gbk = [false, true].into_iter().find(|gbk| words::encoded(number, *gbk) == word)?;
+        return Some(Place::Find { number, gbk });
+    }
+    number(rest).filter(|number| *number > 0).map(|number| Place::Page { number, query: false })
+}
+
+fn find_trap(rest: &str) -> Option<Place> {
+    if rest.starts_with("relative/") {
+        return Some(Place::Relative);
+    }
+    if let Some(session) = rest.strip_prefix("session/") {
+        let digits = session.split([';', '?']).next()?;
+        return number(digits).filter(|number| *number < SESSION_PAGES).map(Place::Session);
+    }
+    let (year, month) = rest.strip_prefix("calendar?y=")?.split_once("&m=")?;
+    let (year, month) = (number(year)?, number(month)?);
+    (1..=12).contains(&month).then_some(Place::Calendar { year, month })
+}
+
+/// A decimal number written the one way `write_path` does: no sign, no leading zero.
+fn number(digits: &str) -> Option<u32> {
+    let canonical = digits == "0" || digits.starts_with(|first: char| ('1'..='9').contains(&first));
+    if canonical { digits.parse().ok() } else { None }
+}
+
+fn pair(rest: &str) -> Option<(u32, u8)> {
+    let (page, small) = rest.split_once('/')?;
+    Some((number(page)?, u8::try_from(number(small)?).ok()?))
+}
+
+/// Extension of a file.
+pub fn file_extension(number: u32) -> &'static str {
+    FILE_EXTENSIONS.get(number as usize % FILE_EXTENSIONS.len()).copied().unwrap_or("jpg")
+}
+
+impl Node {
+    /// The start page of the whole web, `http://h0.test/`.
+    pub const START: Self = Self { host: 0, place: Place::HOME };
+
+    /// The URL in canonical form, without a port.
+    pub fn url(self) -> String {
+        let mut out = String::with_capacity(40);
+        // Writing to a String cannot fail.
+        let _ = write!(out, "http://h{}.test", self.host);
+        self.place.write_path(&mut out);
+        out
+    }
+}
+
+/// The number of a host by its name; the name may have a port.
+pub fn host_number(name: &str) -> Option<u32> {
+    let name = name.split(':').next()?;
+    let lower;
+    let name = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        lower = name.to_ascii_lowercase();
+        lower.as_str()
+    } else {
+        name
+    };
+    number(name.strip_prefix('h')?.strip_suffix(".test")?)
+}

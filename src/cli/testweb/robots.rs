@@ -1,0 +1,155 @@
+//! The robots.txt variants, and what each allows.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What `GET /robots.txt` answers.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum RobotsMode {
+    /// 404: no robots.txt, everything allowed (`none` and `404`).
+    #[default]
+    Missing,
+    /// 200 with an empty body: everything allowed.
+    Empty,
+    /// 200, everything allowed in so many words.
+    Allow,
+    /// 200; `/private/` (but not `/private/open/`) and paths that end in `/secret` are forbidden.
+    DisallowSome,
+    /// 200; everything is forbidden, the start page too.
+    DisallowAll,
+    /// 200; everything allowed, with a Crawl-delay in seconds.
+    CrawlDelay(f64),
+    /// 500: unreachable, nothing may be fetched for now (RFC 9309 2.3.1.4).
+    Failing,
+    /// 302 to `/rules/robots-real.txt`, which says what `DisallowSome` says.
+    Redirect,
+    /// Each host takes one of missing, empty, allow, disallow-some and redirect, by hash.
+    Mixed,
+}
+
+/// Where the robots.txt of [`RobotsMode::Redirect`] really is.
+pub const REAL_ROBOTS: &str = "/rules/robots-real.txt";
+
+const SOME: &str = "# practice rules\n\
+    User-agent: OtherBot\n\
+    Disallow: /\n\
+    \n\
+    User-agent: *\n\
+    Disallow: /private/\n\
+    Allow: /private/open/\n\
+    Disallow: /*/secret$\n";
+
+impl RobotsMode {
+    /// The variant of one host: `draw` decides for [`RobotsMode::Mixed`].
+    pub fn of_host(self, draw: u64) -> Self {
+        const MIXED: [RobotsMode; 5] =
+            [RobotsMode::Missing, RobotsMode::Empty, RobotsMode::Allow, RobotsMode::DisallowSome, RobotsMode::Redirect];
+        match self {
+            Self::Mixed => MIXED.get((draw % 5) as usize).copied().unwrap_or_default(),
+            own => own,
+        }
+    }
+
+    /// Whether `/private/` and `/secret` are forbidden while the rest is allowed.
+    pub fn forbids_some(self) -> bool {
+        matches!(self, Self::DisallowSome | Self::Redirect)
+    }
+
+    /// Whether nothing at all may be fetched.
+    pub fn forbids_all(self) -> bool {
+        matches!(self, Self::DisallowAll | Self::Failing)
+    }
+
+    /// The Crawl-delay it asks for.
+    pub fn crawl_delay(self) -> Option<Duration> {
+        match self {
+            Self::CrawlDelay(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+            _ => None,
+        }
+    }
+
+    /// Status and body of `/robots.txt`; with 302 the body is the Location.
+    pub fn answer(self) -> (u16, String) {
+        match self {
+            Self::Missing | Self::Mixed => (404, "no robots.txt here\n".to_owned()),
+            Self::Empty => (200, String::new()),
+            Self::Allow => (200, "User-agent: *\nAllow: /\n".to_owned()),
+            Self::DisallowSome => (200, SOME.to_owned()),
+            Self::DisallowAll => (200, "User-agent: *\nDisallow: /\n".to_owned()),
+            Self::CrawlDelay(seconds) => (200, format!("User-agent: *\nCrawl-delay: {seconds}\nDisallow:\n")),
+            Self::Failing => (500, "robots.txt is broken\n".to_owned()),
+            Self::Redirect => (302, REAL_ROBOTS.to_owned()),
+        }
+    }
+
+    /// Status and body of [`REAL_ROBOTS`].
+    pub fn real_answer(self) -> (u16, String) {
+        match self {
+            Self::Redirect => (200, SOME.to_owned()),
+            _ => (404, "nothing here\n".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for RobotsMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("404"),
+            Self::Empty => f.write_str("empty"),
+            Self::Allow => f.write_str("allow"),
+            Self::DisallowSome => f.write_str("disallow-some"),
+            Self::DisallowAll => f.write_str("disallow-all"),
+            Self::CrawlDelay(seconds) => write!(f, "crawl-delay={seconds}"),
+            Self::Failing => f.write_str("500"),
+            Self::Redirect => f.write_str("redirect"),
+            Self::Mixed => f.write_str("mixed"),
+        }
+    }
+}
+
+impl FromStr for RobotsMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(seconds) = text.strip_prefix("crawl-delay=") {
+            let usable = seconds.parse::<f64>().ok().filter(|value| (0.0..=86_400.0).contains(value));
+            return usable
+                .map(Self::CrawlDelay)
+                .ok_or_else(|| format!("{seconds:?} is no delay of 0 to 86400 seconds"));
+        }
+        Ok(match text {
+            "none" | "404" => Self::Missing,
+            "empty" => Self::Empty,
+            "allow" => Self::Allow,
+            "disallow-some" => Self::DisallowSome,
+            "disallow-all" => Self::DisallowAll,
+            "500" => Self::Failing,
+            "redirect" => Self::Redirect,
+            "mixed" => Self::Mixed,
+            other => {
+                return Err(format!(
+                    "no robots.txt variant is called {other:?}; known: none, 404, empty, allow, disallow-some, \
+                     disallow-all, crawl-delay=SECS, 500, redirect, mixed"
+                ));
+            }
+        })
+    }
+}
+
+impl TryFrom<String> for RobotsMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<RobotsMode> for String {
+    fn from(mode: RobotsMode) -> Self {
+        mode.to_string()
+    }
+}

@@ -1,0 +1,428 @@
+//! The shape of the web: what each address answers and links to, a pure function of the settings.
+
+use super::config::TestWebConfig;
+use super::dice::{Dice, Salt, below, pick, unit};
+use super::place::{Node, Place, SESSION_PAGES};
+use super::robots::RobotsMode;
+use super::words::Charset;
+
+/// What an address answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// 200 and the body of page `content` (another number than asked for: a duplicate).
+    Page {
+        /// The page whose body it is.
+        content: u32,
+    },
+    /// `status` for the first `fails` requests, then as [`Answer::Page`] with its own content.
+    Flaky {
+        /// Number of failures.
+        fails: u8,
+        /// 500 or 503.
+        status: u16,
+    },
+    /// A redirect.
+    Redirect {
+        /// 301, 302, 303, 307 or 308.
+        status: u16,
+        /// Where it leads.
+        to: Node,
+    },
+    /// Always this error status.
+    Error {
+        /// 400 to 599.
+        status: u16,
+    },
+    /// 200 and a document of its kind: see [`Place`].
+    Leaf,
+    /// 404: there is no such address.
+    Missing,
+}
+
+/// The element a link is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "element names")]
+pub enum Tag {
+    A,
+    Area,
+    Iframe,
+    LinkNext,
+    Refresh,
+    Canonical,
+}
+
+/// A link of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Where it leads.
+    pub to: Node,
+    /// rel=nofollow.
+    pub nofollow: bool,
+    /// The element.
+    pub tag: Tag,
+}
+
+/// How a page forbids to follow all its links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NofollowHow {
+    /// `<meta name="robots" content="nofollow">`.
+    Meta,
+    /// `<meta name="ROBOTS" content="NONE">`.
+    MetaNone,
+    /// `X-Robots-Tag: nofollow`.
+    Header,
+}
+
+/// Where a GBK page says that it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each name says it")]
+pub enum GbkHow {
+    Header,
+    Meta,
+    Nowhere,
+}
+
+/// The settings with their dice.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    config: TestWebConfig,
+    dice: Dice,
+}
+
+/// Pages a page links to, so that each page can be reached from page 0.
+const CHILDREN: u32 = 3;
+/// Draws for a fitting page before falling back.
+const TRIES: u32 = 8;
+
+impl Shape {
+    /// The shape of checked settings.
+    pub fn new(config: TestWebConfig) -> Self {
+        let dice = Dice::new(config.seed);
+        Self { config, dice }
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &TestWebConfig {
+        &self.config
+    }
+
+    /// The dice.
+    pub fn dice(&self) -> &Dice {
+        &self.dice
+    }
+
+    /// The robots.txt variant of a host.
+    pub fn robots(&self, host: u32) -> RobotsMode {
+        self.config.robots.of_host(self.dice.draw(Salt::Robots, host, 0, 0))
+    }
+
+    /// Whether robots.txt of its host allows to fetch the address.
+    pub fn allowed(&self, node: Node) -> bool {
+        let mode = self.robots(node.host);
+        let private = matches!(node.place, Place::Private(_) | Place::Secret(_));
+        !mode.forbids_all() && !(private && mode.forbids_some())
+    }
+
+    /// A page by its number, with the URL form it has.
+    pub fn page(&self, host: u32, number: u32) -> Node {
+        let query = number > 0 && self.hit(self.config.queries, Salt::Query, host, number);
+        Node { host, place: Place::Page { number, query } }
+    }
+
+    /// The address a path on a host has, if this web has it.
+    pub fn find(&self, host: u32, path: &str) -> Option<Node> {
+        let place = Place::find(path)?;
+        let node = Node { host, place };
+        (self.answer(node) != Answer::Missing).then_some(node)
+    }
+
+    /// What an address answers.
+    pub fn answer(&self, node: Node) -> Answer {
+        if node.host >= self.config.hosts {
+            return Answer::Missing;
+        }
+        let known = |number: u32| if number < self.config.pages { Answer::Leaf } else { Answer::Missing };
+        match node.place {
+            Place::Page { number, .. } if number >= self.config.pages => Answer::Missing,
+            Place::Page { number, .. } if self.page(node.host, number) != node => Answer::Missing,
+            Place::Page { number, .. } => self.page_answer(node.host, number),
+            Place::Hop { page, left } => self.hop_answer(node.host, page, left),
+            Place::Loop { page, at } => self.loop_answer(node.host, page, at),
+            Place::Private(number) | Place::Open(number) | Place::Secret(number) => known(number),
+            Place::Find { number, .. } | Place::Word(number) | Place::File(number) => known(number),
+            Place::Text(number) => known(number),
+            Place::Never(_) => Answer::Leaf,
+            Place::Calendar { .. } if self.config.traps.calendar => Answer::Leaf,
+            Place::Session(_) if self.config.traps.sessions => Answer::Leaf,
+            Place::Relative if self.config.traps.relative => Answer::Leaf,
+            Place::Calendar { .. } | Place::Session(_) | Place::Relative => Answer::Missing,
+        }
+    }
+
+    /// All links of an address, in the order they are written; traps apart from those of `/trap/` itself.
+    pub fn links(&self, node: Node) -> Vec<Link> {
+        let plain = |to: Node| vec![Link { to, nofollow: false, tag: Tag::A }];
+        match (self.answer(node), node.place) {
+            (Answer::Page { content }, _) => self.content_links(node.host, content),
+            (Answer::Flaky { .. }, Place::Page { number, .. }) => self.content_links(node.host, number),
+            (Answer::Leaf, Place::Open(number) | Place::Find { number, .. } | Place::Word(number)) => {
+                plain(self.page(node.host, number))
+            }
+            (Answer::Leaf, Place::Private(_) | Place::Secret(_)) => plain(Node { place: Place::HOME, ..node }),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The addresses a crawler goes to from here: a redirect's target, or the links it may follow.
+    pub fn followed(&self, node: Node) -> Vec<Node> {
+        let content = match self.answer(node) {
+            Answer::Redirect { to, .. } => return vec![to],
+            Answer::Page { content } => Some(content),
+            Answer::Flaky { .. } => match node.place {
+                Place::Page { number, .. } => Some(number),
+                _ => None,
+            },
+            _ => None,
+        };
+        if content.is_some_and(|content| self.page_nofollow(node.host, content).is_some()) {
+            return Vec::new();
+        }
+        self.links(node).into_iter().filter(|link| !link.nofollow).map(|link| link.to).collect()
+    }
+
+    // ---- answers ----
+
+    fn page_answer(&self, host: u32, number: u32) -> Answer {
+        let config = &self.config;
+        if number == 0 {
+            return Answer::Page { content: 0 };
+        }
+        let draw = |salt| self.dice.draw(salt, host, number, 0);
+        match self.class(host, number) {
+            Class::Redirect => {
+                let hops = 1 + below(draw(Salt::RedirectHops), u32::from(config.redirect_hops.max(1))) as u8;
+                self.hop_answer_unchecked(host, number, hops)
+            }
+            Class::Loop => Answer::Redirect {
+                status: self.redirect_status(host, number, 0),
+                to: Node { host, place: Place::Loop { page: number, at: 0 } },
+            },
+            Class::Error => Answer::Error { status: pick(draw(Salt::ErrorStatus), &config.error_status, 404) },
+            Class::Flaky => {
+                let draw = draw(Salt::Fails);
+                Answer::Flaky { fails: 1 + (draw & 1) as u8, status: if draw & 2 == 0 { 500 } else { 503 } }
+            }
+            Class::Duplicate => Answer::Page { content: self.duplicate_of(host, number) },
+            Class::Plain => Answer::Page { content: number },
+        }
+    }
+
+    fn class(&self, host: u32, number: u32) -> Class {
+        let config = &self.config;
+        let mut rest = unit(self.dice.draw(Salt::Answer, host, number, 0));
+        let shares = [
+            (Class::Redirect, config.redirects),
+            (Class::Loop, config.redirect_loops),
+            (Class::Error, config.errors),
+            (Class::Flaky, config.flaky),
+            (Class::Duplicate, config.duplicates),
+        ];
+        for (class, share) in shares {
+            if number > 0 && rest < share {
+                return class;
+            }
+            rest -= share;
+        }
+        Class::Plain
+    }
+
+    fn duplicate_of(&self, host: u32, number: u32) -> u32 {
+        let tries =
+            (0..TRIES).map(|index| below(self.dice.draw(Salt::DuplicateOf, host, number, index), self.config.pages));
+        // Page 0 lies in another folder, so that its relative links would lead elsewhere.
+        tries.into_iter().find(|of| *of > 0 && self.class(host, *of) == Class::Plain).unwrap_or(number)
+    }
+
+    fn hop_answer(&self, host: u32, page: u32, left: u8) -> Answer {
+        match (page < self.config.pages).then(|| self.page_answer(host, page)) {
+            // Only the hops that the chain of this page has.
+            Some(Answer::Redirect { to: Node { place: Place::Hop { left: first, .. }, .. }, .. })
+                if (1..=first).contains(&left) =>
+            {
+                self.hop_answer_unchecked(host, page, left)
+            }
+            _ => Answer::Missing,
+        }
+    }
+
+    fn hop_answer_unchecked(&self, host: u32, page: u32, left: u8) -> Answer {
+        let to = match left {
+            0 | 1 => self.redirect_target(host, page),
+            more => Node { host, place: Place::Hop { page, left: more - 1 } },
+        };
+        Answer::Redirect { status: self.redirect_status(host, page, u32::from(left)), to }
+    }
+
+    fn loop_answer(&self, host: u32, page: u32, at: u8) -> Answer {
+        let length = 1 + below(self.dice.draw(Salt::LoopLength, host, page, 0), 3) as u8;
+        if page >= self.config.pages || at >= length || page == 0 || self.class(host, page) != Class::Loop {
+            return Answer::Missing;
+        }
+        let next = (at + 1) % length;
+        let status = self.redirect_status(host, page, 1 + u32::from(at));
+        Answer::Redirect { status, to: Node { host, place: Place::Loop { page, at: next } } }
+    }
+
+    fn redirect_target(&self, host: u32, page: u32) -> Node {
+        for index in 0..TRIES {
+            let to = self.random_page(host, page, index, Salt::RedirectTo);
+            if let Place::Page { number, .. } = to.place
+                && !matches!(self.class(to.host, number), Class::Redirect | Class::Loop)
+            {
+                return to;
+            }
+        }
+        self.page(host, 0)
+    }
+
+    fn redirect_status(&self, host: u32, page: u32, index: u32) -> u16 {
+        pick(self.dice.draw(Salt::RedirectStatus, host, page, index), &[301, 302, 303, 307, 308], 302)
+    }
+
+    // ---- links ----
+
+    fn content_links(&self, host: u32, content: u32) -> Vec<Link> {
+        let count = self.config.links;
+        let mut targets = Vec::with_capacity(count as usize + 8);
+        for child in (1..=CHILDREN.min(count)).map(|nth| content.saturating_mul(CHILDREN).saturating_add(nth)) {
+            if child < self.config.pages {
+                targets.push(self.page(host, child));
+            }
+        }
+        if content == 0 && self.config.off_host > 0.0 {
+            let children = [1, 2].map(|nth| host.saturating_mul(2).saturating_add(nth));
+            let children = children.into_iter().filter(|child| *child < self.config.hosts);
+            targets.extend(children.map(|child| self.page(child, 0)));
+        }
+        let random = count.saturating_sub(targets.len() as u32);
+        targets.extend((0..random).map(|index| self.random_target(host, content, index)));
+        self.dress(host, content, &targets)
+    }
+
+    /// Gives the targets of a page their elements, and adds those the page has besides.
+    fn dress(&self, host: u32, content: u32, targets: &[Node]) -> Vec<Link> {
+        let stern = self.page_nofollow(host, content).is_some();
+        let mut links: Vec<Link> = Vec::with_capacity(targets.len() + 4);
+        for (index, to) in targets.iter().enumerate() {
+            let index = index as u32;
+            let tag = if stern { Tag::A } else { self.tag(host, content, index) };
+            let nofollow = matches!(tag, Tag::A | Tag::Area)
+                && unit(self.dice.draw(Salt::LinkNofollow, host, content, index)) < self.config.nofollow;
+            links.push(Link { to: *to, nofollow, tag });
+        }
+        if !stern && self.hit(self.config.canonical, Salt::Canonical, host, content) {
+            links.push(Link { to: self.page(host, content), nofollow: false, tag: Tag::Canonical });
+        }
+        links.extend(self.trap_links(host, content).map(|to| Link { to, nofollow: false, tag: Tag::A }));
+        links
+    }
+
+    fn tag(&self, host: u32, content: u32, index: u32) -> Tag {
+        if unit(self.dice.draw(Salt::LinkKind, host, content, index)) >= self.config.kinds {
+            return Tag::A;
+        }
+        match self.dice.draw(Salt::LinkKind, host, content, index | 1 << 31) % 4 {
+            0 => Tag::Area,
+            1 => Tag::Iframe,
+            2 => Tag::LinkNext,
+            // A page has at most one refresh.
+            _ if index == 0 => Tag::Refresh,
+            _ => Tag::Area,
+        }
+    }
+
+    fn random_target(&self, host: u32, content: u32, index: u32) -> Node {
+        let config = &self.config;
+        let mut rest = unit(self.dice.draw(Salt::LinkClass, host, content, index));
+        let number = below(self.dice.draw(Salt::File, host, content, index), config.pages);
+        let which = self.dice.draw(Salt::File, host, content, index | 1 << 31);
+        if self.robots(host).forbids_some() {
+            if rest < config.private {
+                return Node {
+                    host,
+                    place: pick(which, &[Place::Private, Place::Open, Place::Secret], Place::Open)(number),
+                };
+            }
+            rest -= config.private;
+        }
+        if rest < config.files {
+            return Node { host, place: pick(which, &[Place::File, Place::Text], Place::File)(number) };
+        }
+        rest -= config.files;
+        if rest < config.unicode {
+            let gbk = self.charset(host, content) == Charset::Gbk;
+            let all = [Place::Word(number), Place::Find { number, gbk }];
+            return Node { host, place: pick(which, &all, Place::Word(number)) };
+        }
+        self.random_page(host, content, index, Salt::LinkPage)
+    }
+
+    /// Any page, on another host in `off_host` of the cases.
+    fn random_page(&self, host: u32, page: u32, index: u32, salt: Salt) -> Node {
+        let config = &self.config;
+        let away = unit(self.dice.draw(Salt::OffHost, host, page, index ^ ((salt as u32) << 16))) < config.off_host;
+        let to_host = if away && config.hosts > 1 {
+            let other =
+                below(self.dice.draw(Salt::LinkHost, host, page, index ^ ((salt as u32) << 16)), config.hosts - 1);
+            if other >= host { other + 1 } else { other }
+        } else {
+            host
+        };
+        self.page(to_host, below(self.dice.draw(salt, host, page, index), config.pages))
+    }
+
+    fn trap_links(&self, host: u32, content: u32) -> impl Iterator<Item = Node> + use<> {
+        let traps = self.config.traps;
+        let draw = self.dice.draw(Salt::Trap, host, content, 0);
+        let here = content == 0 || unit(draw) < 0.1;
+        let calendar = Place::Calendar { year: 2000 + (draw % 50) as u32, month: 1 + (draw % 12) as u32 };
+        let session = Place::Session((draw % u64::from(SESSION_PAGES)) as u32);
+        let all = [(traps.calendar, calendar), (traps.sessions, session), (traps.relative, Place::Relative)];
+        all.into_iter().filter(move |(on, _)| here && *on).map(move |(_, place)| Node { host, place })
+    }
+
+    // ---- looks of a page ----
+
+    /// Whether and how page `content` forbids to follow its links.
+    pub fn page_nofollow(&self, host: u32, content: u32) -> Option<NofollowHow> {
+        let hit = content > 0 && self.hit(self.config.nofollow / 2.0, Salt::Nofollow, host, content);
+        let all = [NofollowHow::Meta, NofollowHow::MetaNone, NofollowHow::Header];
+        hit.then(|| pick(self.dice.draw(Salt::NofollowHow, host, content, 0), &all, NofollowHow::Meta))
+    }
+
+    /// The charset of page `content`.
+    pub fn charset(&self, host: u32, content: u32) -> Charset {
+        if self.hit(self.config.gbk, Salt::Gbk, host, content) { Charset::Gbk } else { Charset::Utf8 }
+    }
+
+    /// Where a GBK page names its charset.
+    pub fn gbk_how(&self, host: u32, content: u32) -> GbkHow {
+        let all = [GbkHow::Header, GbkHow::Meta, GbkHow::Nowhere];
+        pick(self.dice.draw(Salt::GbkHow, host, content, 0), &all, GbkHow::Header)
+    }
+
+    /// Whether a share falls on (host, page) for this decision.
+    pub fn hit(&self, share: f64, salt: Salt, host: u32, page: u32) -> bool {
+        share > 0.0 && unit(self.dice.draw(salt, host, page, 0)) < share
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Plain,
+    Redirect,
+    Loop,
+    Error,
+    Flaky,
+    Duplicate,
+}

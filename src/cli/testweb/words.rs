@@ -1,0 +1,230 @@
+//! Words: the filler text of pages, in English and in Chinese, and the Chinese words in links.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::dice::{Dice, Salt, below, pick};
+
+/// `/词/`, percent-encoded UTF-8 as a URL has it.
+pub const PATH: &str = "/%E8%AF%8D/";
+/// The same as written in a page.
+pub const PATH_WRITTEN: &str = "/词/";
+
+const CHINESE: [&str; 40] = [
+    "网络", "中国", "文化", "历史", "我们", "他们", "大学", "研究", "科学", "技术", "经济", "社会", "发展", "问题",
+    "时间", "工作", "学生", "教育", "城市", "国家", "世界", "人民", "音乐", "电影", "新闻", "图书", "语言", "天气",
+    "旅游", "健康", "食品", "公司", "市场", "产品", "信息", "数据", "系统", "方法", "环境", "生活",
+];
+
+const ENGLISH: [&str; 96] = [
+    "the",
+    "of",
+    "and",
+    "a",
+    "to",
+    "in",
+    "is",
+    "it",
+    "that",
+    "was",
+    "for",
+    "on",
+    "are",
+    "with",
+    "as",
+    "at",
+    "be",
+    "this",
+    "from",
+    "have",
+    "or",
+    "by",
+    "one",
+    "had",
+    "not",
+    "but",
+    "what",
+    "all",
+    "were",
+    "when",
+    "we",
+    "there",
+    "can",
+    "an",
+    "water",
+    "stone",
+    "river",
+    "mountain",
+    "garden",
+    "letter",
+    "window",
+    "morning",
+    "evening",
+    "summer",
+    "winter",
+    "harbour",
+    "island",
+    "village",
+    "market",
+    "bridge",
+    "forest",
+    "engine",
+    "number",
+    "measure",
+    "question",
+    "answer",
+    "history",
+    "science",
+    "teacher",
+    "student",
+    "library",
+    "journal",
+    "picture",
+    "machine",
+    "country",
+    "language",
+    "weather",
+    "kitchen",
+    "bottle",
+    "carpet",
+    "copper",
+    "silver",
+    "yellow",
+    "purple",
+    "narrow",
+    "gentle",
+    "sudden",
+    "common",
+    "distant",
+    "ordinary",
+    "careful",
+    "walked",
+    "carried",
+    "followed",
+    "answered",
+    "between",
+    "through",
+    "against",
+    "without",
+    "together",
+    "perhaps",
+    "always",
+    "seldom",
+    "nearly",
+    "already",
+    "afterwards",
+];
+
+/// How a page is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charset {
+    /// UTF-8, English text.
+    Utf8,
+    /// GBK, Chinese text.
+    Gbk,
+}
+
+const POOL: usize = 64 * 1024;
+
+struct Pools {
+    english: Vec<u8>,
+    gbk: Vec<u8>,
+}
+
+static POOLS: LazyLock<Pools> = LazyLock::new(|| {
+    let dice = Dice::new(0);
+    let mut english = Vec::with_capacity(POOL + 64);
+    let mut gbk = Vec::with_capacity(POOL + 64);
+    for index in 0.. {
+        let draw = dice.draw(Salt::Text, 0, 0, index);
+        if english.len() < POOL {
+            english.extend_from_slice(pick(draw, &ENGLISH, "the").as_bytes());
+            english.extend_from_slice(if index % 11 == 10 { b". " } else { b" " });
+        }
+        if gbk.len() < POOL {
+            gbk.extend_from_slice(&to_gbk(pick(draw, &CHINESE, "网络")));
+            if index % 9 == 8 {
+                gbk.extend_from_slice(&to_gbk("，"));
+            }
+        }
+        if english.len() >= POOL && gbk.len() >= POOL {
+            break;
+        }
+    }
+    Pools { english, gbk }
+});
+
+fn to_gbk(text: &str) -> Cow<'_, [u8]> {
+    encoding_rs::GBK.encode(text).0
+}
+
+/// Appends about `length` bytes of text, whole words only; `draw` says which.
+pub fn fill(out: &mut Vec<u8>, charset: Charset, length: usize, draw: u64) {
+    let pool = match charset {
+        Charset::Utf8 => POOLS.english.as_slice(),
+        Charset::Gbk => POOLS.gbk.as_slice(),
+    };
+    let mut left = length;
+    let mut start = below(draw, pool.len() as u32) as usize;
+    while left > 0 {
+        let piece = whole_words(pool, charset, start, left);
+        if piece.is_empty() && start == 0 {
+            break; // less room than a word needs
+        }
+        out.extend_from_slice(piece);
+        left = left.saturating_sub(piece.len());
+        start = 0;
+    }
+}
+
+/// At most `length` bytes of the pool from `start` on, cut at borders of characters and words.
+fn whole_words(pool: &[u8], charset: Charset, start: usize, length: usize) -> &[u8] {
+    let (from, to) = match charset {
+        // All characters of the GBK pool have two bytes.
+        Charset::Gbk => (start & !1, start.saturating_add(length) & !1),
+        Charset::Utf8 => {
+            let from = if start == 0 { 0 } else { next_space(pool, start) };
+            (from, next_space(pool, start.saturating_add(length)))
+        }
+    };
+    pool.get(from..to.min(pool.len())).unwrap_or_default()
+}
+
+fn next_space(pool: &[u8], from: usize) -> usize {
+    let rest = pool.get(from..).unwrap_or_default();
+    memchr::memchr(b' ', rest).map_or(pool.len(), |at| from + at + 1)
+}
+
+/// The Chinese word of a number.
+pub fn chinese(number: u32) -> &'static str {
+    CHINESE.get(number as usize % CHINESE.len()).copied().unwrap_or("网络")
+}
+
+/// The Chinese word of a number as a URL's query has it.
+pub fn encoded(number: u32, gbk: bool) -> &'static str {
+    static ALL: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
+        let encode = |word: &&str| [percent(word.as_bytes()), percent(&to_gbk(word))];
+        CHINESE.iter().map(encode).collect()
+    });
+    ALL.get(number as usize % CHINESE.len()).map_or("", |[utf8, other]| if gbk { other } else { utf8 })
+}
+
+/// Percent-encodes as the WHATWG URL standard does in a query: ASCII letters stay, the rest is `%XX`.
+fn percent(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 3);
+    for byte in bytes {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(*byte)),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+/// Appends text in the page's charset.
+pub fn write(out: &mut Vec<u8>, charset: Charset, text: &str) {
+    match charset {
+        Charset::Utf8 => out.extend_from_slice(text.as_bytes()),
+        Charset::Gbk => out.extend_from_slice(&to_gbk(text)),
+    }
+}

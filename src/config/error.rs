@@ -1,0 +1,49 @@
+//! What can be wrong with a configuration.
+
+use std::path::PathBuf;
+
+/// A configuration that cannot be used. `Display` is one line: where, which key, what is allowed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {}: {source}; give the path of a TOML file, or make one with `lycosa config init`", path.display())]
+    Read {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A value has the wrong form, or a key is unknown.
+    #[error("{place}: {key}: {problem}")]
+    Value {
+        /// Where it was set: `FILE:LINE`, `environment variable NAME`, `--set`, `default`.
+        place: String,
+        /// The dotted key, such as `fetch.timeouts.connect`.
+        key: String,
+        /// What is wrong and what is allowed.
+        problem: String,
+    },
+    /// The text is no TOML.
+    #[error("{place}: {problem}")]
+    Syntax {
+        /// Where, with the line.
+        place: String,
+        /// What the parser expected.
+        problem: String,
+    },
+    /// Nothing to crawl.
+    #[error(
+        "nothing to crawl: no seed is set; add `--seed https://example.org/`, or set crawl.seeds in the configuration"
+    )]
+    NoSeeds,
+    /// Public addresses are to be crawled by a crawler nobody could write to.
+    #[error(
+        "seed {seed} is on a public address, so the sites must be able to reach you: add `--contact you@example.org` \
+         (or --contact https://example.org/about-my-crawler), or set agent.email or agent.url"
+    )]
+    NoContact {
+        /// The first seed that needs it.
+        seed: String,
+    },
+}

@@ -1,0 +1,35 @@
+//! The file form: what may be written into a configuration file, key by key.
+
+use serde::{Deserialize, Serialize};
+
+use super::sections::{
+    AdminSection, AgentSection, CrawlSection, DedupSection, DiskSection, DnsSection, DurabilitySection, FetchSection,
+    FrontierSection, HostSection, LogSection, NetSection, ParseSection, PolitenessSection, RobotsSection, ScopeSection,
+    StoreSection, TlsSection, TrapsSection,
+};
+
+/// Every section; what is absent has its default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "each field is the section its type documents")]
+pub struct FileForm {
+    pub agent: AgentSection,
+    pub crawl: CrawlSection,
+    pub scope: ScopeSection,
+    pub frontier: FrontierSection,
+    pub politeness: PolitenessSection,
+    pub robots: RobotsSection,
+    pub fetch: FetchSection,
+    pub parse: ParseSection,
+    pub traps: TrapsSection,
+    pub net: NetSection,
+    pub dns: DnsSection,
+    pub tls: TlsSection,
+    pub dedup: DedupSection,
+    pub store: StoreSection,
+    pub durability: DurabilitySection,
+    pub disk: DiskSection,
+    pub admin: AdminSection,
+    pub log: LogSection,
+    pub host: Vec<HostSection>,
+}

@@ -1,0 +1,227 @@
+//! The sources of a configuration, merged in order of precedence, each value remembering where it came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::error::ConfigError;
+use super::file::FileForm;
+use super::settings::Settings;
+use super::source::{self, Located};
+
+/// Largest configuration file that is read, bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A file and its line.
+    File(PathBuf, usize),
+    /// An environment variable.
+    Env(String),
+    /// A flag, as it is typed.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::Env(name) => write!(f, "environment variable {name}"),
+            Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A key with its value in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Dotted key.
+    pub key: String,
+    /// The value as TOML; `None` when it is not set and has no default.
+    pub value: Option<String>,
+    /// Who set it.
+    pub origin: Origin,
+}
+
+/// Collects the sources; [`load`](Self::load) merges and checks them.
+#[derive(Debug, Default)]
+pub struct Layers {
+    table: Table,
+    origins: BTreeMap<String, Origin>,
+    notices: Vec<String>,
+}
+
+impl Layers {
+    /// Nothing but the defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// It cannot be read, is no TOML, names an unknown key or holds a value of the wrong form.
+    pub fn file(self, path: &Path) -> Result<Self, ConfigError> {
+        let unread = |source| ConfigError::Read { path: path.to_owned(), source };
+        let size = std::fs::metadata(path).map_err(unread)?.len();
+        if size > MAX_FILE {
+            return Err(unread(std::io::Error::other(format!("it has {size} bytes, at most {MAX_FILE} are read"))));
+        }
+        let text = std::fs::read_to_string(path).map_err(unread)?;
+        self.text(path, &text)
+    }
+
+    /// Adds the text of a file; `path` is its name in errors.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub fn text(mut self, path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let (table, keys) = source::read_file(path, text)?;
+        for Located { key, line, .. } in keys.into_iter().filter(|k| k.leaf) {
+            self.origins.insert(key, Origin::File(path.to_owned(), line));
+        }
+        merge(&mut self.table, table);
+        Ok(self)
+    }
+
+    /// Adds those environment variables that are named `LYCOSA_SECTION__KEY`.
+    ///
+    /// # Errors
+    /// A variable of that form names an unknown key or holds a value of the wrong form.
+    pub fn env<I: IntoIterator<Item = (String, String)>>(mut self, variables: I) -> Result<Self, ConfigError> {
+        let variables: Vec<_> = variables.into_iter().collect();
+        self.notices.extend(variables.iter().filter_map(|(name, _)| source::misspelt(name)));
+        let mut found: Vec<_> =
+            variables.into_iter().filter_map(|(name, value)| Some((source::env_key(&name)?, name, value))).collect();
+        found.sort();
+        for (key, name, value) in found {
+            self = self.raw(Origin::Env(name), &key, &value)?;
+        }
+        Ok(self)
+    }
+
+    /// Adds one `--set key=value`. An empty value takes the key back to its default.
+    ///
+    /// # Errors
+    /// There is no `=`, the key is unknown, or the value has the wrong form.
+    pub fn set(self, assignment: &str) -> Result<Self, ConfigError> {
+        let origin = Origin::Flag("--set".into());
+        let Some((key, value)) = source::split_assignment(assignment) else {
+            return Err(ConfigError::Value {
+                place: origin.to_string(),
+                key: assignment.to_owned(),
+                problem: "expected key=value, such as politeness.min_delay=2s".into(),
+            });
+        };
+        self.raw(origin, key, value)
+    }
+
+    /// Adds the value of a flag of its own, such as `--max-pages`.
+    ///
+    /// # Errors
+    /// The value has the wrong form for that key.
+    pub fn flag(self, flag: &str, key: &str, value: Value) -> Result<Self, ConfigError> {
+        self.candidates(Origin::Flag(flag.to_owned()), key, vec![value])
+    }
+
+    fn raw(mut self, origin: Origin, key: &str, value: &str) -> Result<Self, ConfigError> {
+        if value.is_empty() {
+            let path = source::split_key(key);
+            source::known(&path).map_err(|problem| fault(&origin, key, problem))?;
+            source::remove(&mut self.table, &path);
+            self.origins.remove(&path.join("."));
+            return Ok(self);
+        }
+        self.candidates(origin, key, source::readings(value))
+    }
+
+    /// Takes the first reading of a value that its key accepts; else tells what the first one lacked.
+    fn candidates(mut self, origin: Origin, key: &str, readings: Vec<Value>) -> Result<Self, ConfigError> {
+        let path = source::split_key(key);
+        let mut first = None;
+        for value in readings {
+            let layer = source::nested(&path, value);
+            match FileForm::deserialize(Value::Table(layer.clone())) {
+                Ok(_) => {
+                    source::remove(&mut self.table, &path);
+                    merge(&mut self.table, layer);
+                    self.origins.insert(path.join("."), origin);
+                    return Ok(self);
+                }
+                Err(e) => first = first.or(Some(e.message().to_owned())),
+            }
+        }
+        Err(fault(&origin, key, first.unwrap_or_else(|| "no value".into())))
+    }
+
+    /// Remarks that are no errors, such as an environment variable that looks like a key but is not read.
+    #[must_use]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The merged file form, not yet checked.
+    ///
+    /// # Errors
+    /// None that a single layer would not have given.
+    pub fn form(&self) -> Result<FileForm, ConfigError> {
+        FileForm::deserialize(Value::Table(self.table.clone()))
+            .map_err(|e| ConfigError::Syntax { place: "configuration".into(), problem: e.message().to_owned() })
+    }
+
+    /// Merges and checks.
+    ///
+    /// # Errors
+    /// A value out of its range; the error names its origin, its key and what is allowed.
+    pub fn load(&self) -> Result<Settings, ConfigError> {
+        Settings::from_form(self.form()?).map_err(|wrong| fault(&self.origin(&wrong.key), &wrong.key, wrong.problem))
+    }
+
+    /// Who set a key.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Origin {
+        let mut key = key;
+        loop {
+            if let Some(origin) = self.origins.get(key) {
+                return origin.clone();
+            }
+            match key.rsplit_once(['.', '[']) {
+                Some((parent, _)) => key = parent,
+                None => return Origin::Default,
+            }
+        }
+    }
+
+    /// Every key with its value in force and who set it, in the order of the sections.
+    ///
+    /// # Errors
+    /// As [`form`](Self::form).
+    pub fn show(&self) -> Result<Vec<Shown>, ConfigError> {
+        let shown = source::leaves(&self.form()?);
+        Ok(shown.into_iter().map(|(key, value)| Shown { origin: self.origin(&key), key, value }).collect())
+    }
+}
+
+fn fault(origin: &Origin, key: &str, problem: String) -> ConfigError {
+    ConfigError::Value { place: origin.to_string(), key: key.to_owned(), problem }
+}
+
+/// Lays `over` upon `base`: tables are merged, everything else replaced.
+fn merge(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What to crawl, in which order, how far: `[agent] [crawl] [scope] [frontier] [traps]`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units::{duration, optional_duration, optional_size};
+
+/// `[agent]`: how the crawler introduces itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentSection {
+    /// Product name in the User-Agent.
+    pub name: String,
+    /// Version in the User-Agent.
+    pub version: String,
+    /// A page about this crawl, shown in the User-Agent.
+    pub url: Option<String>,
+    /// A mail address, sent as `From:`.
+    pub email: Option<String>,
+    /// The names this crawler answers to in robots.txt, the most specific first; its own name when empty.
+    pub robots_tokens: Vec<String>,
+}
+
+impl Default for AgentSection {
+    fn default() -> Self {
+        Self {
+            name: "Lycosa".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            url: None,
+            email: None,
+            robots_tokens: Vec::new(),
+        }
+    }
+}
+
+/// In which order URLs are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Oldest first everywhere.
+    Breadth,
+    /// Newest first.
+    Depth,
+    /// Breadth across hosts, depth within a host.
+    #[default]
+    Mixed,
+    /// By rank.
+    Best,
+}
+
+/// `[crawl]`: seeds and limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrawlSection {
+    /// Name of the crawl, written into the WARC files.
+    pub name: String,
+    /// Start URLs.
+    pub seeds: Vec<String>,
+    /// Order of the crawl.
+    pub order: Order,
+    /// Stop after so many stored pages.
+    pub max_pages: Option<u64>,
+    /// Links are followed so many steps from a seed.
+    pub max_depth: u16,
+    /// Stop after this time.
+    #[serde(with = "optional_duration")]
+    pub max_time: Option<Duration>,
+    /// Stop after so many bytes received.
+    #[serde(with = "optional_size")]
+    pub max_bytes: Option<u64>,
+    /// End when nothing is left, instead of waiting for new seeds.
+    pub until_done: bool,
+    /// How long an `until_done` crawl waits for retries.
+    #[serde(with = "duration")]
+    pub until_done_patience: Duration,
+}
+
+impl Default for CrawlSection {
+    fn default() -> Self {
+        Self {
+            name: "default".into(),
+            seeds: Vec::new(),
+            order: Order::Mixed,
+            max_pages: None,
+            max_depth: 20,
+            max_time: None,
+            max_bytes: None,
+            until_done: false,
+            until_done_patience: Duration::from_secs(3_600),
+        }
+    }
+}
+
+/// Which URLs belong to the crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScopeMode {
+    /// The seeds' hosts; scheme and a leading `www.` are ignored.
+    #[default]
+    Hosts,
+    /// The seeds' registrable domains.
+    Domains,
+    /// Every host.
+    Any,
+    /// What begins with one of `scope.prefixes`.
+    Prefixes,
+}
+
+/// `[scope]`: what belongs to the crawl.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScopeSection {
+    /// The mode.
+    pub mode: ScopeMode,
+    /// URL or SURT prefixes, for the mode `prefixes`.
+    pub prefixes: Vec<String>,
+    /// Regular expressions; when there are any, a URL must match one as well.
+    pub include: Vec<String>,
+    /// Regular expressions; a URL that matches one is rejected.
+    pub exclude: Vec<String>,
+    /// Hosts that belong to the crawl besides; `*.example.org` covers subdomains.
+    pub allow_hosts: Vec<String>,
+    /// Hosts that never do.
+    pub deny_hosts: Vec<String>,
+    /// File extensions that are skipped; the built-in list (images, archives, audio, video, programs, fonts) when absent.
+    pub skip_extensions: Option<Vec<String>>,
+    /// Query parameters removed from URLs; `utm_*` covers a family; the built-in list (tracking, session ids) when absent.
+    pub remove_params: Option<Vec<String>>,
+}
+
+impl Default for ScopeSection {
+    fn default() -> Self {
+        Self {
+            mode: ScopeMode::Hosts,
+            prefixes: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            allow_hosts: Vec::new(),
+            deny_hosts: Vec::new(),
+            skip_extensions: None,
+            remove_params: None,
+        }
+    }
+}
+
+/// How long a host keeps its place before another gets its turn: whichever is reached first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostQuantum {
+    /// Pages.
+    pub pages: u32,
+    /// Time.
+    #[serde(with = "duration")]
+    pub time: Duration,
+}
+
+impl Default for HostQuantum {
+    fn default() -> Self {
+        Self { pages: 100, time: Duration::from_secs(60) }
+    }
+}
+
+/// `[frontier]`: queues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FrontierSection {
+    /// Number of front queues, 1 to 8.
+    pub ranks: u8,
+    /// Importance by depth; the last holds for all deeper pages.
+    pub depth_weights: Vec<f64>,
+    /// Hosts crawled at a time; three times `fetch.concurrency` when absent.
+    pub max_active_hosts: Option<usize>,
+    /// A host's turn.
+    pub host_quantum: HostQuantum,
+}
+
+impl Default for FrontierSection {
+    fn default() -> Self {
+        Self {
+            ranks: 8,
+            depth_weights: vec![10.0, 8.0, 5.0, 2.0, 0.5],
+            max_active_hosts: None,
+            host_quantum: HostQuantum::default(),
+        }
+    }
+}
+
+/// `[traps]`: endless URL spaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrapsSection {
+    /// Longest URL, bytes.
+    pub max_url_length: usize,
+    /// Most path segments.
+    pub max_segments: usize,
+    /// How often a path segment may repeat.
+    pub max_repeats: usize,
+    /// Most query parameters.
+    pub max_params: usize,
+    /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
+    pub pages_per_host: Option<u64>,
+}
+
+impl Default for TrapsSection {
+    fn default() -> Self {
+        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20, pages_per_host: None }
+    }
+}

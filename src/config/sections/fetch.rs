@@ -1,0 +1,247 @@
+//! How pages are asked for: `[politeness] [[host]] [robots] [fetch] [parse] [net] [dns] [tls]`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units::{duration, durations, optional_duration, size};
+
+const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// `[politeness]`: the gap between the end of an answer and the next request to the same host is the largest of
+/// `min_delay`, the robots Crawl-delay and `delay_factor` times the last answer's time (at most `max_delay`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolitenessSection {
+    /// Shortest gap.
+    #[serde(with = "duration")]
+    pub min_delay: Duration,
+    /// Multiple of the last answer's time.
+    pub delay_factor: f64,
+    /// Cap of that multiple; never of a Crawl-delay.
+    #[serde(with = "duration")]
+    pub max_delay: Duration,
+    /// Whether robots.txt is obeyed.
+    pub respect_robots: bool,
+}
+
+impl Default for PolitenessSection {
+    fn default() -> Self {
+        Self { min_delay: secs(1), delay_factor: 5.0, max_delay: secs(30), respect_robots: true }
+    }
+}
+
+/// `[[host]]`: other rules for a site of your own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSection {
+    /// The host, or `*.example.org` for all below a name.
+    #[serde(rename = "match")]
+    pub pattern: String,
+    /// Requests in flight at a time.
+    #[serde(default)]
+    pub max_connections: Option<u32>,
+    /// Shortest gap, in place of `politeness.min_delay`.
+    #[serde(default, with = "optional_duration")]
+    pub min_delay: Option<Duration>,
+}
+
+/// `[robots]`: how robots.txt files are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RobotsSection {
+    /// A copy is used for so long (RFC 9309: at most 24 hours).
+    #[serde(with = "duration")]
+    pub max_age: Duration,
+    /// Waits before an unreachable robots.txt is asked for again; the last repeats.
+    #[serde(with = "durations")]
+    pub error_retry: Vec<Duration>,
+    /// While it is unreachable an old copy is used for so long.
+    #[serde(with = "duration")]
+    pub keep_stale: Duration,
+}
+
+impl Default for RobotsSection {
+    fn default() -> Self {
+        Self {
+            max_age: secs(86_400),
+            error_retry: vec![secs(300), secs(900), secs(3_600)],
+            keep_stale: secs(30 * 86_400),
+        }
+    }
+}
+
+/// `[fetch.timeouts]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimeoutsSection {
+    /// TCP connection.
+    #[serde(with = "duration")]
+    pub connect: Duration,
+    /// TLS handshake.
+    #[serde(with = "duration")]
+    pub tls: Duration,
+    /// Request sent to the first byte of the answer.
+    #[serde(with = "duration")]
+    pub first_byte: Duration,
+    /// Whole body.
+    #[serde(with = "duration")]
+    pub body: Duration,
+    /// Bytes a second a body must keep up, measured over `min_rate_window`.
+    #[serde(with = "size")]
+    pub min_rate: u64,
+    /// Window of `min_rate`.
+    #[serde(with = "duration")]
+    pub min_rate_window: Duration,
+}
+
+impl Default for TimeoutsSection {
+    fn default() -> Self {
+        Self {
+            connect: secs(10),
+            tls: secs(10),
+            first_byte: secs(30),
+            body: secs(1_200),
+            min_rate: 1_024,
+            min_rate_window: secs(60),
+        }
+    }
+}
+
+/// `[fetch]`: requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FetchSection {
+    /// Requests in flight.
+    pub concurrency: usize,
+    /// Fetcher threads.
+    pub threads: usize,
+    /// A longer body is cut and marked.
+    #[serde(with = "size")]
+    pub max_body: u64,
+    /// A body that decompresses to more is cut and marked.
+    #[serde(with = "size")]
+    pub max_decoded: u64,
+    /// Bodies above 64 KiB wait in temporary files, of so many bytes together.
+    #[serde(with = "size")]
+    pub max_spill: u64,
+    /// Redirects followed in a row.
+    pub max_redirects: u8,
+    /// `Accept-Encoding` header.
+    pub accept_encoding: String,
+    /// Further tries after 408, 429, 5xx and network faults.
+    pub retries: u8,
+    /// Waits before them; the last repeats.
+    #[serde(with = "durations")]
+    pub retry_delays: Vec<Duration>,
+    /// So many consecutive 403, 429 or challenge pages pause a host for an hour.
+    pub waf_brake: u32,
+    /// Time-outs.
+    pub timeouts: TimeoutsSection,
+}
+
+impl Default for FetchSection {
+    fn default() -> Self {
+        Self {
+            concurrency: 200,
+            threads: 1,
+            max_body: 100 << 20,
+            max_decoded: 200 << 20,
+            max_spill: 1 << 30,
+            max_redirects: 10,
+            accept_encoding: "gzip".into(),
+            retries: 3,
+            retry_delays: vec![secs(60), secs(900), secs(7_200)],
+            waf_brake: 20,
+            timeouts: TimeoutsSection::default(),
+        }
+    }
+}
+
+/// `[parse]`: pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParseSection {
+    /// Parser threads; one a core when absent.
+    pub threads: Option<usize>,
+    /// Only so much of a page is parsed.
+    #[serde(with = "size")]
+    pub max_parse: u64,
+    /// Links taken from one page.
+    pub max_links_per_page: usize,
+    /// Whether images, scripts, style sheets and the like are links too.
+    pub assets: bool,
+}
+
+impl Default for ParseSection {
+    fn default() -> Self {
+        Self { threads: None, max_parse: 10 << 20, max_links_per_page: 10_000, assets: false }
+    }
+}
+
+/// `[net]`: which addresses may be connected to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetSection {
+    /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
+    pub allow: Vec<String>,
+}
+
+/// `[dns]`: names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DnsSection {
+    /// `ADDRESS[:PORT]` of the servers; the system's when empty.
+    pub servers: Vec<String>,
+    /// Host pattern to `ADDRESS[:PORT]`, like curl's `--connect-to`.
+    pub overrides: BTreeMap<String, String>,
+    /// Answers are kept at least so long.
+    #[serde(with = "duration")]
+    pub min_ttl: Duration,
+    /// And at most.
+    #[serde(with = "duration")]
+    pub max_ttl: Duration,
+    /// "No such name" is kept so long.
+    #[serde(with = "duration")]
+    pub nxdomain: Duration,
+    /// A failure of the server is kept so long.
+    #[serde(with = "duration")]
+    pub servfail: Duration,
+}
+
+impl Default for DnsSection {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            overrides: BTreeMap::new(),
+            min_ttl: secs(60),
+            max_ttl: secs(6 * 3_600),
+            nxdomain: secs(900),
+            servfail: secs(60),
+        }
+    }
+}
+
+/// What a bad certificate does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TlsVerify {
+    /// The page is fetched, the fault noted.
+    #[default]
+    Record,
+    /// The page is an error.
+    Strict,
+    /// Not looked at.
+    Off,
+}
+
+/// `[tls]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsSection {
+    /// Certificates.
+    pub verify: TlsVerify,
+}

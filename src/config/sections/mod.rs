@@ -1,0 +1,11 @@
+//! The sections of the configuration, each with its defaults. Field names are the keys.
+
+mod crawl;
+mod fetch;
+mod operate;
+mod store;
+
+pub use crawl::*;
+pub use fetch::*;
+pub use operate::*;
+pub use store::*;

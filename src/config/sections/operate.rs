@@ -1,0 +1,54 @@
+//! How it is watched and steered: `[admin] [log]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units::duration;
+
+/// `[admin]`: the HTTP endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdminSection {
+    /// Address and port, port 0 for any free one, or `off`.
+    pub listen: String,
+    /// File with the bearer token; required off loopback.
+    pub token_file: Option<PathBuf>,
+}
+
+impl Default for AdminSection {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:7700".into(), token_file: None }
+    }
+}
+
+/// Form of the log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `[log]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSection {
+    /// `error`, `warn`, `info`, `debug`, `trace`, or `RUST_LOG` directives.
+    pub level: String,
+    /// Form.
+    pub format: LogFormat,
+    /// A summary line is written this often; `0s` for never.
+    #[serde(with = "duration")]
+    pub summary: Duration,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self { level: "info".into(), format: LogFormat::Text, summary: Duration::from_secs(60) }
+    }
+}

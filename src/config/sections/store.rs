@@ -1,0 +1,135 @@
+//! What is kept and how safely: `[dedup] [store] [durability] [disk]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
+
+/// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DedupSection {
+    /// URLs the filter is sized for at first.
+    pub bloom_urls: u64,
+    /// False-positive rate the size is computed from.
+    pub bloom_fp: f64,
+    /// Bits a URL, in place of `bloom_fp`.
+    pub bloom_bits: Option<u32>,
+    /// Number of hashes; computed when absent.
+    pub bloom_hashes: Option<u32>,
+}
+
+impl Default for DedupSection {
+    fn default() -> Self {
+        Self { bloom_urls: 1_000_000, bloom_fp: 0.01, bloom_bits: None, bloom_hashes: None }
+    }
+}
+
+/// `[store]`: files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSection {
+    /// The folder of everything the crawl keeps.
+    pub data_dir: PathBuf,
+    /// WARC and CDXJ files; relative to `data_dir`.
+    pub warc_dir: PathBuf,
+    /// Beginning of their names.
+    pub warc_prefix: String,
+    /// A new file is begun after so many bytes.
+    #[serde(with = "size")]
+    pub warc_max_size: u64,
+    /// And after this time.
+    #[serde(with = "duration")]
+    pub warc_max_age: Duration,
+    /// gzip level, 1 to 9.
+    pub compression: u32,
+    /// Memory for the database's caches and write buffers.
+    #[serde(with = "size")]
+    pub memory: u64,
+}
+
+impl Default for StoreSection {
+    fn default() -> Self {
+        Self {
+            data_dir: "data".into(),
+            warc_dir: "warc".into(),
+            warc_prefix: "lycosa".into(),
+            warc_max_size: 1_000_000_000,
+            warc_max_age: Duration::from_secs(86_400),
+            compression: 1,
+            memory: 256 << 20,
+        }
+    }
+}
+
+/// When commits are forced to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Each.
+    Commit,
+    /// All of this interval together: at most so much is fetched again after a power loss.
+    Every(Duration),
+}
+
+impl Serialize for Sync {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Commit => s.serialize_str("commit"),
+            Self::Every(d) => s.serialize_str(&format_duration(*d)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sync {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        if text == "commit" {
+            return Ok(Self::Commit);
+        }
+        let every = parse_duration(&text).map_err(|e| serde::de::Error::custom(format!("{e}, or \"commit\"")))?;
+        if every.is_zero() {
+            return Err(serde::de::Error::custom("an interval of zero; write \"commit\" to sync each commit"));
+        }
+        Ok(Self::Every(every))
+    }
+}
+
+/// `[durability]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DurabilitySection {
+    /// `commit` or an interval.
+    pub sync: Sync,
+}
+
+impl Default for DurabilitySection {
+    fn default() -> Self {
+        Self { sync: Sync::Every(Duration::from_secs(1)) }
+    }
+}
+
+/// `[disk]`: the crawl pauses before the disk is full.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiskSection {
+    /// Free bytes; 10 GiB or 5 % of the disk, the larger, when absent.
+    #[serde(with = "optional_size")]
+    pub pause_below: Option<u64>,
+}
+
+impl DiskSection {
+    /// Free bytes below which the crawl pauses, on a disk of `total` bytes.
+    #[must_use]
+    pub fn pause_below(&self, total: u64) -> u64 {
+        self.pause_below.unwrap_or_else(|| (10_u64 << 30).max(total / 20))
+    }
+
+    /// Free bytes above which it goes on: one and a half times as many.
+    #[must_use]
+    pub fn resume_above(&self, total: u64) -> u64 {
+        let below = self.pause_below(total);
+        below.saturating_add(below / 2)
+    }
+}

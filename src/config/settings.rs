@@ -1,0 +1,77 @@
+//! Checked settings: what the program works with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use super::sections::*;
+
+/// The crawler's identity, ready for request headers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// `User-Agent`: `Mozilla/5.0 (compatible; NAME/VERSION; +URL)`.
+    pub user_agent: String,
+    /// `From`: the operator's mail address.
+    pub from: Option<String>,
+    /// Names it answers to in robots.txt, the most specific first; never empty.
+    pub robots_tokens: Vec<String>,
+    /// The operator's page or mail, for the WARC files.
+    pub contact: Option<String>,
+}
+
+/// Everything a run needs, checked: numbers lie in their ranges, seeds are http(s) URLs, addresses are addresses.
+///
+/// The sections are those of the file; what depends on other keys or on the machine has a method.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "each section's type documents it")]
+pub struct Settings {
+    /// `[agent]` made ready.
+    pub agent: Agent,
+    pub crawl: CrawlSection,
+    pub scope: ScopeSection,
+    pub frontier: FrontierSection,
+    pub politeness: PolitenessSection,
+    pub robots: RobotsSection,
+    pub fetch: FetchSection,
+    pub parse: ParseSection,
+    pub traps: TrapsSection,
+    pub net: NetSection,
+    pub dns: DnsSection,
+    pub tls: TlsSection,
+    pub dedup: DedupSection,
+    pub store: StoreSection,
+    pub durability: DurabilitySection,
+    pub disk: DiskSection,
+    /// Where the admin endpoint listens; `None` when it is off.
+    pub admin_listen: Option<SocketAddr>,
+    /// The bearer token's file.
+    pub admin_token_file: Option<PathBuf>,
+    pub log: LogSection,
+    pub hosts: Vec<HostSection>,
+}
+
+impl Settings {
+    /// Hosts crawled at a time.
+    #[must_use]
+    pub fn max_active_hosts(&self) -> usize {
+        self.frontier.max_active_hosts.unwrap_or(self.fetch.concurrency.saturating_mul(3))
+    }
+
+    /// Parser threads.
+    #[must_use]
+    pub fn parse_threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.parse.threads.unwrap_or_else(cores)
+    }
+
+    /// Most pages of one host, if bounded.
+    #[must_use]
+    pub fn pages_per_host(&self) -> Option<u64> {
+        self.traps.pages_per_host.or((self.scope.mode == ScopeMode::Any).then_some(10_000))
+    }
+
+    /// Folder of the WARC and CDXJ files.
+    #[must_use]
+    pub fn warc_dir(&self) -> PathBuf {
+        self.store.data_dir.join(&self.store.warc_dir)
+    }
+}

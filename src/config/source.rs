@@ -1,0 +1,221 @@
+//! Reading one source: a file with its lines, the name of an environment variable, the text of an assignment.
+
+use std::path::Path;
+
+use serde_json::Value as Json;
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use super::error::ConfigError;
+use super::file::FileForm;
+
+/// Tables whose keys are the user's own: shown and located as one value.
+const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
+
+/// A key of a file with its line, counted from 1.
+pub(super) struct Located {
+    pub key: String,
+    pub line: usize,
+    /// A value rather than a table of further keys.
+    pub leaf: bool,
+}
+
+/// Parses and checks the form of one file.
+pub(super) fn read_file(path: &Path, text: &str) -> Result<(Table, Vec<Located>), ConfigError> {
+    let parsed = DeTable::parse(text).map_err(|e| ConfigError::Syntax {
+        place: place(path, text, e.span().map_or(0, |s| s.start)),
+        problem: one_line(e.message()),
+    })?;
+    let mut keys = Vec::new();
+    locate(text, "", parsed.get_ref(), &mut keys);
+    if let Err(e) = toml::from_str::<FileForm>(text) {
+        let at = e.span().map_or(0, |s| s.start);
+        let line = line_of(text, at);
+        let key = keys.iter().rev().find(|k| k.line <= line && k.line > 0).map(|k| k.key.clone());
+        let key = keys.iter().find(|k| k.line == line).map(|k| k.key.clone()).or(key).unwrap_or_default();
+        return Err(ConfigError::Value { place: place(path, text, at), key, problem: one_line(e.message()) });
+    }
+    let table = toml::from_str::<Table>(text)
+        .map_err(|e| ConfigError::Syntax { place: place(path, text, 0), problem: one_line(e.message()) })?;
+    Ok((table, keys))
+}
+
+fn place(path: &Path, text: &str, at: usize) -> String {
+    format!("{}:{}", path.display(), line_of(text, at))
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes().iter().take(at).filter(|b| **b == b'\n').count()
+}
+
+/// A parser's message may have several lines; an error of ours has one.
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn locate(text: &str, prefix: &str, table: &DeTable<'_>, into: &mut Vec<Located>) {
+    for (name, value) in table {
+        let key = join(prefix, name.get_ref());
+        let inner = match value.get_ref() {
+            DeValue::Table(inner) if !OPEN_TABLES.contains(&key.as_str()) => Some(inner),
+            _ => None,
+        };
+        into.push(Located { line: line_of(text, name.span().start), key: key.clone(), leaf: inner.is_none() });
+        if let Some(inner) = inner {
+            locate(text, &key, inner, into);
+        }
+        if let DeValue::Array(items) = value.get_ref() {
+            for (i, item) in items.iter().enumerate() {
+                if let DeValue::Table(inner) = item.get_ref() {
+                    locate(text, &format!("{key}[{i}]"), inner, into);
+                }
+            }
+        }
+    }
+}
+
+fn join(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
+}
+
+/// `LYCOSA_FETCH__MAX_BODY` is `fetch.max_body`; names without a double underscore are not ours.
+pub(super) fn env_key(name: &str) -> Option<String> {
+    let key = name.strip_prefix("LYCOSA_")?;
+    key.contains("__").then(|| key.to_ascii_lowercase().replace("__", "."))
+}
+
+/// A remark on a variable that would be a key but for a missing underscore: `LYCOSA_FETCH_MAX_BODY`.
+pub(super) fn misspelt(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("LYCOSA_").filter(|rest| !rest.contains("__"))?;
+    let (section, key) = rest.split_once('_')?;
+    let path = [section.to_ascii_lowercase(), key.to_ascii_lowercase()];
+    known(&path).ok()?;
+    Some(format!(
+        "environment variable {name} is not read; the key {} is set by LYCOSA_{section}__{key}",
+        path.join(".")
+    ))
+}
+
+/// Cuts `key=value` at the first `=` outside quotes.
+pub(super) fn split_assignment(text: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let at = text.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        *c == '=' && !quoted
+    })?;
+    let (key, value) = (text.get(..at.0)?.trim(), text.get(at.0 + 1..)?.trim());
+    (!key.is_empty()).then_some((key, value))
+}
+
+/// Cuts a dotted key; parts may stand in double quotes: `dns.overrides."*.test"`.
+pub(super) fn split_key(key: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    for c in key.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            _ => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(c);
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// What a value typed on a command line may mean: TOML, else plain text, else a list cut at commas.
+pub(super) fn readings(text: &str) -> Vec<Value> {
+    let toml = (!text.contains('\n'))
+        .then(|| toml::from_str::<Table>(&format!("v = {text}")).ok())
+        .flatten()
+        .and_then(|mut t| t.remove("v"));
+    let list = text.split(',').map(|part| Value::String(part.trim().to_owned())).collect();
+    toml.into_iter().chain([Value::String(text.to_owned()), Value::Array(list)]).collect()
+}
+
+/// The table that holds `value` at `path`.
+pub(super) fn nested(path: &[String], value: Value) -> Table {
+    let mut parts = path.iter().rev();
+    let mut table = Table::new();
+    if let Some(last) = parts.next() {
+        table.insert(last.clone(), value);
+    }
+    for part in parts {
+        table = Table::from_iter([(part.clone(), Value::Table(table))]);
+    }
+    table
+}
+
+/// Takes the value at `path` out.
+pub(super) fn remove(table: &mut Table, path: &[String]) {
+    match path {
+        [last] => {
+            table.remove(last);
+        }
+        [first, rest @ ..] => {
+            if let Some(Value::Table(inner)) = table.get_mut(first) {
+                remove(inner, rest);
+            }
+        }
+        [] => {}
+    }
+}
+
+/// Whether a key exists; the problem says which do.
+pub(super) fn known(path: &[String]) -> Result<(), String> {
+    let key = path.join(".");
+    let all = leaves(&FileForm::default());
+    let open = OPEN_TABLES.iter().any(|t| key.starts_with(&format!("{t}.")));
+    if open || all.iter().any(|(k, _)| *k == key) {
+        return Ok(());
+    }
+    Err("no such key; `lycosa config show` lists them all".into())
+}
+
+/// Every key in the order of the sections, with its value as TOML when it has one.
+pub(super) fn leaves(form: &FileForm) -> Vec<(String, Option<String>)> {
+    let mut found = Vec::new();
+    let (Ok(json), Ok(toml)) = (serde_json::to_value(form), Table::try_from(form)) else { return found };
+    for section in SECTIONS {
+        if let Some(value) = json.get(section) {
+            collect(section, value, toml.get(section), &mut found);
+        }
+    }
+    found
+}
+
+/// The order in which sections are shown and written; a test checks that none is missing.
+pub(super) const SECTIONS: [&str; 19] = [
+    "agent",
+    "crawl",
+    "scope",
+    "frontier",
+    "politeness",
+    "robots",
+    "fetch",
+    "parse",
+    "traps",
+    "net",
+    "dns",
+    "tls",
+    "dedup",
+    "store",
+    "durability",
+    "disk",
+    "admin",
+    "log",
+    "host",
+];
+
+fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<(String, Option<String>)>) {
+    match json {
+        Json::Object(fields) if !OPEN_TABLES.contains(&key) => {
+            for (name, inner) in fields {
+                collect(&join(key, name), inner, toml.and_then(|t| t.get(name)), into);
+            }
+        }
+        _ => into.push((key.to_owned(), toml.map(ToString::to_string))),
+    }
+}

@@ -1,0 +1,230 @@
+//! Layers, origins and errors.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+
+fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+}
+
+fn file(text: &str) -> Result<Layers, ConfigError> {
+    Layers::new().text(Path::new("site.toml"), text)
+}
+
+fn text_error(text: &str) -> String {
+    let layers = file(text);
+    match layers {
+        Ok(l) => l.load().unwrap_err().to_string(),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn the_defaults_pass_the_checks_and_are_those_of_the_interface_table() {
+    let s = Layers::new().load().unwrap();
+    assert_eq!(s.agent.robots_tokens, ["Lycosa"]);
+    assert_eq!(s.politeness.min_delay, Duration::from_secs(1));
+    assert_eq!(s.max_active_hosts(), 600);
+    assert_eq!(s.fetch.max_body, 100 << 20);
+    assert_eq!(s.admin_listen, Some("127.0.0.1:7700".parse().unwrap()));
+    assert_eq!(s.pages_per_host(), None);
+    assert_eq!(Layers::new().set("scope.mode=any").unwrap().load().unwrap().pages_per_host(), Some(10_000));
+}
+
+#[test]
+fn flags_win_over_the_environment_and_that_over_the_file() {
+    let from_file = file("[crawl]\nmax_depth = 1\nname = \"a\"\n[fetch]\nconcurrency = 7\n").unwrap();
+    let layers = from_file
+        .env(env(&[("LYCOSA_CRAWL__MAX_DEPTH", "2"), ("LYCOSA_CRAWL__NAME", "b"), ("LYCOSA_PYTHON", "x")]))
+        .unwrap()
+        .set("crawl.max_depth=3")
+        .unwrap();
+    let s = layers.load().unwrap();
+    assert_eq!((s.crawl.max_depth, s.crawl.name.as_str(), s.fetch.concurrency), (3, "b", 7));
+    assert_eq!(layers.origin("crawl.max_depth").to_string(), "--set");
+    assert_eq!(layers.origin("crawl.name").to_string(), "environment variable LYCOSA_CRAWL__NAME");
+    assert_eq!(layers.origin("fetch.concurrency").to_string(), "site.toml:5");
+    assert_eq!(layers.origin("fetch.retries").to_string(), "default");
+}
+
+#[test]
+fn values_on_the_command_line_may_be_toml_plain_text_or_a_list() {
+    let sets = [
+        "agent.name=123",
+        "crawl.seeds=http://a.test/,http://b.test/",
+        "politeness.min_delay=250ms",
+        "fetch.max_body=1MiB",
+        r#"dns.overrides={"*.test" = "127.0.0.1:8500"}"#,
+        r#"dns.overrides."x.example"="[::1]:80""#,
+        "durability.sync=commit",
+        "frontier.host_quantum.pages=5",
+    ];
+    let s = sets.iter().fold(Layers::new(), |l, set| l.set(set).unwrap()).load().unwrap();
+    assert!(s.agent.user_agent.starts_with("Mozilla/5.0 (compatible; 123/"));
+    assert_eq!(s.crawl.seeds, ["http://a.test/", "http://b.test/"]);
+    assert_eq!(s.politeness.min_delay, Duration::from_millis(250));
+    assert_eq!(s.dns.overrides.len(), 2);
+    assert_eq!(s.durability.sync, Sync::Commit);
+    assert_eq!((s.frontier.host_quantum.pages, s.frontier.host_quantum.time), (5, Duration::from_secs(60)));
+}
+
+#[test]
+fn an_empty_value_takes_a_key_back_to_its_default() {
+    let layers = file("[crawl]\nmax_pages = 9\n").unwrap().set("crawl.max_pages=").unwrap();
+    assert_eq!(layers.load().unwrap().crawl.max_pages, None);
+    assert_eq!(layers.origin("crawl.max_pages"), Origin::Default);
+    assert!(Layers::new().set("crawl.max_page=").is_err());
+}
+
+#[test]
+fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
+    let cases = [
+        ("[fetch.timeouts]\n\nconnect = \"soon\"\n", "site.toml:3: fetch.timeouts.connect: ", "\"10s\""),
+        ("[fetch.timeouts]\nconnect = 10\n", "site.toml:2: fetch.timeouts.connect: ", "\"10s\""),
+        ("[fetch]\nmax_body = \"1.5GB\"\n", "site.toml:2: fetch.max_body: ", "\"100MiB\""),
+        ("[crawl]\nmax_depht = 1\n", "site.toml:2: crawl.max_depht: ", "`max_depth`"),
+        ("\n[fetsh]\n", "site.toml:2: fetsh: ", "`fetch`"),
+        ("[crawl]\norder = \"random\"\n", "site.toml:2: crawl.order: ", "`breadth`"),
+        (
+            "[politeness]\nmin_delay = \"1s\"\ndelay_factor = -1\n",
+            "site.toml:3: politeness.delay_factor: ",
+            "0 to 1000",
+        ),
+        ("[crawl]\nmax_depth = 70000\n", "site.toml:2: crawl.max_depth: ", "u16"),
+        ("[crawl]\nmax_depth = \n", "site.toml:2: ", ""),
+        ("[[host]]\nmatch = \"a.test\"\nmax_connections = 1000\n", "site.toml:3: host[0].max_connections: ", "1 to 64"),
+        ("[[host]]\nmax_connections = 2\n", "site.toml:1: host", "`match`"),
+        ("[robots]\nmax_age = \"48h\"\n", "site.toml:2: robots.max_age: ", "24h"),
+        ("[scope]\nexclude = [\"(\"]\n", "site.toml:2: scope.exclude: ", "\"(\""),
+        ("[admin]\nlisten = \"0.0.0.0:7700\"\n", "site.toml:2: admin.listen: ", "token_file"),
+        ("[crawl]\nseeds = [\"example.org\"]\n", "site.toml:2: crawl.seeds: ", "https://"),
+        ("[dns.overrides]\n\"*.test\" = \"nowhere\"\n", "site.toml:1: dns.overrides: ", "127.0.0.1:8500"),
+    ];
+    for (text, begin, allowed) in cases {
+        let error = text_error(text);
+        assert!(error.starts_with(begin), "{error:?} should begin with {begin:?}");
+        assert!(error.contains(allowed), "{error:?} should name {allowed:?}");
+        assert!(!error.contains('\n'), "{error:?} has several lines");
+    }
+}
+
+#[test]
+fn an_error_in_a_flag_or_variable_names_it() {
+    let error = Layers::new().set("fetch.max_body=huge").unwrap_err().to_string();
+    assert!(error.starts_with("--set: fetch.max_body: \"huge\" is no size"), "{error}");
+    let error = Layers::new().env(env(&[("LYCOSA_FETCH__MAX_BODI", "1")])).unwrap_err().to_string();
+    assert!(error.starts_with("environment variable LYCOSA_FETCH__MAX_BODI: fetch.max_bodi: unknown field"), "{error}");
+    let error = Layers::new().set("fetch.concurrency=0").unwrap().load().unwrap_err().to_string();
+    assert_eq!(error, "--set: fetch.concurrency: 0 is out of range; allowed are 1 to 100000");
+    assert!(Layers::new().set("fetch.concurrency").unwrap_err().to_string().contains("key=value"));
+    let error = Layers::new().flag("--max-pages", "crawl.max_pages", toml::Value::Integer(-1)).unwrap_err().to_string();
+    assert!(error.starts_with("--max-pages: crawl.max_pages: "), "{error}");
+}
+
+#[test]
+fn a_variable_with_one_underscore_too_few_is_remarked_upon() {
+    let layers =
+        Layers::new().env(env(&[("LYCOSA_FETCH_MAX_BODY", "1"), ("LYCOSA_PORT_8080_TCP", "x"), ("LYCOSA_", "")]));
+    let notices = layers.unwrap().notices().to_vec();
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("LYCOSA_FETCH__MAX_BODY"), "{notices:?}");
+}
+
+#[test]
+fn a_header_cannot_be_injected_through_the_agent_section() {
+    for set in [
+        "agent.name=a\"b",
+        "agent.name=a b",
+        "agent.email=a@b.org\r\nX: y",
+        "agent.url=https://x.org/ (y)",
+        "agent.email=me",
+    ] {
+        assert!(Layers::new().set(set).unwrap().load().is_err(), "{set:?}");
+    }
+}
+
+#[test]
+fn the_user_agent_shows_name_version_and_page() {
+    let s =
+        Layers::new().set("agent.url=https://example.org/bot").unwrap().set("agent.version=9").unwrap().load().unwrap();
+    assert_eq!(s.agent.user_agent, "Mozilla/5.0 (compatible; Lycosa/9; +https://example.org/bot)");
+    assert_eq!(s.agent.from, None);
+}
+
+#[test]
+fn every_section_is_shown_and_every_shown_value_is_read_back() {
+    let layers = Layers::new().set("crawl.max_pages=5").unwrap();
+    let shown = layers.show().unwrap();
+    let json = serde_json::to_value(FileForm::default()).unwrap();
+    for section in json.as_object().unwrap().keys() {
+        assert!(shown.iter().any(|s| s.key == *section || s.key.starts_with(&format!("{section}."))), "{section}");
+    }
+    let again = shown
+        .iter()
+        .filter_map(|s| Some(format!("{}={}", s.key, s.value.as_ref()?)))
+        .fold(Layers::new(), |l, set| l.set(&set).unwrap());
+    assert_eq!(again.form().unwrap(), layers.form().unwrap());
+}
+
+#[test]
+fn a_missing_file_is_named_and_the_error_says_what_to_do() {
+    let error = Layers::new().file(Path::new("/nonexistent/lycosa.toml")).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/lycosa.toml") && error.contains("lycosa config init"), "{error}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_of_a_file_flag_or_variable_panics(text in "\\PC{0,200}", key in "[a-z_.\"=]{0,30}") {
+        let _ = file(&text);
+        let _ = Layers::new().set(&text);
+        let _ = Layers::new().set(&format!("{key}={text}"));
+        let _ = Layers::new().env(env(&[(&format!("LYCOSA_{key}__A"), &text)]));
+    }
+}
+
+/// The shipped files, at test time, so that a new one cannot be forgotten.
+fn shipped() -> Vec<std::path::PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    files.filter(|p| p.extension().is_some_and(|e| e == "toml")).collect()
+}
+
+#[test]
+fn every_shipped_file_passes_the_check() {
+    let files = shipped();
+    assert!(files.len() >= 3, "{files:?}");
+    for path in files {
+        Layers::new().file(&path).and_then(|l| l.load()).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
+
+/// The template with its commented keys switched on.
+fn switched_on() -> String {
+    let is_key = |l: &str| {
+        let name = l.split(" = ").next().unwrap_or_default();
+        l.contains(" = ") && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') || l.starts_with("[[")
+    };
+    let on = |l: &str| l.strip_prefix("# ").filter(|rest| is_key(rest)).map_or(l.to_owned(), str::to_owned);
+    TEMPLATE.lines().map(on).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_template_says_what_the_defaults_are() {
+    let form = file(TEMPLATE).unwrap().form().unwrap();
+    assert_eq!(form, FileForm::default());
+}
+
+#[test]
+fn the_template_names_every_key_and_its_commented_examples_are_good() {
+    let layers = file(&switched_on()).unwrap();
+    layers.load().unwrap();
+    let shown = layers.show().unwrap();
+    let missing: Vec<_> = shown.iter().filter(|s| s.origin == Origin::Default).map(|s| &s.key).collect();
+    assert!(missing.is_empty(), "not in config/lycosa.toml: {missing:?}");
+    assert!(shown.iter().all(|s| s.value.is_some()));
+    assert_eq!(layers.load().unwrap().hosts[0].max_connections, Some(4));
+}

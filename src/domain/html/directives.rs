@@ -1,0 +1,128 @@
+//! Robots directives in a page (`<meta name=robots>`) and in its answer's head (`X-Robots-Tag`).
+//!
+//! There is no standard text; this follows what the large search engines document: values separated by commas, names and
+//! values without regard to case, a prefix `agent:` in the header limits what follows it in that header line to this agent,
+//! and everything that forbids adds up.
+
+use serde::{Deserialize, Serialize};
+
+/// What a page forbids. The default forbids nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directives {
+    /// Do not show the page in search results.
+    pub noindex: bool,
+    /// Do not follow its links.
+    pub nofollow: bool,
+    /// Do not offer a stored copy.
+    pub noarchive: bool,
+}
+
+/// Directives that carry a value after a colon; their name is no agent's.
+const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
+
+impl Directives {
+    /// From the `content` of a robots `<meta>`.
+    #[must_use]
+    pub fn from_meta(content: &str) -> Self {
+        let mut all = Self::default();
+        for part in content.split(',').filter(|p| !p.contains(':')) {
+            all.add_words(part);
+        }
+        all
+    }
+
+    /// From the values of every `X-Robots-Tag` header of an answer; `tokens` are the names our agent goes by.
+    #[must_use]
+    pub fn from_header<'a>(values: impl IntoIterator<Item = &'a str>, tokens: &[impl AsRef<str>]) -> Self {
+        let mut all = Self::default();
+        for value in values {
+            let mut ours = true;
+            for part in value.split(',') {
+                let mut words = part;
+                if let Some((name, rest)) = part.split_once(':') {
+                    let name = name.trim();
+                    if is_agent_name(name) {
+                        ours = tokens.iter().any(|t| t.as_ref().eq_ignore_ascii_case(name))
+                            || name.eq_ignore_ascii_case("robots");
+                        words = rest;
+                    }
+                }
+                if ours && !words.contains(':') {
+                    all.add_words(words);
+                }
+            }
+        }
+        all
+    }
+
+    /// Both together: what either forbids.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            noindex: self.noindex || other.noindex,
+            nofollow: self.nofollow || other.nofollow,
+            noarchive: self.noarchive || other.noarchive,
+        }
+    }
+
+    fn add_words(&mut self, part: &str) {
+        for word in part.split_ascii_whitespace() {
+            let is = |name: &str| word.eq_ignore_ascii_case(name);
+            let none = is("none");
+            self.noindex |= none || is("noindex");
+            self.nofollow |= none || is("nofollow");
+            self.noarchive |= is("noarchive") || is("nocache");
+        }
+    }
+}
+
+fn is_agent_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'*'))
+        && !WITH_VALUE.iter().any(|v| v.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Directives = Directives { noindex: true, nofollow: true, noarchive: false };
+
+    fn header(value: &str) -> Directives {
+        Directives::from_header([value], &["lycosa"])
+    }
+
+    #[test]
+    fn none_means_noindex_and_nofollow() {
+        assert_eq!(Directives::from_meta("NONE"), NONE);
+        assert_eq!(Directives::from_meta(" noindex , NoFollow"), NONE);
+        assert_eq!(Directives::from_meta("noindex nofollow"), NONE);
+        assert_eq!(Directives::from_meta("all, index, follow"), Directives::default());
+    }
+
+    #[test]
+    fn the_value_of_another_directive_is_no_directive() {
+        assert_eq!(Directives::from_meta("max-image-preview: none, max-snippet:-1"), Directives::default());
+        assert_eq!(header("max-image-preview: none"), Directives::default());
+    }
+
+    #[test]
+    fn a_header_for_another_agent_does_not_count() {
+        assert_eq!(header("otherbot: noindex, nofollow"), Directives::default());
+        assert_eq!(header("otherbot: noindex, Lycosa: none"), NONE);
+        assert_eq!(header("lycosa: noindex, nofollow"), NONE);
+        assert!(header("noindex, otherbot: nofollow").noindex);
+        assert!(!header("noindex, otherbot: nofollow").nofollow);
+    }
+
+    #[test]
+    fn a_date_in_a_header_names_no_agent() {
+        assert!(header("unavailable_after: Wed, 25 Jun 2031 15:00:00 GMT, noindex").noindex);
+    }
+
+    #[test]
+    fn header_lines_add_up_and_each_starts_for_everybody() {
+        let d = Directives::from_header(["otherbot: nofollow", "noindex", "noarchive"], &["lycosa"]);
+        assert_eq!(d, Directives { noindex: true, nofollow: false, noarchive: true });
+    }
+}

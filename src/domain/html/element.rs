@@ -1,0 +1,198 @@
+//! The elements a crawler tells apart.
+
+/// An element by its role here; all others are `Block`, `Inline` or `Other`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    A,
+    AnnotationXml,
+    Area,
+    Audio,
+    Base,
+    Body,
+    Desc,
+    Embed,
+    Font,
+    ForeignObject,
+    Frame,
+    Iframe,
+    Image,
+    Img,
+    Input,
+    Link,
+    Math,
+    MathText,
+    Meta,
+    Noembed,
+    Noframes,
+    Object,
+    Plaintext,
+    Script,
+    Source,
+    Style,
+    Svg,
+    Template,
+    Textarea,
+    Title,
+    Track,
+    Use,
+    Video,
+    Xmp,
+    /// Separates words, and ends SVG or MathML when it starts inside.
+    Block,
+    /// Separates words; inside SVG or MathML nothing special.
+    Section,
+    /// Separates no words, but ends SVG or MathML when it starts inside.
+    Inline,
+    /// Any other, known or not.
+    Other,
+}
+
+use Element::*;
+
+/// Names longer than this are `Other`.
+const LONGEST: usize = 16;
+
+#[rustfmt::skip]
+const NAMES: &[(&str, Element)] = &[
+    ("a", A), ("annotation-xml", AnnotationXml), ("area", Area), ("audio", Audio), ("base", Base), ("body", Body),
+    ("desc", Desc), ("embed", Embed), ("font", Font), ("foreignobject", ForeignObject), ("frame", Frame),
+    ("iframe", Iframe), ("image", Image), ("img", Img), ("input", Input), ("link", Link), ("math", Math), ("mi", MathText),
+    ("mn", MathText), ("mo", MathText), ("ms", MathText), ("mtext", MathText), ("meta", Meta), ("noembed", Noembed),
+    ("noframes", Noframes), ("object", Object), ("plaintext", Plaintext), ("script", Script), ("source", Source),
+    ("style", Style), ("svg", Svg), ("template", Template), ("textarea", Textarea), ("title", Title), ("track", Track),
+    ("use", Use), ("video", Video), ("xmp", Xmp),
+    ("blockquote", Block), ("br", Block), ("center", Block), ("dd", Block), ("div", Block), ("dl", Block), ("dt", Block),
+    ("h1", Block), ("h2", Block), ("h3", Block), ("h4", Block), ("h5", Block), ("h6", Block), ("head", Block),
+    ("hr", Block), ("li", Block), ("listing", Block), ("menu", Block), ("ol", Block), ("p", Block), ("pre", Block),
+    ("table", Block), ("ul", Block),
+    ("address", Section), ("article", Section), ("aside", Section), ("button", Section), ("caption", Section),
+    ("col", Section), ("colgroup", Section), ("details", Section), ("dialog", Section), ("dir", Section),
+    ("fieldset", Section), ("figcaption", Section), ("figure", Section), ("footer", Section), ("form", Section),
+    ("frameset", Section), ("header", Section), ("hgroup", Section), ("html", Section), ("legend", Section),
+    ("main", Section), ("nav", Section), ("optgroup", Section), ("option", Section), ("search", Section),
+    ("section", Section), ("select", Section), ("summary", Section), ("tbody", Section), ("td", Section),
+    ("tfoot", Section), ("th", Section), ("thead", Section), ("tr", Section),
+    ("b", Inline), ("big", Inline), ("code", Inline), ("em", Inline), ("i", Inline), ("nobr", Inline), ("ruby", Inline),
+    ("s", Inline), ("small", Inline), ("span", Inline), ("strong", Inline), ("strike", Inline), ("sub", Inline),
+    ("sup", Inline), ("tt", Inline), ("u", Inline), ("var", Inline),
+];
+
+const SLOTS: usize = 512;
+static TABLE: [(u128, Element); SLOTS] = table();
+
+impl Element {
+    /// The element with this name, in any case.
+    pub(super) fn named(name: &[u8]) -> Self {
+        if name.len() > LONGEST {
+            return Other;
+        }
+        let key = key(name);
+        let mut slot = slot(key);
+        loop {
+            match TABLE.get(slot) {
+                Some((k, element)) if *k == key => return *element,
+                Some((0, _)) | None => return Other,
+                Some(_) => slot = (slot + 1) % SLOTS,
+            }
+        }
+    }
+
+    /// The name to look for at the end of an element whose content is not markup; empty for all others.
+    pub(super) fn raw_name(self) -> &'static [u8] {
+        match self {
+            Iframe => b"iframe",
+            Noembed => b"noembed",
+            Noframes => b"noframes",
+            Plaintext => b"plaintext",
+            Script => b"script",
+            Style => b"style",
+            Textarea => b"textarea",
+            Title => b"title",
+            Xmp => b"xmp",
+            _ => b"",
+        }
+    }
+
+    /// Words before and after its tags are apart.
+    pub(super) fn separates_words(self) -> bool {
+        matches!(
+            self,
+            Block
+                | Section
+                | Audio
+                | Body
+                | Frame
+                | Iframe
+                | Input
+                | Object
+                | Plaintext
+                | Textarea
+                | Title
+                | Video
+                | Xmp
+        )
+    }
+
+    /// Its start tag inside SVG or MathML ends that (13.2.6.5); `font` only with certain attributes, not counted here.
+    pub(super) fn leaves_foreign(self) -> bool {
+        matches!(self, Block | Inline | Body | Embed | Img | Meta)
+    }
+}
+
+/// The lower-case name as a number, so that comparing is one instruction.
+const fn key(name: &[u8]) -> u128 {
+    let mut key = 0;
+    let mut i = 0;
+    while i < name.len() {
+        // A NUL counts as 0xff: no name of ours has either.
+        let b = if name[i] == 0 { 0xff } else { name[i].to_ascii_lowercase() };
+        key = key << 8 | b as u128;
+        i += 1;
+    }
+    key
+}
+
+const fn slot(key: u128) -> usize {
+    let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(29);
+    (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
+}
+
+const fn table() -> [(u128, Element); SLOTS] {
+    let mut table = [(0, Other); SLOTS];
+    let mut i = 0;
+    while i < NAMES.len() {
+        let key = key(NAMES[i].0.as_bytes());
+        let mut at = slot(key);
+        while table[at].0 != 0 {
+            at = (at + 1) % SLOTS;
+        }
+        table[at] = (key, NAMES[i].1);
+        i += 1;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_in_any_case_and_no_other() {
+        for (name, element) in NAMES {
+            assert_eq!(Element::named(name.as_bytes()), *element, "{name}");
+            assert_eq!(Element::named(name.to_uppercase().as_bytes()), *element, "{name}");
+            assert_eq!(Element::named(format!("{name}x-").as_bytes()), Other, "{name}x-");
+            assert_eq!(Element::named(format!("{name}\0").as_bytes()), Other, "{name} with NUL");
+        }
+        assert_eq!(Element::named(b""), Other);
+        assert_eq!(Element::named(&[b'a'; 100]), Other);
+    }
+
+    #[test]
+    fn the_end_of_a_raw_element_has_the_elements_name() {
+        for (name, element) in NAMES {
+            let raw = element.raw_name();
+            assert!(raw.is_empty() || raw == name.as_bytes(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! From markup to [`PageFacts`].
+//!
+//! Decisions: the first title and description that are not blank count. What stands in a `<template>` is no part of the page,
+//! as in browsers, unless the template makes a shadow tree (`shadowrootmode`). `<noscript>` holds ordinary markup. Text is
+//! everything but scripts, styles, titles, text areas, templates and the fallbacks of frames.
+
+use std::borrow::Cow;
+
+use url::Url;
+
+use super::directives::Directives;
+use super::element::Element;
+use super::entities::{self, Place};
+use super::facts::{Link, LinkKind, PageFacts};
+use super::fold::Fold;
+use super::links::{self, Rel};
+use super::srcset::refresh_url;
+use super::tag::Tag;
+use super::tokenizer::{Sink, Tokenizer};
+
+/// The most bytes of a title, a description or one keyword.
+const MAX_FIELD: usize = 4096;
+const MAX_KEYWORDS: usize = 100;
+/// The most characters of a link's text.
+const MAX_LINK_TEXT: usize = 200;
+
+/// What to take from a page and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtractOptions {
+    /// Also report images, scripts, style sheets and media.
+    pub assets: bool,
+    /// No more links than this.
+    pub max_links: usize,
+    /// No more text than this many bytes.
+    pub max_text: usize,
+    /// Names of ours that a `<meta name>` may address besides `robots`, for instance `lycosa`.
+    pub agent_tokens: Vec<String>,
+}
+
+impl Default for ExtractOptions {
+    fn default() -> Self {
+        Self { assets: false, max_links: 10_000, max_text: 1 << 20, agent_tokens: vec!["lycosa".into()] }
+    }
+}
+
+/// Takes markup in pieces and collects the facts of the page.
+#[derive(Debug)]
+pub struct Extractor {
+    tokenizer: Tokenizer,
+    collector: Collector,
+    page: Url,
+}
+
+impl Extractor {
+    /// For the HTML page at `page_url`.
+    #[must_use]
+    pub fn new(page_url: &Url, opts: ExtractOptions) -> Self {
+        Self { tokenizer: Tokenizer::new(false), collector: Collector::new(opts), page: page_url.clone() }
+    }
+
+    /// For a page sent as XHTML: `<script/>` is closed, CDATA sections are text.
+    #[must_use]
+    pub fn for_xhtml(page_url: &Url, opts: ExtractOptions) -> Self {
+        Self { tokenizer: Tokenizer::new(true), ..Self::new(page_url, opts) }
+    }
+
+    /// The next piece of the page, cut anywhere.
+    pub fn feed(&mut self, chunk: &str) {
+        self.tokenizer.feed(chunk, &mut self.collector);
+    }
+
+    /// The page has ended.
+    #[must_use]
+    pub fn finish(mut self) -> PageFacts {
+        self.tokenizer.finish(&mut self.collector);
+        self.collector.finish(&self.page)
+    }
+}
+
+/// Keeps what the tokens say.
+#[derive(Debug)]
+struct Collector {
+    opts: ExtractOptions,
+    facts: PageFacts,
+    base_href: Option<String>,
+    canonical_href: Option<String>,
+    text: Fold,
+    title: Option<Fold>,
+    anchor: Option<(usize, Fold)>,
+    /// Open templates, from the outermost that makes no shadow tree.
+    templates: u32,
+}
+
+impl Collector {
+    fn new(opts: ExtractOptions) -> Self {
+        Self {
+            text: Fold::new(opts.max_text),
+            opts,
+            facts: PageFacts::default(),
+            base_href: None,
+            canonical_href: None,
+            title: None,
+            anchor: None,
+            templates: 0,
+        }
+    }
+
+    fn finish(mut self, page: &Url) -> PageFacts {
+        self.end_title();
+        self.end_anchor();
+        self.facts.base = self.base_href.and_then(|href| base(page, &href));
+        let base = self.facts.base_url(page);
+        self.facts.canonical = self.canonical_href.and_then(|href| web_url(&base, &href));
+        (self.facts.text, self.facts.text_cut) = self.text.finish();
+        self.facts
+    }
+
+    fn add_link(&mut self, kind: LinkKind, href: &str, nofollow: bool, text: &str) {
+        let Some(href) = links::usable(href) else { return };
+        if self.facts.links.len() >= self.opts.max_links {
+            self.facts.links_cut = true;
+            return;
+        }
+        let text = link_text(Fold::all(text, MAX_LINK_TEXT * 4));
+        self.facts.links.push(Link { href: href.to_owned(), kind, nofollow, text });
+    }
+
+    fn links_of(&mut self, tag: &Tag<'_>) {
+        let rel = Rel::of(tag);
+        let nofollow = rel.is_nofollow();
+        let described = match tag.element {
+            Element::Area | Element::Img => tag.attr("alt"),
+            Element::Link | Element::Iframe | Element::Frame => tag.attr("title"),
+            _ => None,
+        };
+        let text = described.unwrap_or_default();
+        let before = self.facts.links.len();
+        links::of_tag(tag, &rel, self.opts.assets, |kind, href| self.add_link(kind, href, nofollow, &text));
+        if tag.element == Element::A {
+            self.end_anchor();
+            if self.facts.links.len() > before {
+                self.anchor = Some((before, Fold::new(MAX_LINK_TEXT * 4)));
+            }
+        }
+        if tag.element == Element::Link && rel.is_canonical() && self.canonical_href.is_none() {
+            self.canonical_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
+        }
+    }
+
+    fn meta(&mut self, tag: &Tag<'_>) {
+        let Some(content) = tag.attr("content") else { return };
+        if tag.attr("http-equiv").is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh")) {
+            if let Some(url) = refresh_url(&content) {
+                self.add_link(LinkKind::MetaRefresh, url, false, "");
+            }
+            return;
+        }
+        let Some(name) = tag.attr("name") else { return };
+        let is = |n: &str| name.trim_ascii().eq_ignore_ascii_case(n);
+        if is("robots") || self.opts.agent_tokens.iter().any(|t| is(t)) {
+            self.facts.robots = self.facts.robots.and(Directives::from_meta(&content));
+        } else if is("description") && self.facts.description.is_none() {
+            self.facts.description = Some(Fold::all(&content, MAX_FIELD)).filter(|d| !d.is_empty());
+        } else if is("keywords") {
+            self.keywords(&content);
+        }
+    }
+
+    fn keywords(&mut self, content: &str) {
+        for word in content.split([',', '，', '、', ';', '；']) {
+            let word = Fold::all(word, MAX_FIELD);
+            let known = &mut self.facts.keywords;
+            if !word.is_empty() && known.len() < MAX_KEYWORDS && !known.contains(&word) {
+                known.push(word);
+            }
+        }
+    }
+
+    fn end_title(&mut self) {
+        if let Some(fold) = self.title.take()
+            && self.facts.title.is_none()
+        {
+            self.facts.title = Some(fold.finish().0).filter(|t| !t.is_empty());
+        }
+    }
+
+    fn end_anchor(&mut self) {
+        if let Some((at, fold)) = self.anchor.take()
+            && let Some(link) = self.facts.links.get_mut(at)
+        {
+            link.text = link_text(fold.finish().0);
+        }
+    }
+
+    fn separate_words(&mut self) {
+        self.text.part();
+        if let Some((_, fold)) = &mut self.anchor {
+            fold.part();
+        }
+    }
+
+    fn add_text(&mut self, piece: &str) {
+        match (&mut self.title, &mut self.anchor) {
+            (Some(title), _) => return title.push(piece),
+            (None, Some((_, fold))) => fold.push(piece),
+            (None, None) => {}
+        }
+        self.text.push(piece);
+    }
+
+    /// A template's tags; true if the tag is in a template or is one.
+    fn template_starts(&mut self, tag: &Tag<'_>) -> bool {
+        let template = tag.element == Element::Template && !tag.foreign;
+        if self.templates > 0 || template && !tag.has("shadowrootmode") {
+            self.templates = self.templates.saturating_add(u32::from(template));
+            return true;
+        }
+        template
+    }
+}
+
+impl Sink for Collector {
+    fn wants(&self, element: Element) -> bool {
+        links::has_facts(element, self.opts.assets)
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        if self.template_starts(tag) {
+            return;
+        }
+        if tag.element.separates_words() && !tag.foreign {
+            self.separate_words();
+        }
+        match tag.element {
+            Element::Title if !tag.foreign => {
+                self.title = Some(Fold::new(MAX_FIELD));
+            }
+            Element::Base if !tag.foreign => {
+                if self.base_href.is_none() {
+                    self.base_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
+                }
+            }
+            Element::Meta => self.meta(tag),
+            element if self.wants(element) => self.links_of(tag),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, element: Element) {
+        if self.templates > 0 {
+            self.templates -= u32::from(element == Element::Template);
+            return;
+        }
+        if element.separates_words() {
+            self.separate_words();
+        }
+        match element {
+            Element::A => self.end_anchor(),
+            Element::Title => self.end_title(),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, references: bool) {
+        if self.templates > 0 || self.title.is_none() && self.anchor.is_none() && self.text.is_full() {
+            return;
+        }
+        if references && memchr::memchr(b'&', text.as_bytes()).is_some() {
+            entities::decode(text, Place::Text, |piece| self.add_text(piece));
+        } else {
+            self.add_text(text);
+        }
+    }
+}
+
+fn short(href: &str) -> bool {
+    href.len() <= links::LONGEST_HREF
+}
+
+fn link_text(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(MAX_LINK_TEXT) {
+        text.truncate(at);
+        text.truncate(text.trim_ascii_end().len());
+    }
+    text
+}
+
+/// The document's base (WHATWG HTML, 2.4.3): a bad one, or one of scheme `data` or `javascript`, counts as none.
+fn base(page: &Url, href: &str) -> Option<String> {
+    let url = page.join(href).ok()?;
+    (!matches!(url.scheme(), "data" | "javascript")).then(|| url.into())
+}
+
+fn web_url(base: &Url, href: &str) -> Option<String> {
+    let href = links::usable(href)?;
+    let url = base.join(href).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.into())
+}

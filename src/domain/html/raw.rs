@@ -1,0 +1,182 @@
+//! Elements whose content is not markup: where they end (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
+
+use memchr::{memchr, memchr2};
+
+use super::tag::is_space;
+
+/// Where the content of a raw element ends in a piece of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Raw {
+    /// Its end tag begins at this byte.
+    Ends(usize),
+    /// It goes on; what comes before this byte is surely content, what comes after may be the start of the end tag.
+    GoesOn(usize),
+}
+
+/// How `bytes` begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begins {
+    Yes,
+    No,
+    /// They are too few to say.
+    Perhaps,
+}
+
+/// `bytes` begin with `prefix` + `name`, in any case, and then the name is over.
+fn begins_tag(bytes: &[u8], prefix: &[u8], name: &[u8]) -> Begins {
+    let wanted = prefix.iter().chain(name);
+    for (i, want) in wanted.enumerate() {
+        match bytes.get(i) {
+            None => return Begins::Perhaps,
+            Some(b) if b.eq_ignore_ascii_case(want) => {}
+            Some(_) => return Begins::No,
+        }
+    }
+    match bytes.get(prefix.len() + name.len()) {
+        None => Begins::Perhaps,
+        Some(b) if is_space(*b) || matches!(b, b'/' | b'>') => Begins::Yes,
+        Some(_) => Begins::No,
+    }
+}
+
+fn begins(bytes: &[u8], wanted: &[u8]) -> Begins {
+    if bytes.starts_with(wanted) {
+        Begins::Yes
+    } else if wanted.starts_with(bytes) {
+        Begins::Perhaps
+    } else {
+        Begins::No
+    }
+}
+
+/// Looks from `pos` for the end of an element called `name` (13.2.5.9 to 13.2.5.14).
+pub(super) fn find_end(bytes: &[u8], mut pos: usize, name: &[u8]) -> Raw {
+    while let Some(at) = find(bytes, pos, |rest| memchr(b'<', rest)) {
+        match begins_tag(from(bytes, at), b"</", name) {
+            Begins::Yes => return Raw::Ends(at),
+            Begins::Perhaps => return Raw::GoesOn(at),
+            Begins::No => pos = at + 1,
+        }
+    }
+    Raw::GoesOn(bytes.len())
+}
+
+/// The states of a script's text: in `<!-- <script>`, `</script>` does not end it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Script {
+    /// Ordinary.
+    #[default]
+    Plain,
+    /// After `<!--`.
+    Escaped,
+    /// After `<!--` and `<script`.
+    DoubleEscaped,
+}
+
+/// Looks from `pos` for the end of a script (13.2.5.15 to 13.2.5.31); `state` is carried from piece to piece.
+pub(super) fn find_script_end(bytes: &[u8], mut pos: usize, state: &mut Script) -> Raw {
+    loop {
+        let plain = *state == Script::Plain;
+        let found = find(bytes, pos, |rest| if plain { memchr(b'<', rest) } else { memchr2(b'<', b'-', rest) });
+        let Some(at) = found else { return Raw::GoesOn(bytes.len()) };
+        let rest = from(bytes, at);
+        let (begins, next, width) = match (*state, rest.first()) {
+            (Script::Plain, _) => match begins_tag(rest, b"</", b"script") {
+                Begins::Yes => return Raw::Ends(at),
+                Begins::Perhaps => return Raw::GoesOn(at),
+                // The dashes are looked at again: `<!-->` is both start and end.
+                Begins::No => (begins(rest, b"<!--"), Script::Escaped, 2),
+            },
+            (_, Some(b'-')) => (begins(rest, b"-->"), Script::Plain, 3),
+            (Script::Escaped, _) => match begins_tag(rest, b"</", b"script") {
+                Begins::Yes => return Raw::Ends(at),
+                Begins::Perhaps => return Raw::GoesOn(at),
+                Begins::No => (begins_tag(rest, b"<", b"script"), Script::DoubleEscaped, 8),
+            },
+            (Script::DoubleEscaped, _) => (begins_tag(rest, b"</", b"script"), Script::Escaped, 9),
+        };
+        match begins {
+            Begins::Yes => {
+                *state = next;
+                pos = at + width;
+            }
+            Begins::No => pos = at + 1,
+            Begins::Perhaps => return Raw::GoesOn(at),
+        }
+    }
+}
+
+/// Where a comment that `bytes` continue ends: the byte after its `>`. `whole` says that its start is the start of `bytes`;
+/// otherwise `bytes` begin with the last bytes looked at before (13.2.5.43 to 13.2.5.52).
+pub(super) fn find_comment_end(bytes: &[u8], pos: usize, whole: bool) -> Option<usize> {
+    let mut from = pos;
+    while let Some(at) = find(bytes, from, |rest| memchr(b'>', rest)) {
+        let content = bytes.get(pos..at).unwrap_or_default();
+        let closed = content.ends_with(b"--") || content.ends_with(b"--!") || whole && matches!(content, b"" | b"-");
+        if closed {
+            return Some(at + 1);
+        }
+        from = at + 1;
+    }
+    None
+}
+
+pub(super) fn find(bytes: &[u8], pos: usize, search: impl Fn(&[u8]) -> Option<usize>) -> Option<usize> {
+    search(bytes.get(pos..)?).map(|n| pos + n)
+}
+
+pub(super) fn from(bytes: &[u8], pos: usize) -> &[u8] {
+    bytes.get(pos..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> Option<&str> {
+        let mut state = Script::Plain;
+        match find_script_end(text.as_bytes(), 0, &mut state) {
+            Raw::Ends(at) => text.get(..at),
+            Raw::GoesOn(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_script_ends_at_its_end_tag_unless_a_comment_opened_another_script() {
+        for (text, content) in [
+            ("a</script>", Some("a")),
+            ("a</SCRIPT >", Some("a")),
+            ("a</scripts></script/>", Some("a</scripts>")),
+            ("<!--</script>-->", Some("<!--")),
+            ("<!--<script></script>--></script>", Some("<!--<script></script>-->")),
+            ("<!--<script></script></script>", Some("<!--<script></script>")),
+            ("<!--<script>--></script>", Some("<!--<script>-->")),
+            ("<!--<script></script>", None),
+            ("<!--><script></script>", Some("<!--><script>")),
+            ("<!---><script></script>", Some("<!---><script>")),
+            ("<!--<scriptx></script>", Some("<!--<scriptx>")),
+            ("<!--<script ---></script>", Some("<!--<script --->")),
+            ("a</scrip", None),
+        ] {
+            assert_eq!(script(text), content, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_ends_as_browsers_end_it() {
+        for (text, rest) in [
+            ("a-->b", Some("b")),
+            (">b", Some("b")),
+            ("->b", Some("b")),
+            ("-!>b", None),
+            ("--!>b", Some("b")),
+            ("a--!>b", Some("b")),
+            ("a->b--->c", Some("c")),
+            ("a-- >b", None),
+            ("a--!->", None),
+        ] {
+            let end = find_comment_end(text.as_bytes(), 0, true);
+            assert_eq!(end.and_then(|at| text.get(at..)), rest, "{text}");
+        }
+    }
+}

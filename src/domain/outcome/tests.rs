@@ -1,0 +1,215 @@
+use super::*;
+
+const NOW: UnixMillis = UnixMillis(1_000_000);
+
+fn answer(status: u16) -> FetchOutcome {
+    FetchOutcome::Answer(Answer::of(status))
+}
+
+fn with_location(status: u16) -> FetchOutcome {
+    FetchOutcome::Answer(Answer { has_location: true, ..Answer::of(status) })
+}
+
+fn first(outcome: FetchOutcome) -> Verdict {
+    judge(&outcome, 0, NOW, &RetryRules::default())
+}
+
+/// Waits before each retry, in seconds, and the verdict that ends it.
+fn story(outcome: FetchOutcome) -> (Vec<u64>, Verdict) {
+    let mut waits = Vec::new();
+    for attempts in 0..=u8::MAX {
+        match judge(&outcome, attempts, NOW, &RetryRules::default()) {
+            Verdict::Retry { at, .. } => waits.push(at.since(NOW).as_secs()),
+            end => return (waits, end),
+        }
+    }
+    panic!("{outcome:?} is retried without end");
+}
+
+#[test]
+fn a_success_is_stored_and_parsed_however_it_was_cut() {
+    for status in [200, 201, 203, 204, 206, 226, 299] {
+        assert_eq!(first(answer(status)), Verdict::Store, "status {status}");
+    }
+    for cut in CutReason::ALL {
+        let outcome = FetchOutcome::Answer(Answer { cut: Some(cut), ..Answer::of(200) });
+        assert_eq!(first(outcome), Verdict::Store, "cut by {}", cut.as_warc());
+    }
+    assert_eq!(first(with_location(201)), Verdict::Store);
+}
+
+#[test]
+fn a_redirect_needs_a_location() {
+    for status in [300, 301, 302, 303, 307, 308] {
+        assert_eq!(first(with_location(status)), Verdict::Follow, "status {status}");
+        assert_eq!(first(answer(status)), Verdict::StoreOnly(None), "status {status} without Location");
+    }
+    for status in [304, 305, 306, 399] {
+        assert_eq!(first(with_location(status)), Verdict::StoreOnly(None), "status {status}");
+    }
+}
+
+#[test]
+fn client_errors_are_stored_at_once_as_errors() {
+    for status in [400, 401, 403, 404, 405, 410, 418, 451, 499] {
+        assert_eq!(first(answer(status)), Verdict::StoreOnly(Some(Failure::Status4xx)), "status {status}");
+    }
+}
+
+#[test]
+fn answers_that_may_pass_are_retried_three_times_and_then_stored() {
+    for (status, reason) in [
+        (408, Failure::Status4xx),
+        (425, Failure::Status4xx),
+        (429, Failure::Status4xx),
+        (500, Failure::Status5xx),
+        (501, Failure::Status5xx),
+        (503, Failure::Status5xx),
+        (599, Failure::Status5xx),
+    ] {
+        let (waits, end) = story(answer(status));
+        assert_eq!(waits, [60, 900, 7200], "status {status}");
+        assert_eq!(end, Verdict::StoreOnly(Some(reason)), "status {status}");
+    }
+}
+
+#[test]
+fn network_faults_are_retried_by_how_likely_they_pass() {
+    for failure in Failure::ALL {
+        let (waits, end) = story(FetchOutcome::Fault(*failure));
+        let expected: &[u64] = match failure {
+            Failure::Tls | Failure::BadHttp => &[60],
+            Failure::DnsNotFound => &[900],
+            Failure::DnsFailed
+            | Failure::ConnectRefused
+            | Failure::ConnectTimeout
+            | Failure::TlsTimeout
+            | Failure::FirstByteTimeout
+            | Failure::BodyTimeout
+            | Failure::TooSlow
+            | Failure::Reset
+            | Failure::Spill => &[60, 900, 7200],
+            _ => &[],
+        };
+        assert_eq!(waits, expected, "{failure}");
+        let wanted = match failure {
+            Failure::AddressRefused => Verdict::Reject(Rejection::Address),
+            other => Verdict::Fail(*other),
+        };
+        assert_eq!(end, wanted, "{failure}");
+    }
+}
+
+#[test]
+fn a_status_that_does_not_exist_is_stored_as_such() {
+    for status in [0, 99, 101, 199, 600, 999, u16::MAX] {
+        assert_eq!(first(answer(status)), Verdict::StoreOnly(Some(Failure::StatusOther)), "status {status}");
+    }
+}
+
+#[test]
+fn retry_after_lengthens_a_retry_and_never_shortens_it() {
+    for (asked, wait) in [(5, 60), (600, 600), (10 * 86_400, 86_400)] {
+        let outcome = Answer { retry_after: Some(Duration::from_secs(asked)), ..Answer::of(503) };
+        let at = NOW.plus(Duration::from_secs(wait));
+        assert_eq!(first(FetchOutcome::Answer(outcome)), Verdict::Retry { at, reason: Failure::Status5xx });
+    }
+}
+
+#[test]
+fn without_delays_nothing_is_retried() {
+    let rules = RetryRules { delays: Vec::new() };
+    for failure in Failure::ALL {
+        assert!(judge(&FetchOutcome::Fault(*failure), 0, NOW, &rules).final_state().is_some(), "{failure}");
+    }
+    assert_eq!(judge(&answer(503), 0, NOW, &rules), Verdict::StoreOnly(Some(Failure::Status5xx)));
+}
+
+#[test]
+fn one_delay_serves_a_name_that_does_not_exist_too() {
+    let rules = RetryRules { delays: vec![Duration::from_secs(7)] };
+    let verdict = judge(&FetchOutcome::Fault(Failure::DnsNotFound), 0, NOW, &rules);
+    assert_eq!(verdict, Verdict::Retry { at: NOW.plus(Duration::from_secs(7)), reason: Failure::DnsNotFound });
+}
+
+#[test]
+fn a_challenge_is_a_refusal_whatever_status_it_wears() {
+    for status in [200, 202, 403, 405] {
+        let outcome = FetchOutcome::Answer(Answer { challenge: true, ..Answer::of(status) });
+        let (waits, end) = story(outcome);
+        assert_eq!(waits.len(), 3, "status {status}");
+        assert_eq!(end, Verdict::StoreOnly(Some(Failure::Status4xx)), "status {status}");
+        assert_eq!(pace_signal(&outcome), PaceSignal::Challenge, "status {status}");
+    }
+}
+
+#[test]
+fn every_answer_is_stored_in_the_end_and_only_successes_are_parsed() {
+    for status in 0..=1000 {
+        for outcome in [answer(status), with_location(status)] {
+            let (_, end) = story(outcome);
+            assert!(end.stores(), "{outcome:?}");
+            assert_eq!(end.parses(), (200..=299).contains(&status), "{outcome:?}");
+            let done = end.final_state() == Some(FinalState::Done);
+            assert_eq!(done, (200..=399).contains(&status), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn the_final_state_says_why() {
+    let at = NOW;
+    for (verdict, state) in [
+        (Verdict::Store, Some(FinalState::Done)),
+        (Verdict::Follow, Some(FinalState::Done)),
+        (Verdict::StoreOnly(None), Some(FinalState::Done)),
+        (Verdict::StoreOnly(Some(Failure::Status4xx)), Some(FinalState::Error(Failure::Status4xx))),
+        (Verdict::Fail(Failure::Reset), Some(FinalState::Error(Failure::Reset))),
+        (Verdict::Reject(Rejection::Address), Some(FinalState::Rejected(Rejection::Address))),
+        (Verdict::Retry { at, reason: Failure::Reset }, None),
+    ] {
+        assert_eq!(verdict.final_state(), state, "{verdict:?}");
+    }
+}
+
+#[test]
+fn the_pace_hears_what_the_host_said() {
+    let wait = Some(Duration::from_secs(9));
+    let asking = |status| FetchOutcome::Answer(Answer { retry_after: wait, ..Answer::of(status) });
+    for (outcome, signal) in [
+        (answer(200), PaceSignal::Ok),
+        (answer(301), PaceSignal::Ok),
+        (answer(404), PaceSignal::Ok),
+        (asking(404), PaceSignal::Ok),
+        (answer(403), PaceSignal::Challenge),
+        (answer(429), PaceSignal::Throttled { retry_after: None }),
+        (asking(429), PaceSignal::Throttled { retry_after: wait }),
+        (asking(503), PaceSignal::Throttled { retry_after: wait }),
+        (asking(403), PaceSignal::Throttled { retry_after: wait }),
+        (asking(500), PaceSignal::Throttled { retry_after: wait }),
+        (answer(500), PaceSignal::ServerError),
+        (answer(502), PaceSignal::ServerError),
+        (answer(999), PaceSignal::Ok),
+        (FetchOutcome::Fault(Failure::ConnectRefused), PaceSignal::Fault),
+        (FetchOutcome::Fault(Failure::DnsNotFound), PaceSignal::Fault),
+        (FetchOutcome::Fault(Failure::AddressRefused), PaceSignal::Ok),
+        (FetchOutcome::Fault(Failure::Spill), PaceSignal::Ok),
+    ] {
+        assert_eq!(pace_signal(&outcome), signal, "{outcome:?}");
+    }
+}
+
+#[test]
+fn documented_challenge_headers_are_known() {
+    let said = |name: &'static str, value: &'static str| is_challenge(|asked: &str| (asked == name).then_some(value));
+    assert!(said("cf-mitigated", "challenge"));
+    assert!(said("x-amzn-waf-action", "captcha"));
+    assert!(said("x-amzn-waf-action", " Challenge "));
+    assert!(!said("cf-mitigated", "none"));
+    assert!(!said("server", "cloudflare"));
+}
+
+#[test]
+fn cut_reasons_have_the_words_of_warc() {
+    assert_eq!(CutReason::ALL.map(CutReason::as_warc), ["length", "time", "disconnect"]);
+}

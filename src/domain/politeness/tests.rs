@@ -1,0 +1,330 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::time::UnixMillis;
+
+const START: UnixMillis = UnixMillis(1_700_000_000_000);
+
+fn seconds(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+fn throttled() -> PaceSignal {
+    PaceSignal::Throttled { retry_after: None }
+}
+
+/// Ends a request at `START` that took no time; gives back how long the host then waits, and why.
+fn wait_after(pace: &mut Pace, signal: PaceSignal, rules: &PaceRules) -> (Duration, PaceWhy) {
+    let now = START.max(pace.earliest());
+    pace.finished(now, Duration::ZERO, signal, rules);
+    match pace.state(now) {
+        PaceState::Waiting { until, why } => (until.since(now), why),
+        PaceState::Ready => (Duration::ZERO, PaceWhy::Gap),
+    }
+}
+
+#[test]
+fn a_new_host_is_ready_at_once() {
+    assert_eq!(Pace::new().state(UnixMillis(0)), PaceState::Ready);
+}
+
+#[test]
+fn the_gap_is_the_largest_of_minimum_crawl_delay_and_response_time() {
+    let rules = PaceRules::default();
+    let table = [
+        // (crawl delay, took, gap)
+        (None, Duration::ZERO, seconds(1)),
+        (None, Duration::from_millis(100), seconds(1)),
+        (None, Duration::from_millis(400), seconds(2)),
+        (None, seconds(100), seconds(30)),
+        (Some(seconds(10)), Duration::ZERO, seconds(10)),
+        (Some(seconds(10)), seconds(3), seconds(15)),
+        (Some(seconds(90)), seconds(100), seconds(90)),
+        (Some(Duration::from_millis(500)), Duration::ZERO, seconds(1)),
+        (Some(seconds(4000)), Duration::ZERO, seconds(4000)),
+    ];
+    for (delay, took, gap) in table {
+        let mut pace = Pace::new();
+        pace.set_crawl_delay(delay, &rules);
+        pace.finished(START, took, PaceSignal::Ok, &rules);
+        assert_eq!(pace.gap(&rules), gap, "Crawl-delay {delay:?}, took {took:?}");
+        assert_eq!(pace.earliest(), START.plus(gap), "Crawl-delay {delay:?}, took {took:?}");
+    }
+}
+
+#[test]
+fn a_minimum_above_the_maximum_is_not_shortened() {
+    let rules = PaceRules { min_delay: seconds(60), ..PaceRules::default() };
+    assert_eq!(Pace::new().gap(&rules), seconds(60));
+}
+
+#[test]
+fn a_bad_factor_counts_as_zero_or_as_the_maximum() {
+    for (factor, gap) in [(f64::NAN, 1), (-3.0, 1), (f64::NEG_INFINITY, 1), (f64::INFINITY, 30), (1e300, 30)] {
+        let rules = PaceRules { delay_factor: factor, ..PaceRules::default() };
+        let mut pace = Pace::new();
+        pace.finished(START, seconds(7), PaceSignal::Ok, &rules);
+        assert_eq!(pace.gap(&rules), seconds(gap), "factor {factor}");
+    }
+}
+
+#[test]
+fn the_reason_for_waiting_is_told() {
+    let rules = PaceRules::default();
+    assert_eq!(wait_after(&mut Pace::new(), PaceSignal::Ok, &rules), (seconds(1), PaceWhy::Gap));
+    let mut pace = Pace::new();
+    pace.set_crawl_delay(Some(seconds(10)), &rules);
+    assert_eq!(wait_after(&mut pace, PaceSignal::Ok, &rules), (seconds(10), PaceWhy::CrawlDelay));
+    assert_eq!(pace.state(pace.earliest()), PaceState::Ready);
+}
+
+#[test]
+fn retry_after_is_honoured_within_a_gap_and_a_day() {
+    let rules = PaceRules::default();
+    for (asked, wait) in [(0, 2), (120, 120), (7 * 86_400, 86_400)] {
+        let signal = PaceSignal::Throttled { retry_after: Some(seconds(asked)) };
+        let (waited, why) = wait_after(&mut Pace::new(), signal, &rules);
+        assert_eq!((waited, why), (seconds(wait), PaceWhy::RetryAfter), "Retry-After {asked}");
+    }
+    let mut slow = Pace::new();
+    slow.set_crawl_delay(Some(seconds(10_000)), &rules);
+    let signal = PaceSignal::Throttled { retry_after: Some(seconds(5)) };
+    assert_eq!(wait_after(&mut slow, signal, &rules), (seconds(10_000), PaceWhy::CrawlDelay));
+}
+
+#[test]
+fn throttling_without_retry_after_doubles_from_30_seconds_to_an_hour() {
+    let rules = PaceRules { waf_brake: 0, ..PaceRules::default() };
+    let mut pace = Pace::new();
+    let waits = [(); 10].map(|()| wait_after(&mut pace, throttled(), &rules).0.as_secs());
+    assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+}
+
+#[test]
+fn errors_and_faults_double_the_gap() {
+    let rules = PaceRules::default();
+    for signal in [PaceSignal::ServerError, PaceSignal::Fault] {
+        let mut pace = Pace::new();
+        let waits = [(); 13].map(|()| wait_after(&mut pace, signal, &rules).0.as_secs());
+        assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600]);
+    }
+}
+
+#[test]
+fn answers_that_go_well_bring_the_gap_back() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    for _ in 0..12 {
+        wait_after(&mut pace, PaceSignal::Fault, &rules);
+    }
+    let waits = [(); 5].map(|()| wait_after(&mut pace, PaceSignal::Ok, &rules).0.as_secs());
+    assert_eq!(waits, [30, 8, 2, 1, 1]);
+    assert_eq!(pace.backoff(), 0);
+}
+
+#[test]
+fn twenty_refusals_in_a_row_pause_the_host_for_an_hour() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    for n in 1..20 {
+        assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(1), PaceWhy::Gap), "refusal {n}");
+    }
+    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(3600), PaceWhy::Brake));
+    assert_eq!(pace.hostile_run(), 0);
+    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules), (seconds(1), PaceWhy::Gap));
+}
+
+#[test]
+fn one_good_answer_breaks_a_row_of_refusals_and_a_fault_does_not() {
+    let rules = PaceRules { waf_brake: 3, ..PaceRules::default() };
+    let mut pace = Pace::new();
+    for signal in [PaceSignal::Challenge, throttled(), PaceSignal::Ok, PaceSignal::Challenge, throttled()] {
+        assert_ne!(wait_after(&mut pace, signal, &rules).1, PaceWhy::Brake);
+    }
+    assert_ne!(wait_after(&mut pace, PaceSignal::Fault, &rules).1, PaceWhy::Brake);
+    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules).1, PaceWhy::Brake);
+}
+
+#[test]
+fn a_crawl_delay_learnt_late_holds_from_the_last_response_on() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    pace.finished(START, Duration::ZERO, PaceSignal::Ok, &rules);
+    pace.set_crawl_delay(Some(seconds(10)), &rules);
+    assert_eq!(pace.earliest(), START.plus(seconds(10)));
+    pace.set_crawl_delay(None, &rules);
+    assert_eq!(pace.earliest(), START.plus(seconds(10)), "the earliest time does not go back");
+}
+
+#[test]
+fn a_very_long_crawl_delay_demotes_the_host() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    for (delay, demoted) in [(None, false), (Some(seconds(300)), false), (Some(seconds(301)), true)] {
+        pace.set_crawl_delay(delay, &rules);
+        assert_eq!(pace.demoted(), demoted);
+    }
+}
+
+#[test]
+fn a_full_gap_is_waited_when_it_is_not_known_whether_a_request_was_under_way() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    pace.set_crawl_delay(Some(seconds(10)), &rules);
+    pace.wait_one_full_gap(START, &rules);
+    assert_eq!(pace.earliest(), START.plus(seconds(10)));
+}
+
+#[test]
+fn a_hold_from_outside_only_lengthens() {
+    let mut pace = Pace::new();
+    pace.hold_until(START, PaceWhy::Brake);
+    pace.hold_until(UnixMillis(5), PaceWhy::Gap);
+    assert_eq!(pace.state(UnixMillis(5)), PaceState::Waiting { until: START, why: PaceWhy::Brake });
+}
+
+#[test]
+fn retry_after_is_read_as_seconds_or_as_a_date() {
+    let now = UnixMillis(784_111_717_000); // Sun, 06 Nov 1994 08:48:37 GMT
+    let table = [
+        ("120", Some(120)),
+        (" 120\t", Some(120)),
+        ("0", Some(0)),
+        ("99999999999999999999999999", Some(86_400)),
+        ("Sun, 06 Nov 1994 08:49:37 GMT", Some(60)),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", Some(60)),
+        ("Sun Nov  6 08:49:37 1994", Some(60)),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", Some(86_400)),
+        ("", None),
+        ("-1", None),
+        ("+5", None),
+        ("1.5", None),
+        ("soon", None),
+        ("Sun, 31 Feb 1994 08:49:37 GMT", None),
+    ];
+    for (value, wait) in table {
+        assert_eq!(RetryAfter::parse(value, now), wait.map(seconds), "`{value}`");
+    }
+}
+
+#[test]
+fn a_damaged_record_is_refused() {
+    let good = Pace::new().encode();
+    assert_eq!(good.len(), PACE_RECORD_LEN);
+    let with = |at: usize, byte: u8| {
+        let mut bad = good.clone();
+        bad[at] = byte;
+        Pace::decode(&bad)
+    };
+    assert_eq!(Pace::decode(&[]), Err(PaceRecordError::Length(0)));
+    assert_eq!(Pace::decode(&good[..39]), Err(PaceRecordError::Length(39)));
+    assert_eq!(with(0, 2), Err(PaceRecordError::Version(2)));
+    assert_eq!(with(1, 4), Err(PaceRecordError::Field("flags")));
+    assert_eq!(with(2, 5), Err(PaceRecordError::Field("why")));
+    assert_eq!(with(3, 21), Err(PaceRecordError::Field("back-off")));
+    assert_eq!(with(19, 1), Err(PaceRecordError::Field("last end")));
+    assert_eq!(with(35, 1), Err(PaceRecordError::Field("Crawl-delay")));
+}
+
+#[test]
+fn a_record_of_version_1_keeps_its_bytes() {
+    let rules = PaceRules::default();
+    let mut pace = Pace::new();
+    pace.set_crawl_delay(Some(Duration::from_millis(2500)), &rules);
+    pace.finished(UnixMillis(1000), Duration::from_millis(300), throttled(), &rules);
+    let hex: String = pace.encode().iter().map(|b| format!("{b:02x}")).collect();
+    assert_eq!(
+        hex, "01030301000000000000791800000000000003e8000000000000012c00000000000009c400000001",
+        "the form on disk changed: that needs a new version"
+    );
+}
+
+fn signals() -> impl Strategy<Value = PaceSignal> {
+    prop_oneof![
+        3 => Just(PaceSignal::Ok),
+        1 => Just(PaceSignal::ServerError),
+        1 => Just(PaceSignal::Fault),
+        2 => Just(PaceSignal::Challenge),
+        2 => prop::option::of(0_u64..200_000).prop_map(|s| PaceSignal::Throttled { retry_after: s.map(seconds) }),
+    ]
+}
+
+/// What may happen to a pace.
+#[derive(Clone, Debug)]
+enum Event {
+    Finished(PaceSignal, u64),
+    CrawlDelay(Option<u64>),
+    FullGap,
+    Restart,
+}
+
+fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
+    let event = prop_oneof![
+        6 => (signals(), 0_u64..60_000).prop_map(|(signal, took)| Event::Finished(signal, took)),
+        1 => prop::option::of(0_u64..900_000).prop_map(Event::CrawlDelay),
+        1 => Just(Event::FullGap),
+        1 => Just(Event::Restart),
+    ];
+    // Mostly forward, sometimes back, as wall clocks go.
+    prop::collection::vec((-5_000_i64..100_000, event), 1..40)
+}
+
+proptest! {
+    #[test]
+    fn no_event_moves_the_earliest_time_back_or_before_end_plus_gap(events in events(), brake in 0_u32..5) {
+        let rules = PaceRules { waf_brake: brake, ..PaceRules::default() };
+        let mut pace = Pace::new();
+        let mut now = START;
+        for (step, event) in events {
+            now = UnixMillis(now.0.saturating_add_signed(step));
+            let before = pace.earliest();
+            match event {
+                Event::Finished(signal, took) => {
+                    pace.finished(now, Duration::from_millis(took), signal, &rules);
+                    prop_assert!(pace.earliest() >= now.plus(pace.gap(&rules)));
+                    if let PaceSignal::Throttled { retry_after: Some(asked) } = signal {
+                        prop_assert!(pace.earliest() >= now.plus(asked.min(RetryAfter::MAX)));
+                    }
+                }
+                Event::CrawlDelay(delay) => pace.set_crawl_delay(delay.map(Duration::from_millis), &rules),
+                Event::FullGap => pace.wait_one_full_gap(now, &rules),
+                Event::Restart => pace = Pace::decode(&pace.encode()).expect("its own record"),
+            }
+            prop_assert!(pace.earliest() >= before);
+            if let Some(end) = pace.last_end {
+                prop_assert!(pace.earliest() >= end.plus(pace.gap(&rules)));
+            }
+            prop_assert_eq!(pace.state(now) == PaceState::Ready, now >= pace.earliest());
+        }
+    }
+
+    #[test]
+    fn a_record_gives_back_the_same_pace(events in events(), took in any::<u64>()) {
+        let rules = PaceRules::default();
+        let mut pace = Pace::new();
+        for (step, event) in events {
+            if let Event::Finished(signal, _) = event {
+                pace.finished(UnixMillis(step.unsigned_abs()), Duration::from_nanos(took), signal, &rules);
+                pace.set_crawl_delay(Some(Duration::from_nanos(took)), &rules);
+            }
+        }
+        prop_assert_eq!(Pace::decode(&pace.encode()), Ok(pace));
+    }
+
+    #[test]
+    fn any_bytes_are_a_record_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        if let Ok(pace) = Pace::decode(&bytes) {
+            prop_assert_eq!(pace.encode(), bytes);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_retry_after_or_none(value in "\\PC{0,40}|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT") {
+        if let Some(wait) = RetryAfter::parse(&value, START) {
+            prop_assert!(wait <= RetryAfter::MAX);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Bytes to numbered lines, and a line to its field.
+
+use memchr::{memchr, memchr2};
+
+/// What is read of a robots.txt: 500 KiB (RFC 9309, section 2.5). Of a longer one, the whole lines within it.
+pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
+
+/// What is read of a line; the rest of it is ignored.
+pub const MAX_LINE_BYTES: usize = 16 * 1024;
+
+/// A record this crawler acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    UserAgent,
+    Allow,
+    Disallow,
+    CrawlDelay,
+    Sitemap,
+}
+
+impl Field {
+    /// Names are matched without regard to case. Besides the right ones, the misspellings that Google's open parser
+    /// takes, and the same kind of slip for the other names.
+    fn from_name(name: &[u8]) -> Option<Self> {
+        const NAMES: &[(&str, Field)] = &[
+            ("user-agent", Field::UserAgent),
+            ("useragent", Field::UserAgent),
+            ("user agent", Field::UserAgent),
+            ("user_agent", Field::UserAgent),
+            ("allow", Field::Allow),
+            ("disallow", Field::Disallow),
+            ("dissallow", Field::Disallow),
+            ("dissalow", Field::Disallow),
+            ("disalow", Field::Disallow),
+            ("diasllow", Field::Disallow),
+            ("disallaw", Field::Disallow),
+            ("crawl-delay", Field::CrawlDelay),
+            ("crawldelay", Field::CrawlDelay),
+            ("crawl delay", Field::CrawlDelay),
+            ("crawl_delay", Field::CrawlDelay),
+            ("sitemap", Field::Sitemap),
+            ("site-map", Field::Sitemap),
+        ];
+        NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(_, field)| *field)
+    }
+}
+
+/// One line of a robots.txt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// Counted from 1.
+    pub number: u32,
+    /// As written, cut to [`MAX_LINE_BYTES`], without white space at its ends.
+    pub text: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Its field and value, if it is a record that matters here. A missing colon is forgiven when the line has exactly
+    /// two words, so that prose is not taken for a rule.
+    pub fn record(&self) -> Option<(Field, &'a [u8])> {
+        let text = match memchr(b'#', self.text) {
+            Some(at) => self.text.get(..at)?,
+            None => self.text,
+        };
+        with_colon(text).or_else(|| two_words(text))
+    }
+}
+
+fn with_colon(text: &[u8]) -> Option<(Field, &[u8])> {
+    let (name, rest) = text.split_at_checked(memchr(b':', text)?)?;
+    Some((Field::from_name(name.trim_ascii())?, rest.get(1..)?.trim_ascii()))
+}
+
+fn two_words(text: &[u8]) -> Option<(Field, &[u8])> {
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    match (words.next(), words.next(), words.next()) {
+        (Some(name), Some(value), None) => Some((Field::from_name(name)?, value)),
+        _ => None,
+    }
+}
+
+/// The lines of `text`: ended by LF, CR or CRLF, the byte order mark taken off, at most [`MAX_ROBOTS_BYTES`] of them.
+pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut rest = Some(within_limit(text));
+    let mut number = 0_u32;
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let line = match memchr2(b'\n', b'\r', text) {
+            Some(end) => {
+                let (line, tail) = text.split_at_checked(end)?;
+                rest = tail.strip_prefix(b"\r\n").or_else(|| tail.get(1..));
+                line
+            }
+            None => {
+                rest = None;
+                text
+            }
+        };
+        number = number.saturating_add(1);
+        Some(Line { number, text: line.get(..MAX_LINE_BYTES).unwrap_or(line).trim_ascii() })
+    })
+}
+
+/// A file over the limit ends with the last line end within it: half a rule would mean another rule.
+fn within_limit(text: &[u8]) -> &[u8] {
+    match text.get(..MAX_ROBOTS_BYTES) {
+        Some(head) if text.len() > MAX_ROBOTS_BYTES => {
+            let end = memchr::memrchr2(b'\n', b'\r', head).unwrap_or(0);
+            head.get(..end).unwrap_or_default()
+        }
+        _ => text,
+    }
+}

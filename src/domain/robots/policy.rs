@@ -1,0 +1,118 @@
+//! What an answer to the request for robots.txt means, and how long it holds (RFC 9309, sections 2.3.1 and 2.4).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::time::UnixMillis;
+
+/// What the request for robots.txt brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RobotsStatus {
+    /// A text: its rules hold.
+    Found,
+    /// There is none: everything is allowed.
+    Unavailable,
+    /// It cannot be had for now: nothing is allowed until it can.
+    Unreachable,
+}
+
+impl RobotsStatus {
+    /// Its byte on disk.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Found => 1,
+            Self::Unavailable => 2,
+            Self::Unreachable => 3,
+        }
+    }
+
+    /// The status with this byte, if there is one.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        [Self::Found, Self::Unavailable, Self::Unreachable].into_iter().find(|status| status.code() == code)
+    }
+}
+
+/// What the final status code of a request for robots.txt means. Redirects are followed up to five before this, so a
+/// 3xx here is one too many, or one that leads nowhere, and means that there is none (section 2.3.1.2). 429 asks for
+/// patience and is taken like a server error. Network faults are [`RobotsStatus::Unreachable`] without asking here.
+#[must_use]
+pub fn classify(status: u16) -> RobotsStatus {
+    match status {
+        200..=299 => RobotsStatus::Found,
+        429 => RobotsStatus::Unreachable,
+        300..=499 => RobotsStatus::Unavailable,
+        _ => RobotsStatus::Unreachable,
+    }
+}
+
+/// What to go by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RobotsAccess {
+    /// The text just fetched.
+    Fetched,
+    /// The copy kept from before.
+    Stale,
+    /// No rules: everything is allowed.
+    AllowAll,
+    /// Nothing is allowed.
+    DisallowAll,
+}
+
+/// How long a robots.txt holds and when a failed request for one is repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RobotsCachePolicy {
+    /// Age at which a copy is fetched again.
+    pub max_age: Duration,
+    /// Waits after the first, second … failure in a row; the last one repeats.
+    pub error_retry: Vec<Duration>,
+    /// How long an old copy stands in while robots.txt cannot be reached.
+    pub keep_stale: Duration,
+}
+
+impl Default for RobotsCachePolicy {
+    fn default() -> Self {
+        Self {
+            max_age: Duration::from_secs(24 * 60 * 60),
+            error_retry: [5 * 60, 15 * 60, 60 * 60].map(Duration::from_secs).to_vec(),
+            keep_stale: Duration::from_secs(30 * 24 * 60 * 60),
+        }
+    }
+}
+
+impl RobotsCachePolicy {
+    /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
+    /// set back) is not.
+    #[must_use]
+    pub fn fresh(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
+        fetched_at <= now && now.since(fetched_at) < self.max_age
+    }
+
+    /// When to ask again after `failures` failed requests in a row (at least one).
+    #[must_use]
+    pub fn retry_at(&self, now: UnixMillis, failures: u32) -> UnixMillis {
+        let step = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
+        let wait = self.error_retry.get(step).or(self.error_retry.last()).copied();
+        now.plus(wait.unwrap_or(self.max_age))
+    }
+
+    /// Whether a copy fetched at `fetched_at` may still stand in for one that cannot be reached.
+    #[must_use]
+    pub fn usable_stale(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
+        now.since(fetched_at) <= self.keep_stale
+    }
+
+    /// What to go by after a request that brought `status`, with an older copy fetched at `kept` if there is one.
+    #[must_use]
+    pub fn access(&self, status: RobotsStatus, kept: Option<UnixMillis>, now: UnixMillis) -> RobotsAccess {
+        match status {
+            RobotsStatus::Found => RobotsAccess::Fetched,
+            RobotsStatus::Unavailable => RobotsAccess::AllowAll,
+            RobotsStatus::Unreachable if kept.is_some_and(|at| self.usable_stale(now, at)) => RobotsAccess::Stale,
+            RobotsStatus::Unreachable => RobotsAccess::DisallowAll,
+        }
+    }
+}

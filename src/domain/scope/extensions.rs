@@ -1,0 +1,48 @@
+//! File types by the ending of the path.
+
+use std::collections::HashSet;
+
+/// Endings skipped by default: images, sound, video, archives, disk images, programs, fonts. Documents that hold text
+/// (PDF, office formats) are fetched.
+#[rustfmt::skip]
+pub const SKIPPED_EXTENSIONS: &[&str] = &[
+    "avif", "bmp", "gif", "heic", "ico", "jpe", "jpeg", "jpg", "png", "psd", "svg", "tif", "tiff", "webp",
+    "aac", "aif", "aiff", "flac", "m4a", "mid", "midi", "mp3", "oga", "ogg", "opus", "wav", "wma",
+    "3gp", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "rm", "swf", "webm", "wmv",
+    "7z", "ar", "bz2", "cab", "gz", "lz", "lzma", "rar", "tar", "tbz2", "tgz", "txz", "xz", "z", "zip", "zst",
+    "dmg", "img", "iso", "vdi", "vhd", "vmdk", "qcow2",
+    "apk", "appimage", "bin", "class", "deb", "dll", "exe", "ipa", "jar", "msi", "pkg", "rpm", "war",
+    "eot", "otf", "ttf", "woff", "woff2",
+];
+
+/// The longest ending that is looked at, in bytes.
+const MAX_EXTENSION: usize = 16;
+
+/// A set of endings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extensions(HashSet<Box<str>>);
+
+impl Extensions {
+    pub(super) fn new(endings: &[String]) -> Self {
+        let clean = |ending: &String| ending.trim().trim_start_matches('.').to_ascii_lowercase();
+        Self(endings.iter().map(clean).filter(|e| !e.is_empty()).map(String::into_boxed_str).collect())
+    }
+
+    /// The ending of `path` if it is in the set. `.xml.gz` is not `gz`: so sitemaps are named.
+    pub(super) fn find(&self, path: &str) -> Option<&str> {
+        let file = path.rsplit('/').next()?.split(';').next()?;
+        let (stem, ending) = file.rsplit_once('.')?;
+        if ending.len() > MAX_EXTENSION || (ending.eq_ignore_ascii_case("gz") && ends_in_xml(stem)) {
+            return None;
+        }
+        let found = match ending.bytes().any(|b| b.is_ascii_uppercase()) {
+            true => self.0.get(ending.to_ascii_lowercase().as_str()),
+            false => self.0.get(ending),
+        };
+        found.map(|found| &**found)
+    }
+}
+
+fn ends_in_xml(stem: &str) -> bool {
+    stem.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("xml"))
+}

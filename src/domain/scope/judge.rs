@@ -1,0 +1,169 @@
+//! The rules ready for use, and their verdict with the rule that gave it.
+
+use std::collections::{BTreeSet, HashSet};
+
+use regex::{RegexSet, RegexSetBuilder};
+
+use super::error::ScopeError;
+use super::extensions::Extensions;
+use super::hosts::HostPatterns;
+use super::prefixes::Prefixes;
+use super::rule::Rule;
+use super::rules::{ScopeMode, ScopeRules};
+use crate::domain::host::{registrable_domain, without_www};
+use crate::domain::reason::Rejection;
+use crate::domain::url::PageUrl;
+
+/// The most memory a compiled set of patterns may take, in bytes.
+const REGEX_SIZE_LIMIT: usize = 16 << 20;
+
+/// The scope of one crawl.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    mode: Mode,
+    joined: BTreeSet<String>,
+    allow: HostPatterns,
+    deny: HostPatterns,
+    include: RegexSet,
+    exclude: RegexSet,
+    skipped: Extensions,
+    max_depth: Option<u16>,
+}
+
+#[derive(Clone, Debug)]
+enum Mode {
+    Hosts(HashSet<Box<str>>),
+    Domains(HashSet<Box<str>>),
+    Any,
+    Prefixes(Prefixes),
+}
+
+impl Scope {
+    /// Compiles the rules; the modes `hosts` and `domains` take theirs from the seeds.
+    ///
+    /// # Errors
+    /// A pattern, prefix or host that cannot be used, named.
+    pub fn new(rules: ScopeRules, seeds: &[PageUrl]) -> Result<Self, ScopeError> {
+        let hosts = seeds.iter().map(PageUrl::host);
+        let mode = match &rules.mode {
+            ScopeMode::Hosts => Mode::Hosts(hosts.map(|host| without_www(host).into()).collect()),
+            ScopeMode::Domains => Mode::Domains(hosts.map(|host| registrable_domain(host).into()).collect()),
+            ScopeMode::Any => Mode::Any,
+            ScopeMode::Prefixes(texts) if texts.is_empty() => return Err(ScopeError::NoPrefix),
+            ScopeMode::Prefixes(texts) => Mode::Prefixes(Prefixes::new(texts).map_err(ScopeError::Prefix)?),
+        };
+        Ok(Self {
+            mode,
+            joined: BTreeSet::new(),
+            allow: HostPatterns::new("allow_hosts", &rules.allow_hosts)?,
+            deny: HostPatterns::new("deny_hosts", &rules.deny_hosts)?,
+            include: compile("include", &rules.include)?,
+            exclude: compile("exclude", &rules.exclude)?,
+            skipped: Extensions::new(&rules.skip_extensions),
+            max_depth: rules.max_depth,
+        })
+    }
+
+    /// Whether the crawl wants `url`, found `depth` links away from a seed.
+    ///
+    /// # Errors
+    /// `Scope`, `Excluded`, `Extension` or `TooDeep`.
+    pub fn judge(&self, url: &PageUrl, depth: u16) -> Result<(), Rejection> {
+        self.decide(url, depth).0
+    }
+
+    /// The verdict of [`Scope::judge`] and the rule that gave it, in words.
+    pub fn explain(&self, url: &PageUrl, depth: u16) -> (Result<(), Rejection>, String) {
+        let (verdict, rule) = self.decide(url, depth);
+        (verdict, rule.to_string())
+    }
+
+    /// Takes a host into the scope, as where a seed redirects to; in the mode `domains` its registrable domain.
+    ///
+    /// `true` when that widened the scope. The modes `any` and `prefixes` stay as they are: the one has every host, and
+    /// who writes prefixes has said exactly what is wanted.
+    pub fn join_host(&mut self, host: &str) -> bool {
+        let (set, name) = match &mut self.mode {
+            Mode::Hosts(hosts) => (hosts, without_www(host)),
+            Mode::Domains(domains) => (domains, registrable_domain(host)),
+            Mode::Any | Mode::Prefixes(_) => return false,
+        };
+        if !set.insert(name.into()) {
+            return false;
+        }
+        self.joined.insert(name.to_owned())
+    }
+
+    /// What [`Scope::join_host`] has added (hosts without `www.`, or domains), sorted: to be kept over a restart.
+    pub fn joined(&self) -> impl Iterator<Item = &str> {
+        self.joined.iter().map(String::as_str)
+    }
+
+    fn decide<'a>(&'a self, url: &'a PageUrl, depth: u16) -> (Result<(), Rejection>, Rule<'a>) {
+        let (verdict, rule) = self.by_host(url);
+        if verdict.is_err() {
+            return (verdict, rule);
+        }
+        self.by_pattern(url)
+            .or_else(|| self.skipped.find(url.path()).map(|ext| (Rejection::Extension, Rule::Extension(ext))))
+            .or_else(|| {
+                let max = self.max_depth.filter(|max| depth > *max)?;
+                Some((Rejection::TooDeep, Rule::Depth(depth, max)))
+            })
+            .map_or((Ok(()), rule), |(rejection, rule)| (Err(rejection), rule))
+    }
+
+    fn by_host<'a>(&'a self, url: &'a PageUrl) -> (Result<(), Rejection>, Rule<'a>) {
+        if let Some(pattern) = self.deny.find(url.host()) {
+            return (Err(Rejection::Excluded), Rule::Denied(pattern));
+        }
+        let (wanted, rule) = self.by_mode(url);
+        match self.allow.find(url.host()) {
+            Some(pattern) if !wanted => (Ok(()), Rule::Allowed(pattern)),
+            _ if wanted => (Ok(()), rule),
+            _ => (Err(Rejection::Scope), rule),
+        }
+    }
+
+    fn by_mode<'a>(&'a self, url: &'a PageUrl) -> (bool, Rule<'a>) {
+        match &self.mode {
+            Mode::Any => (true, Rule::Any),
+            Mode::Hosts(hosts) => match without_www(url.host()) {
+                host if hosts.contains(host) => (true, Rule::Host(host)),
+                host => (false, Rule::OtherHost(host)),
+            },
+            Mode::Domains(domains) => match registrable_domain(url.host()) {
+                domain if domains.contains(domain) => (true, Rule::Domain(domain)),
+                domain => (false, Rule::OtherDomain(domain)),
+            },
+            Mode::Prefixes(prefixes) => match prefixes.find(url) {
+                Some(prefix) => (true, Rule::Prefix(prefix)),
+                None => (false, Rule::NoPrefix),
+            },
+        }
+    }
+
+    fn by_pattern(&self, url: &PageUrl) -> Option<(Rejection, Rule<'_>)> {
+        if self.exclude.is_match(url.as_str()) {
+            let first = self.exclude.matches(url.as_str()).into_iter().next();
+            let pattern = first.and_then(|nth| self.exclude.patterns().get(nth));
+            return Some((Rejection::Excluded, Rule::Exclude(pattern.map_or("", String::as_str))));
+        }
+        let wanted = self.include.is_empty() || self.include.is_match(url.as_str());
+        (!wanted).then_some((Rejection::Scope, Rule::NoInclude))
+    }
+}
+
+fn compile(key: &'static str, patterns: &[String]) -> Result<RegexSet, ScopeError> {
+    RegexSetBuilder::new(patterns).size_limit(REGEX_SIZE_LIMIT).build().map_err(|_| {
+        let faulty = |pattern: &String| Some((pattern.clone(), regex::Regex::new(pattern).err()?));
+        match patterns.iter().find_map(faulty) {
+            None => ScopeError::TooLarge { key },
+            Some((pattern, fault)) => {
+                let fault = fault.to_string();
+                let fault = fault.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                ScopeError::Pattern { key, pattern, fault }
+            }
+        }
+    })
+}

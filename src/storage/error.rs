@@ -1,0 +1,117 @@
+//! What can go wrong in storage.
+
+use std::path::PathBuf;
+
+use super::keys::KeyError;
+use super::schema::{FORMAT_VERSION, Family};
+use super::values::ValueError;
+
+/// Why storage could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// A key on disk does not decode.
+    #[error("{family}: key {key} is damaged: {source}; stop the crawl and restore the data folder from a copy")]
+    Key {
+        /// Where it lies.
+        family: Family,
+        /// The key in hexadecimal.
+        key: String,
+        /// What is wrong with it.
+        source: KeyError,
+    },
+    /// A value on disk does not decode.
+    #[error(
+        "{family}: value of key {key} is damaged: {source}; stop the crawl and restore the data folder from a copy"
+    )]
+    Value {
+        /// Where it lies.
+        family: Family,
+        /// The key in hexadecimal.
+        key: String,
+        /// What is wrong with it.
+        source: ValueError,
+    },
+    /// The keys of a `multi_get` do not ascend.
+    #[error("{family}: keys of one multi_get must ascend; this is a fault of the program, please report it")]
+    Unsorted {
+        /// The family asked.
+        family: Family,
+    },
+    /// The database engine failed.
+    #[error("{doing}: {message}; see the LOG file in the data folder's db/ for more")]
+    Engine {
+        /// What was being done.
+        doing: &'static str,
+        /// The engine's own words.
+        message: String,
+    },
+    /// The file system is full.
+    #[error("{doing}: no space left on the data folder's disk ({message}); free some and start again")]
+    Full {
+        /// What was being done.
+        doing: &'static str,
+        /// The engine's own words.
+        message: String,
+    },
+    /// An earlier write failed, so nothing more is taken until the store is opened again.
+    #[error("{doing}: refused, because an earlier write failed ({message}); the store must be opened again")]
+    Latched {
+        /// What was being done.
+        doing: &'static str,
+        /// The earlier failure.
+        message: String,
+    },
+    /// The folder could not be read or made.
+    #[error("data folder {path}: {source}")]
+    Folder {
+        /// The path concerned.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// Another process has the folder open.
+    #[error(
+        "data folder {path} is in use by another running crawler; stop that one or name another folder with --data"
+    )]
+    Locked {
+        /// The data folder.
+        path: PathBuf,
+    },
+    /// The folder holds other things than a crawl.
+    #[error("{path} is not empty and no data folder of Lycosa's (no FORMAT file); name another folder with --data")]
+    NotADataFolder {
+        /// The folder refused.
+        path: PathBuf,
+    },
+    /// The folder was written by another version.
+    #[error(
+        "data folder {path} has format {found}, this program reads and writes format {FORMAT_VERSION}; \
+         use the version of Lycosa that made it, or name another folder with --data"
+    )]
+    Version {
+        /// The folder refused.
+        path: PathBuf,
+        /// The version it says it has, as written there.
+        found: String,
+    },
+    /// A fault the tests asked for.
+    #[error("{doing}: fault injected by a test")]
+    Injected {
+        /// What was being done.
+        doing: &'static str,
+    },
+}
+
+impl StorageError {
+    /// True when only the operator can help by freeing space (exit code 3).
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full { .. })
+    }
+}
+
+/// A key for an error message: lower-case hexadecimal.
+pub(crate) fn hex(key: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(key)
+}

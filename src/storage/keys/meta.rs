@@ -1,0 +1,72 @@
+//! Names of the single records in `meta`.
+
+use super::{Key, KeyError};
+use crate::domain::fingerprint::CrawlId;
+
+/// The name of a single record: ASCII, with a number of four (crawl) or sixteen (commit) hexadecimal digits behind a slash
+/// where there are several of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MetaKey {
+    /// Version and seed of the folder.
+    Format,
+    /// Counters of a crawl.
+    Counters(CrawlId),
+    /// Hosts that joined the scope of a crawl.
+    Scope(CrawlId),
+    /// Lengths of the output files as of this commit.
+    Tails,
+    /// Whether the last run ended cleanly.
+    Run,
+    /// Heads of `waiting`, `parked` and `due`.
+    Heads,
+    /// Pages committed since the last barrier, one record a commit.
+    Unsynced(u64),
+}
+
+const FORMAT: &str = "format";
+const COUNTERS: &str = "counters/";
+const SCOPE: &str = "scope/";
+const TAILS: &str = "tails";
+const RUN: &str = "run";
+const HEADS: &str = "heads";
+const UNSYNCED: &str = "unsynced/";
+
+impl Key for MetaKey {
+    fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Format => FORMAT.into(),
+            Self::Counters(crawl) => format!("{COUNTERS}{:04x}", crawl.0).into_bytes(),
+            Self::Scope(crawl) => format!("{SCOPE}{:04x}", crawl.0).into_bytes(),
+            Self::Tails => TAILS.into(),
+            Self::Run => RUN.into(),
+            Self::Heads => HEADS.into(),
+            Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, KeyError> {
+        let name = std::str::from_utf8(bytes).map_err(|_| KeyError::Name)?;
+        let key = match name {
+            FORMAT => Self::Format,
+            TAILS => Self::Tails,
+            RUN => Self::Run,
+            HEADS => Self::Heads,
+            _ => numbered(name).ok_or(KeyError::Name)?,
+        };
+        // `from_str_radix` takes more spellings than we write.
+        if key.encode() == bytes { Ok(key) } else { Err(KeyError::Name) }
+    }
+}
+
+/// A name with a number behind it.
+fn numbered(name: &str) -> Option<MetaKey> {
+    let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    let crawl = |digits: &str| number(digits).and_then(|n| u16::try_from(n).ok()).map(CrawlId);
+    if let Some(digits) = name.strip_prefix(COUNTERS) {
+        crawl(digits).map(MetaKey::Counters)
+    } else if let Some(digits) = name.strip_prefix(SCOPE) {
+        crawl(digits).map(MetaKey::Scope)
+    } else {
+        name.strip_prefix(UNSYNCED).and_then(number).map(MetaKey::Unsynced)
+    }
+}

@@ -1,0 +1,332 @@
+//! Keys: fixed width, big-endian, led by the partition, so that bytes sort as the fields do. Byte by byte in `docs/storage.md`.
+
+mod meta;
+mod part;
+mod range;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+
+use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
+use crate::domain::partition::Partition;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+
+pub use crate::domain::fingerprint::ContentDigest;
+pub use meta::MetaKey;
+use part::Part;
+pub use range::{KeyRange, after, successor};
+
+/// Why bytes are no key of the kind asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// Too short or too long.
+    #[error("{kind} has {wanted} bytes, not {found}")]
+    Length {
+        /// The kind of key.
+        kind: &'static str,
+        /// Its width.
+        wanted: usize,
+        /// The width found.
+        found: usize,
+    },
+    /// A field has no such value.
+    #[error("{kind} has a {field} that does not exist")]
+    Field {
+        /// The kind of key.
+        kind: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// No name of a single record.
+    #[error("no record of this name is known")]
+    Name,
+}
+
+/// A key and its bytes.
+pub trait Key: Sized {
+    /// Its bytes on disk.
+    fn encode(&self) -> Vec<u8>;
+
+    /// The key with these bytes.
+    ///
+    /// # Errors
+    /// When the width is another or a field has no such value.
+    fn decode(bytes: &[u8]) -> Result<Self, KeyError>;
+}
+
+/// Declares a key as the row of its fields; the width is the sum of theirs, the order of its bytes that of the fields.
+macro_rules! fixed_key {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
+
+        impl $name {
+            /// Bytes on disk.
+            pub const LEN: usize = 0 $(+ <$ty as Part>::WIDTH)*;
+        }
+
+        impl Key for $name {
+            fn encode(&self) -> Vec<u8> {
+                let mut out = Vec::with_capacity(Self::LEN);
+                $(self.$field.put(&mut out);)*
+                out
+            }
+
+            fn decode(bytes: &[u8]) -> Result<Self, KeyError> {
+                if bytes.len() != Self::LEN {
+                    return Err(KeyError::Length { kind: stringify!($name), wanted: Self::LEN, found: bytes.len() });
+                }
+                let mut rest = bytes;
+                $(let $field = <$ty as Part>::take(&mut rest)
+                    .ok_or(KeyError::Field { kind: stringify!($name), field: stringify!($field) })?;)*
+                Ok(Self { $($field,)* })
+            }
+        }
+    };
+}
+
+fixed_key! {
+    /// `queue`: one URL to fetch. Within a host and crawl by rank, then order, both ascending.
+    QueueKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+        /// The crawl.
+        crawl: CrawlId,
+        /// 0 is fetched first.
+        rank: u8,
+        /// Place within the rank, unique in the crawl.
+        order: u64,
+    }
+}
+
+fixed_key! {
+    /// `host_state`: one host.
+    HostAt {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+    }
+}
+
+fixed_key! {
+    /// `host_counts`: one host in one crawl.
+    HostCrawl {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+        /// The crawl.
+        crawl: CrawlId,
+    }
+}
+
+fixed_key! {
+    /// `waiting`: a host that may be activated. Within a partition by best rank, then order.
+    WaitingKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// Best rank among the host's URLs.
+        rank: u8,
+        /// Place in the row; a host that yields gets a new one.
+        order: u64,
+        /// The host.
+        host: HostKey,
+    }
+}
+
+fixed_key! {
+    /// `parked`: a host that may not be activated before a time.
+    ParkedKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// Not before this.
+        time: UnixMillis,
+        /// The host.
+        host: HostKey,
+    }
+}
+
+fixed_key! {
+    /// `due`: a URL to fetch again, not before a time.
+    DueKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// Not before this.
+        time: UnixMillis,
+        /// The host.
+        host: HostKey,
+        /// The crawl.
+        crawl: CrawlId,
+        /// The URL.
+        url: UrlKey,
+    }
+}
+
+fixed_key! {
+    /// `seen`: one URL in one crawl. `rejected` has keys of the same shape.
+    SeenKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+        /// The crawl.
+        crawl: CrawlId,
+        /// The URL.
+        url: UrlKey,
+    }
+}
+
+/// `rejected`: the shape of [`SeenKey`].
+pub type RejectedKey = SeenKey;
+
+fixed_key! {
+    /// `pages`: one capture of a URL; the newest sorts first.
+    PageKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+        /// The crawl.
+        crawl: CrawlId,
+        /// The URL.
+        url: UrlKey,
+        /// When it was captured; its bits are inverted on disk.
+        captured: Reverse<UnixMillis>,
+    }
+}
+
+fixed_key! {
+    /// `robots`: one robots.txt.
+    RobotsKey {
+        /// Partition of the host.
+        partition: Partition,
+        /// The host.
+        host: HostKey,
+        /// http or https.
+        scheme: Scheme,
+        /// The effective port.
+        port: u16,
+    }
+}
+
+fixed_key! {
+    /// `content`: a digest of a decoded payload.
+    ContentKey {
+        /// The digest.
+        digest: ContentDigest,
+    }
+}
+
+impl HostAt {
+    /// This host in `crawl`.
+    #[must_use]
+    pub fn crawl(self, crawl: CrawlId) -> HostCrawl {
+        HostCrawl { partition: self.partition, host: self.host, crawl }
+    }
+
+    /// Its robots.txt of this scheme and port.
+    #[must_use]
+    pub fn robots(self, scheme: Scheme, port: u16) -> RobotsKey {
+        RobotsKey { partition: self.partition, host: self.host, scheme, port }
+    }
+
+    /// Its entry in `waiting`.
+    #[must_use]
+    pub fn waiting(self, rank: u8, order: u64) -> WaitingKey {
+        WaitingKey { partition: self.partition, rank, order, host: self.host }
+    }
+
+    /// Its entry in `parked`.
+    #[must_use]
+    pub fn parked(self, time: UnixMillis) -> ParkedKey {
+        ParkedKey { partition: self.partition, time, host: self.host }
+    }
+}
+
+impl HostCrawl {
+    /// The host, whatever the crawl.
+    #[must_use]
+    pub fn host_at(self) -> HostAt {
+        HostAt { partition: self.partition, host: self.host }
+    }
+
+    /// One URL of this host and crawl.
+    #[must_use]
+    pub fn url(self, url: UrlKey) -> SeenKey {
+        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url }
+    }
+
+    /// A queue entry of this host and crawl.
+    #[must_use]
+    pub fn queue(self, rank: u8, order: u64) -> QueueKey {
+        QueueKey { partition: self.partition, host: self.host, crawl: self.crawl, rank, order }
+    }
+}
+
+impl SeenKey {
+    /// The host and crawl of this URL.
+    #[must_use]
+    pub fn host_crawl(self) -> HostCrawl {
+        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
+    }
+
+    /// The capture of this URL at that time.
+    #[must_use]
+    pub fn page(self, captured: UnixMillis) -> PageKey {
+        let Self { partition, host, crawl, url } = self;
+        PageKey { partition, host, crawl, url, captured: Reverse(captured) }
+    }
+
+    /// This URL in the row of retries and revisits.
+    #[must_use]
+    pub fn due(self, time: UnixMillis) -> DueKey {
+        let Self { partition, host, crawl, url } = self;
+        DueKey { partition, time, host, crawl, url }
+    }
+}
+
+impl QueueKey {
+    /// The host and crawl of this entry.
+    #[must_use]
+    pub fn host_crawl(self) -> HostCrawl {
+        HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
+    }
+}
+
+impl DueKey {
+    /// The URL, whatever the time.
+    #[must_use]
+    pub fn seen(self) -> SeenKey {
+        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
+    }
+}
+
+impl PageKey {
+    /// The URL, whatever the capture.
+    #[must_use]
+    pub fn seen(self) -> SeenKey {
+        SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
+    }
+}
+
+impl WaitingKey {
+    /// The host of this entry.
+    #[must_use]
+    pub fn host_at(self) -> HostAt {
+        HostAt { partition: self.partition, host: self.host }
+    }
+}
+
+impl ParkedKey {
+    /// The host of this entry.
+    #[must_use]
+    pub fn host_at(self) -> HostAt {
+        HostAt { partition: self.partition, host: self.host }
+    }
+}

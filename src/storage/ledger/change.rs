@@ -1,0 +1,139 @@
+//! What rooms ask the Store to commit, and what they are told afterwards.
+
+use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::{DueKey, HostAt, RobotsKey};
+use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue};
+
+/// A URL found new, with what it needs to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewUrl {
+    /// Canonical form.
+    pub url: PageUrl,
+    /// Links from a seed, on the shortest path known.
+    pub depth: u16,
+    /// Redirects that led here.
+    pub hops: u8,
+    /// True for a seed and what seeds redirect to.
+    pub seed: bool,
+    /// The page it was found on.
+    pub via: Option<String>,
+}
+
+/// A URL turned away, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turned {
+    /// The URL.
+    pub new: NewUrl,
+    /// Why.
+    pub reason: Rejection,
+}
+
+/// How a page ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Done, in this way.
+    Done(How),
+    /// Failed for good.
+    Error(Failure),
+    /// To be tried again.
+    Retry {
+        /// Not before this.
+        at: UnixMillis,
+        /// What went wrong this time.
+        reason: Failure,
+    },
+    /// Not to be fetched after all (robots.txt, address policy, budget).
+    Rejected(Rejection),
+}
+
+/// The effects of one page, committed together (I3).
+#[derive(Clone, Debug)]
+pub struct PageChange {
+    /// The page's URL.
+    pub url: PageUrl,
+    /// How it ends.
+    pub ending: Ending,
+    /// Its capture, if something was stored.
+    pub capture: Option<PageRecord>,
+    /// Set when it is the first with its content.
+    pub first_with: Option<(ContentDigest, ContentValue)>,
+    /// The links it holds.
+    pub links: LinkChange,
+    /// A host that joins the scope (a seed's redirect target).
+    pub joins: Option<String>,
+    /// The state of its host's politeness, encoded.
+    pub pace: Option<Vec<u8>>,
+}
+
+/// What found links change.
+#[derive(Clone, Debug, Default)]
+pub struct LinkChange {
+    /// New URLs, to be queued.
+    pub new: Vec<NewUrl>,
+    /// New URLs, turned away.
+    pub turned: Vec<Turned>,
+    /// Known URLs that were rejected for a reason which no longer holds: now to be queued.
+    pub readmitted: Vec<NewUrl>,
+    /// Waiting URLs found again by a shorter path.
+    pub shorter: Vec<NewUrl>,
+}
+
+/// One entry in the Store's work, in order.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// A page.
+    Page(Box<PageChange>),
+    /// Seeds, or links handed over.
+    Links(Box<LinkChange>),
+    /// robots.txt of a host, with the host's politeness.
+    Robots {
+        /// Whose.
+        key: RobotsKey,
+        /// The host's name.
+        host: String,
+        /// What was learned.
+        value: Box<RobotsValue>,
+        /// The state of the host's politeness, encoded.
+        pace: Option<Vec<u8>>,
+    },
+    /// A host gives up its place: to the end of its front queue, or parked until a time.
+    Yield {
+        /// Whose.
+        at: HostAt,
+        /// Parked until this; `None` sends it to the end of its queue.
+        until: Option<UnixMillis>,
+        /// The state of the host's politeness, encoded.
+        pace: Option<Vec<u8>>,
+    },
+    /// A parked host whose time has come.
+    Unpark(HostAt),
+    /// Retries whose time has come.
+    Promote(Vec<DueKey>),
+}
+
+/// What a commit changed for one host: the Frontier's news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostNews {
+    /// Whose.
+    pub at: HostAt,
+    /// Where it stands now.
+    pub place: Place,
+    /// URLs in its queue, retries apart.
+    pub queued: u64,
+    /// Entries put into the queue: (rank, smallest order).
+    pub put: Vec<(u8, u64)>,
+    /// Earliest retry put.
+    pub due: Option<UnixMillis>,
+}
+
+/// What one change did, beside its writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// The page's URL was no longer waiting: the change was void (I3: nothing is counted twice).
+    pub void: bool,
+    /// Keys that are no longer pending.
+    pub settled: Vec<UrlKey>,
+}

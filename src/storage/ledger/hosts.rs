@@ -1,0 +1,226 @@
+//! Hosts in the ledger: counts, names, and the one place each has in `waiting` or `parked` (I9).
+
+use std::collections::HashMap;
+
+use crate::domain::fingerprint::CrawlId;
+use crate::domain::rank::Ranker;
+use crate::domain::time::UnixMillis;
+use crate::storage::StorageError;
+use crate::storage::keys::HostAt;
+use crate::storage::tables;
+use crate::storage::txn::Txn;
+use crate::storage::values::{Counters, HostCounts, HostState, Place};
+
+use super::HostNews;
+
+/// Hosts kept in memory between commits.
+const KEPT: usize = 20_000;
+
+/// One host as the ledger sees it.
+#[derive(Default)]
+pub(super) struct Row {
+    pub counts: HostCounts,
+    state: HostState,
+    /// The name is on disk.
+    known: bool,
+    state_changed: bool,
+    touched: bool,
+    put: Vec<(u8, u64)>,
+    due: Option<UnixMillis>,
+}
+
+/// The hosts of the ledger: those of the batch under construction and those kept from before.
+pub(super) struct Hosts {
+    crawl: CrawlId,
+    rows: HashMap<HostAt, Row>,
+    touched: Vec<HostAt>,
+}
+
+type Result<T> = std::result::Result<T, StorageError>;
+
+impl Hosts {
+    pub fn new(crawl: CrawlId) -> Self {
+        Self { crawl, rows: HashMap::new(), touched: Vec::new() }
+    }
+
+    fn row(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<&mut Row> {
+        use std::collections::hash_map::Entry;
+        let row = match self.rows.entry(at) {
+            Entry::Occupied(e) => e.into_mut(),
+            Entry::Vacant(e) => {
+                let counts = txn.get::<tables::HostCounts>(&at.crawl(self.crawl))?.unwrap_or_default();
+                let state = txn.get::<tables::HostState>(&at)?;
+                let known = state.is_some();
+                e.insert(Row { counts, state: state.unwrap_or_default(), known, ..Row::default() })
+            }
+        };
+        if !row.touched {
+            row.touched = true;
+            self.touched.push(at);
+        }
+        Ok(row)
+    }
+
+    /// Changes a host's counts.
+    pub fn with(&mut self, txn: &Txn<'_>, at: HostAt, change: impl FnOnce(&mut Row)) -> Result<()> {
+        change(self.row(txn, at)?);
+        Ok(())
+    }
+
+    /// Notes a host's name and politeness.
+    pub fn note_state(&mut self, txn: &Txn<'_>, at: HostAt, name: Option<&str>, pace: Option<&[u8]>) -> Result<()> {
+        let row = self.row(txn, at)?;
+        if let (Some(name), false) = (name, row.known) {
+            row.state.name = name.to_owned();
+            row.state_changed = true;
+        }
+        if let Some(pace) = pace {
+            if row.state.pace != pace {
+                row.state.pace = pace.to_vec();
+                row.state_changed = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// True when `at` is this host's own key; false when another host has it already (a collision).
+    pub fn is_named(&mut self, txn: &Txn<'_>, at: HostAt, name: &str, counters: &mut Counters) -> Result<bool> {
+        let row = self.row(txn, at)?;
+        if row.state.name.is_empty() {
+            row.state.name = name.to_owned();
+            row.state_changed = true;
+            counters.hosts += 1;
+            return Ok(true);
+        }
+        Ok(row.state.name == name)
+    }
+
+    /// An entry was put into the host's queue.
+    pub fn enqueued(&mut self, txn: &Txn<'_>, at: HostAt, rank: u8, order: u64) -> Result<()> {
+        let row = self.row(txn, at)?;
+        let i = usize::from(rank);
+        if let (Some(n), Some(head)) = (row.counts.queued.get_mut(i), row.counts.heads.get_mut(i)) {
+            // Nothing live below it: the first entry of an empty queue sets it, a lower one lowers it.
+            *head = if *n == 0 { order } else { (*head).min(order) };
+            *n += 1;
+        }
+        match row.put.iter_mut().find(|(r, _)| *r == rank) {
+            Some((_, lowest)) => *lowest = (*lowest).min(order),
+            None => row.put.push((rank, order)),
+        }
+        Ok(())
+    }
+
+    /// An entry left the host's queue.
+    pub fn unqueue(&mut self, txn: &Txn<'_>, at: HostAt, rank: u8) -> Result<()> {
+        let row = self.row(txn, at)?;
+        if let Some(n) = row.counts.queued.get_mut(usize::from(rank)) {
+            debug_assert!(*n > 0, "I2: a host's queue is shorter than what leaves it");
+            *n = n.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    /// A retry of the host was put at `when`.
+    pub fn note_due(&mut self, at: HostAt, when: UnixMillis) {
+        if let Some(row) = self.rows.get_mut(&at) {
+            row.due = Some(row.due.map_or(when, |d| d.min(when)));
+        }
+    }
+
+    /// Parks the host until a time, or sends it to the end of its front queue.
+    pub fn make_room(
+        &mut self,
+        txn: &mut Txn<'_>,
+        at: HostAt,
+        until: Option<UnixMillis>,
+        counters: &mut Counters,
+        ranker: &Ranker,
+    ) -> Result<()> {
+        let row = self.row(txn, at)?;
+        leave(txn, at, row.counts.place);
+        row.counts.place = Place::None;
+        let Some(rank) = row.counts.best_rank() else { return Ok(()) };
+        row.counts.place = match until {
+            Some(time) => Place::Parked { time },
+            None => next_place(rank, counters, ranker),
+        };
+        enter(txn, at, row.counts.place);
+        Ok(())
+    }
+
+    /// Brings every touched host to its right place and writes its records (I9).
+    pub fn settle(&mut self, txn: &mut Txn<'_>, counters: &mut Counters, ranker: &Ranker) -> Result<Vec<HostNews>> {
+        let touched = std::mem::take(&mut self.touched);
+        let mut news = Vec::with_capacity(touched.len());
+        for at in touched {
+            let Some(row) = self.rows.get_mut(&at) else { continue };
+            row.touched = false;
+            let place = right_place(&row.counts, counters, ranker);
+            if place != row.counts.place {
+                leave(txn, at, row.counts.place);
+                enter(txn, at, place);
+                row.counts.place = place;
+            }
+            txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
+            if std::mem::take(&mut row.state_changed) {
+                txn.put::<tables::HostState>(&at, &row.state);
+                row.known = true;
+            }
+            news.push(HostNews {
+                at,
+                place,
+                queued: row.counts.queued_total(),
+                put: std::mem::take(&mut row.put),
+                due: row.due.take(),
+            });
+        }
+        Ok(news)
+    }
+
+    /// Keeps memory bounded between commits.
+    pub fn trim(&mut self) {
+        if self.rows.len() > KEPT {
+            self.forget();
+        }
+    }
+
+    /// Forgets everything: it is read again when needed.
+    pub fn forget(&mut self) {
+        self.rows.clear();
+        self.touched.clear();
+    }
+}
+
+/// Where a host with these counts belongs: nowhere without URLs, else where it is, at the rank of its best URL.
+fn right_place(counts: &HostCounts, counters: &mut Counters, ranker: &Ranker) -> Place {
+    match (counts.best_rank(), counts.place) {
+        (None, _) => Place::None,
+        (Some(_), parked @ Place::Parked { .. }) => parked,
+        (Some(best), Place::Waiting { rank, order }) if rank == best => Place::Waiting { rank, order },
+        (Some(best), Place::Waiting { order, .. }) => Place::Waiting { rank: best, order },
+        (Some(best), Place::None) => next_place(best, counters, ranker),
+    }
+}
+
+fn next_place(rank: u8, counters: &mut Counters, ranker: &Ranker) -> Place {
+    let seq = counters.next_seq;
+    counters.next_seq += 1;
+    Place::Waiting { rank, order: ranker.host_order(seq) }
+}
+
+fn leave(txn: &mut Txn<'_>, at: HostAt, place: Place) {
+    match place {
+        Place::None => {}
+        Place::Waiting { rank, order } => txn.delete::<tables::Waiting>(&at.waiting(rank, order)),
+        Place::Parked { time } => txn.delete::<tables::Parked>(&at.parked(time)),
+    }
+}
+
+fn enter(txn: &mut Txn<'_>, at: HostAt, place: Place) {
+    match place {
+        Place::None => {}
+        Place::Waiting { rank, order } => txn.put::<tables::Waiting>(&at.waiting(rank, order), &()),
+        Place::Parked { time } => txn.put::<tables::Parked>(&at.parked(time), &()),
+    }
+}

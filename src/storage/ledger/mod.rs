@@ -1,0 +1,361 @@
+//! The ledger: turns changes into one atomic batch and keeps the counts true (I2, I3, I9).
+//!
+//! It belongs to the Store, the only writer. Its memory is a cache: after a failed write it is thrown away and read again.
+//! One batch holds the changes of several pages; a change reads through the writes of those before it.
+
+mod change;
+mod hosts;
+#[cfg(test)]
+mod tests;
+
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
+use crate::domain::partition::Partition;
+use crate::domain::rank::Ranker;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+
+use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
+use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
+use super::txn::Txn;
+use super::values::{Counters, How, QueueEntry, RejectedValue, UrlState};
+use super::{Storage, StorageError, read};
+
+pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
+use hosts::Hosts;
+
+/// What does not change while the node runs.
+#[derive(Clone)]
+pub struct LedgerRules {
+    /// The crawl.
+    pub crawl: CrawlId,
+    /// Keys of this data folder.
+    pub prints: Fingerprinter,
+    /// Ranks and orders.
+    pub ranker: Ranker,
+    /// True keeps rejected URLs in full, so that widened rules can readmit them.
+    pub keep_rejected: bool,
+    /// Number of the rules in force.
+    pub generation: u32,
+}
+
+/// Counts and places, and the changes to them.
+pub struct Ledger {
+    rules: LedgerRules,
+    counters: Counters,
+    committed: Counters,
+    hosts: Hosts,
+}
+
+type Result<T> = std::result::Result<T, StorageError>;
+
+impl Ledger {
+    /// Reads the counters; nothing else is scanned.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
+        let counters: Counters = read::meta(storage, rules.crawl)?.unwrap_or_default();
+        Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
+    }
+
+    /// The counters of the last commit.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.committed
+    }
+
+    /// Key of a URL in `seen`.
+    #[must_use]
+    pub fn seen_key(&self, url: &PageUrl) -> SeenKey {
+        let at = HostAt { partition: Partition::of_host(url.host()), host: self.rules.prints.host(url.host()) };
+        at.crawl(self.rules.crawl).url(self.rules.prints.url(url))
+    }
+
+    /// Applies one change to the batch under construction.
+    ///
+    /// `leased` says whether a URL is in somebody's hands: such a one is not moved in its queue.
+    ///
+    /// # Errors
+    /// The storage's own; the batch must then be dropped and [`Ledger::revert`] called.
+    pub fn apply(
+        &mut self,
+        txn: &mut Txn<'_>,
+        change: &Change,
+        now: UnixMillis,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<Done> {
+        match change {
+            Change::Page(page) => self.page(txn, page, now, leased),
+            Change::Links(links) => self.links(txn, links, now, leased),
+            Change::Robots { key, host, value, pace } => {
+                txn.put::<Robots>(key, value);
+                let at = HostAt { partition: key.partition, host: key.host };
+                self.hosts.note_state(txn, at, Some(host), pace.as_deref())?;
+                Ok(Done::default())
+            }
+            Change::Yield { at, until, pace } => {
+                self.hosts.note_state(txn, *at, None, pace.as_deref())?;
+                self.hosts.make_room(txn, *at, *until, &mut self.counters, &self.rules.ranker)?;
+                Ok(Done::default())
+            }
+            Change::Unpark(at) => {
+                self.hosts.make_room(txn, *at, None, &mut self.counters, &self.rules.ranker)?;
+                Ok(Done::default())
+            }
+            Change::Promote(due) => self.promote(txn, due),
+        }
+    }
+
+    /// Ends the batch: places of hosts, counters. Gives the Frontier's news.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn seal(&mut self, txn: &mut Txn<'_>) -> Result<Vec<HostNews>> {
+        let news = self.hosts.settle(txn, &mut self.counters, &self.rules.ranker)?;
+        debug_assert!(self.counters.balanced(), "I2: the states do not add up: {:?}", self.counters);
+        self.counters.next_commit += 1;
+        txn.put_meta(self.rules.crawl, &self.counters);
+        Ok(news)
+    }
+
+    /// The batch was written.
+    pub fn commit(&mut self) {
+        self.committed = self.counters.clone();
+        self.hosts.trim();
+    }
+
+    /// The batch was not written: everything is as at the last commit.
+    pub fn revert(&mut self) {
+        self.counters = self.committed.clone();
+        self.hosts.forget();
+    }
+
+    fn page(
+        &mut self,
+        txn: &mut Txn<'_>,
+        page: &PageChange,
+        now: UnixMillis,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<Done> {
+        let seen = self.seen_key(&page.url);
+        let Some(UrlState::Waiting { rank, order, depth, due: None }) = txn.get::<Seen>(&seen)? else {
+            debug_assert!(false, "I3: a page whose URL is not waiting was offered for commit: {}", page.url);
+            return Ok(Done { void: true, settled: Vec::new() });
+        };
+        let queue_key = seen.host_crawl().queue(rank, order);
+        let entry = txn.get::<Queue>(&queue_key)?;
+        txn.delete::<Queue>(&queue_key);
+        self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
+        let state = self.end_state(txn, page, seen, (rank, order, depth), entry)?;
+        txn.put::<Seen>(&seen, &state);
+        self.store_capture(txn, page, seen)?;
+        if let Some((digest, first)) = &page.first_with {
+            txn.put::<Content>(&ContentKey::from(*digest), first);
+        }
+        self.hosts.note_state(txn, seen.host_crawl().host_at(), Some(page.url.host()), page.pace.as_deref())?;
+        self.links(txn, &page.links, now, leased)
+    }
+
+    fn end_state(
+        &mut self,
+        txn: &mut Txn<'_>,
+        page: &PageChange,
+        seen: SeenKey,
+        (rank, order, depth): (u8, u64, u16),
+        entry: Option<QueueEntry>,
+    ) -> Result<UrlState> {
+        let at = seen.host_crawl().host_at();
+        Ok(match &page.ending {
+            Ending::Retry { at: when, .. } => {
+                if let Some(mut entry) = entry {
+                    entry.attempts = entry.attempts.saturating_add(1);
+                    txn.put::<Due>(&seen.due(*when), &entry);
+                }
+                self.hosts.with(txn, at, |row| row.counts.due += 1)?;
+                self.hosts.note_due(at, *when);
+                UrlState::Waiting { rank, order, depth, due: Some(*when) }
+            }
+            Ending::Done(how) => {
+                self.counters.queued = self.counters.queued.saturating_sub(1);
+                self.counters.done += 1;
+                self.hosts.with(txn, at, |row| row.counts.done += 1)?;
+                if *how == How::Redirect {
+                    self.counters.redirects += 1;
+                }
+                let captured = page.capture.as_ref().map_or(UnixMillis(0), |c| c.fetched);
+                UrlState::Done { captured, how: *how }
+            }
+            Ending::Error(reason) => {
+                self.counters.queued = self.counters.queued.saturating_sub(1);
+                self.counters.add_error(*reason);
+                self.hosts.with(txn, at, |row| row.counts.errors += 1)?;
+                UrlState::Error { reason: *reason }
+            }
+            Ending::Rejected(reason) => {
+                self.counters.queued = self.counters.queued.saturating_sub(1);
+                self.counters.add_rejected(*reason);
+                let via = entry.and_then(|e| e.via);
+                self.keep_rejected(txn, seen, &page.url, *reason, depth, via);
+                UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
+            }
+        })
+    }
+
+    fn store_capture(&mut self, txn: &mut Txn<'_>, page: &PageChange, seen: SeenKey) -> Result<()> {
+        let Some(capture) = &page.capture else { return Ok(()) };
+        txn.put::<Pages>(&seen.page(capture.fetched), capture);
+        self.counters.add_status(capture.status);
+        self.counters.bytes = self.counters.bytes.saturating_add(capture.bytes);
+        self.counters.pages_stored += 1;
+        if capture.how == How::Duplicate {
+            self.counters.revisits += 1;
+        }
+        let at = seen.host_crawl().host_at();
+        self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))
+    }
+
+    fn keep_rejected(
+        &self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        url: &PageUrl,
+        reason: Rejection,
+        depth: u16,
+        via: Option<String>,
+    ) {
+        if self.rules.keep_rejected {
+            let generation = self.rules.generation;
+            txn.put::<Rejected>(&seen, &RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via });
+        }
+    }
+
+    fn links(
+        &mut self,
+        txn: &mut Txn<'_>,
+        links: &LinkChange,
+        now: UnixMillis,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<Done> {
+        let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
+        for new in &links.new {
+            settled.push(self.discover(txn, new, now)?);
+        }
+        for turned in &links.turned {
+            settled.push(self.turn_away(txn, turned)?);
+        }
+        for new in &links.readmitted {
+            settled.push(self.readmit(txn, new, now)?);
+        }
+        for shorter in &links.shorter {
+            self.shorten(txn, shorter, leased)?;
+        }
+        Ok(Done { void: false, settled })
+    }
+
+    fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
+        let seen = self.seen_key(&new.url);
+        debug_assert!(matches!(txn.get::<Seen>(&seen), Ok(None)), "I2: {} is known already", new.url);
+        self.counters.discovered += 1;
+        self.enqueue(txn, seen, new, now)?;
+        Ok(seen.url)
+    }
+
+    fn enqueue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, new: &NewUrl, now: UnixMillis) -> Result<()> {
+        let at = seen.host_crawl().host_at();
+        if !self.hosts.is_named(txn, at, new.url.host(), &mut self.counters)? {
+            self.counters.add_rejected(Rejection::Collision);
+            let (reason, generation) = (Rejection::Collision, self.rules.generation);
+            txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth: new.depth });
+            log::error!("host key collision: {} was given up; no other host is touched", new.url.host());
+            return Ok(());
+        }
+        let entry = QueueEntry {
+            scheme: new.url.scheme(),
+            port: new.url.port(),
+            tail: new.url.tail().to_owned(),
+            depth: new.depth,
+            hops: new.hops,
+            attempts: 0,
+            seed: new.seed,
+            discovered: now,
+            parent: None,
+            via: new.via.clone(),
+        };
+        self.counters.queued += 1;
+        self.put_in_queue(txn, seen, &entry)
+    }
+
+    fn put_in_queue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry) -> Result<()> {
+        let place = self.rules.ranker.place(entry.depth, self.counters.next_seq);
+        self.counters.next_seq += 1;
+        let (rank, order, depth) = (place.rank, place.order, entry.depth);
+        txn.put::<Queue>(&seen.host_crawl().queue(rank, order), entry);
+        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
+        self.hosts.enqueued(txn, seen.host_crawl().host_at(), rank, order)
+    }
+
+    fn turn_away(&mut self, txn: &mut Txn<'_>, turned: &Turned) -> Result<UrlKey> {
+        let seen = self.seen_key(&turned.new.url);
+        self.counters.discovered += 1;
+        self.counters.add_rejected(turned.reason);
+        let (reason, generation, depth) = (turned.reason, self.rules.generation, turned.new.depth);
+        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
+        self.keep_rejected(txn, seen, &turned.new.url, reason, depth, turned.new.via.clone());
+        Ok(seen.url)
+    }
+
+    fn readmit(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
+        let seen = self.seen_key(&new.url);
+        if let Some(UrlState::Rejected { reason, .. }) = txn.get::<Seen>(&seen)? {
+            self.counters.sub_rejected(reason);
+            txn.delete::<Rejected>(&seen);
+            self.enqueue(txn, seen, new, now)?;
+        }
+        Ok(seen.url)
+    }
+
+    /// A shorter path to a waiting URL lowers its depth, and with it its place (docs/architecture.md, Depth).
+    fn shorten(&mut self, txn: &mut Txn<'_>, new: &NewUrl, leased: &dyn Fn(&UrlKey) -> bool) -> Result<()> {
+        let seen = self.seen_key(&new.url);
+        let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
+        if depth <= new.depth || leased(&seen.url) {
+            return Ok(());
+        }
+        if let Some(when) = due {
+            if let Some(mut entry) = txn.get::<Due>(&seen.due(when))? {
+                entry.depth = new.depth;
+                txn.put::<Due>(&seen.due(when), &entry);
+                txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth: new.depth, due });
+            }
+            return Ok(());
+        }
+        let old = seen.host_crawl().queue(rank, order);
+        if let Some(mut entry) = txn.get::<Queue>(&old)? {
+            txn.delete::<Queue>(&old);
+            self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
+            entry.depth = new.depth;
+            self.put_in_queue(txn, seen, &entry)?;
+        }
+        Ok(())
+    }
+
+    fn promote(&mut self, txn: &mut Txn<'_>, due: &[DueKey]) -> Result<Done> {
+        for key in due {
+            let Some(entry) = txn.get::<Due>(key)? else { continue };
+            txn.delete::<Due>(key);
+            let seen = key.seen();
+            self.hosts.with(txn, seen.host_crawl().host_at(), |row| {
+                row.counts.due = row.counts.due.saturating_sub(1);
+            })?;
+            self.put_in_queue(txn, seen, &entry)?;
+        }
+        Ok(Done::default())
+    }
+
+    /// A failure that is no page's: for tests and the admin API.
+    #[must_use]
+    pub fn errors_of(&self, reason: Failure) -> u64 {
+        self.committed.errors.get(&reason.code()).copied().unwrap_or(0)
+    }
+}

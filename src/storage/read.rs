@@ -1,0 +1,264 @@
+//! Typed look-ups and scans on any [`Storage`].
+
+use super::error::hex;
+use super::keys::{
+    ContentKey, DueKey, HostAt, HostCrawl, Key, KeyError, KeyRange, MetaKey, PageKey, ParkedKey, QueueKey, RobotsKey,
+    SeenKey, WaitingKey, after, successor,
+};
+use super::tables::{self, MetaRecord, Table};
+use super::values::{
+    ContentValue, HostCounts, HostState, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced, UrlState, Value,
+    ValueError,
+};
+use super::{Family, Pair, Storage, StorageError};
+use crate::domain::fingerprint::CrawlId;
+use crate::domain::partition::Partition;
+use crate::domain::time::UnixMillis;
+
+/// A result of storage.
+pub type Result<T> = std::result::Result<T, StorageError>;
+
+/// A record of a table.
+///
+/// # Errors
+/// When the engine fails or the record is damaged (so for every function here).
+pub fn get<T: Table>(storage: &dyn Storage, key: &T::Key) -> Result<Option<T::Value>> {
+    let key = key.encode();
+    let found = storage.get(T::FAMILY, &key)?;
+    found.map(|bytes| value::<T::Value>(T::FAMILY, &key, &bytes)).transpose()
+}
+
+/// The records of many keys, in the keys' order; the store is asked once, in sorted order.
+///
+/// # Errors
+/// As [`get`].
+pub fn get_many<T: Table>(storage: &dyn Storage, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
+    let mut sorted: Vec<(Vec<u8>, usize)> = keys.iter().enumerate().map(|(place, key)| (key.encode(), place)).collect();
+    sorted.sort_unstable();
+    let (encoded, places): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+    let found = storage.multi_get(T::FAMILY, &encoded)?;
+    let mut out: Vec<Option<T::Value>> = keys.iter().map(|_| None).collect();
+    for ((bytes, place), key) in found.into_iter().zip(places).zip(&encoded) {
+        if let (Some(bytes), Some(slot)) = (bytes, out.get_mut(place)) {
+            *slot = Some(value::<T::Value>(T::FAMILY, key, &bytes)?);
+        }
+    }
+    Ok(out)
+}
+
+/// The first `limit` records of a range.
+///
+/// # Errors
+/// As [`get`].
+pub fn scan<T: Table>(storage: &dyn Storage, range: &KeyRange, limit: usize) -> Result<Vec<(T::Key, T::Value)>> {
+    let found = storage.scan(T::FAMILY, &range.from, &range.until, limit)?;
+    found.iter().map(record::<T>).collect()
+}
+
+/// A single record of the whole folder.
+///
+/// # Errors
+/// As [`get`].
+pub fn meta<M: MetaRecord>(storage: &dyn Storage, of: M::Of) -> Result<Option<M>> {
+    let key = M::key(of).encode();
+    let found = storage.get(Family::Meta, &key)?;
+    found.map(|bytes| value::<M>(Family::Meta, &key, &bytes)).transpose()
+}
+
+/// The first `limit` URLs to fetch of a host, of one rank, from an order on.
+///
+/// # Errors
+/// As [`get`].
+pub fn queue_from(
+    storage: &dyn Storage,
+    host: HostAt,
+    crawl: CrawlId,
+    rank: u8,
+    from_order: u64,
+    limit: usize,
+) -> Result<Vec<(QueueKey, QueueEntry)>> {
+    scan::<tables::Queue>(storage, &KeyRange::queue_rank(host.crawl(crawl), rank, from_order), limit)
+}
+
+/// The states of URLs, in the keys' order.
+///
+/// # Errors
+/// As [`get`].
+pub fn seen_states(storage: &dyn Storage, keys: &[SeenKey]) -> Result<Vec<Option<UrlState>>> {
+    get_many::<tables::Seen>(storage, keys)
+}
+
+/// The state of one URL.
+///
+/// # Errors
+/// As [`get`].
+pub fn seen_state(storage: &dyn Storage, key: SeenKey) -> Result<Option<UrlState>> {
+    get::<tables::Seen>(storage, &key)
+}
+
+/// A host as counted.
+///
+/// # Errors
+/// As [`get`].
+pub fn host_counts(storage: &dyn Storage, host: HostCrawl) -> Result<Option<HostCounts>> {
+    get::<tables::HostCounts>(storage, &host)
+}
+
+/// A host as known.
+///
+/// # Errors
+/// As [`get`].
+pub fn host_state(storage: &dyn Storage, host: HostAt) -> Result<Option<HostState>> {
+    get::<tables::HostState>(storage, &host)
+}
+
+/// A robots.txt as fetched.
+///
+/// # Errors
+/// As [`get`].
+pub fn robots(storage: &dyn Storage, key: RobotsKey) -> Result<Option<RobotsValue>> {
+    get::<tables::Robots>(storage, &key)
+}
+
+/// The first capture of a content.
+///
+/// # Errors
+/// As [`get`].
+pub fn content(storage: &dyn Storage, key: ContentKey) -> Result<Option<ContentValue>> {
+    get::<tables::Content>(storage, &key)
+}
+
+/// A URL turned away, in full.
+///
+/// # Errors
+/// As [`get`].
+pub fn rejected(storage: &dyn Storage, key: SeenKey) -> Result<Option<RejectedValue>> {
+    get::<tables::Rejected>(storage, &key)
+}
+
+/// The latest capture of a URL.
+///
+/// # Errors
+/// As [`get`].
+pub fn latest_page(storage: &dyn Storage, url: SeenKey) -> Result<Option<(PageKey, PageRecord)>> {
+    Ok(scan::<tables::Pages>(storage, &KeyRange::captures(url), 1)?.pop())
+}
+
+/// The first `limit` hosts of a rank that are ready, from an order on, within one partition.
+///
+/// # Errors
+/// As [`get`].
+pub fn waiting_from(
+    storage: &dyn Storage,
+    partition: Partition,
+    rank: u8,
+    from_order: u64,
+    limit: usize,
+) -> Result<Vec<WaitingKey>> {
+    keys_of::<tables::Waiting>(storage, &KeyRange::waiting_rank(partition, rank, from_order), limit)
+}
+
+/// The first `limit` hosts whose time has come, from a time on, within one partition.
+///
+/// # Errors
+/// As [`get`].
+pub fn parked_until(
+    storage: &dyn Storage,
+    partition: Partition,
+    from: UnixMillis,
+    now: UnixMillis,
+    limit: usize,
+) -> Result<Vec<ParkedKey>> {
+    keys_of::<tables::Parked>(storage, &KeyRange::until_time(partition, from, now), limit)
+}
+
+/// The first `limit` URLs whose time has come, from a time on, within one partition.
+///
+/// # Errors
+/// As [`get`].
+pub fn due_until(
+    storage: &dyn Storage,
+    partition: Partition,
+    from: UnixMillis,
+    now: UnixMillis,
+    limit: usize,
+) -> Result<Vec<(DueKey, QueueEntry)>> {
+    scan::<tables::Due>(storage, &KeyRange::until_time(partition, from, now), limit)
+}
+
+/// The partitions that have records in a family whose keys begin with the partition: one seek each.
+///
+/// # Errors
+/// As [`get`].
+pub fn partitions_with(storage: &dyn Storage, family: Family) -> Result<Vec<Partition>> {
+    let mut found = Vec::new();
+    let mut from = Vec::new();
+    while let Some((key, _)) = storage.scan(family, &from, &[], 1)?.pop() {
+        let Some(first) = key.first_chunk::<2>() else {
+            let source = KeyError::Length { kind: "partition", wanted: 2, found: key.len() };
+            return Err(StorageError::Key { family, key: hex(&key), source });
+        };
+        found.push(Partition(u16::from_be_bytes(*first)));
+        from = successor(first);
+        if from.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The next `limit` URLs known, in key order, from a key on: to rebuild the Bloom filter.
+///
+/// # Errors
+/// As [`get`].
+pub fn seen_from(storage: &dyn Storage, from: &[u8], limit: usize) -> Result<Vec<(SeenKey, UrlState)>> {
+    scan::<tables::Seen>(storage, &KeyRange { from: from.to_vec(), until: Vec::new() }, limit)
+}
+
+/// The lists of pages committed since the last barrier, oldest first, with the number of each commit.
+///
+/// # Errors
+/// As [`get`].
+pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynced)>> {
+    let range = KeyRange { from: MetaKey::Unsynced(0).encode(), until: after(&MetaKey::Unsynced(u64::MAX).encode()) };
+    let found = storage.scan(Family::Meta, &range.from, &range.until, limit)?;
+    let number = |key: &[u8]| match MetaKey::decode(key) {
+        Ok(MetaKey::Unsynced(number)) => Ok(number),
+        Ok(_) => Err(KeyError::Name),
+        Err(source) => Err(source),
+    };
+    let numbered = |(key, bytes): &Pair| {
+        let damaged = |source| StorageError::Key { family: Family::Meta, key: hex(key), source };
+        Ok((number(key).map_err(damaged)?, value::<Unsynced>(Family::Meta, key, bytes)?))
+    };
+    found.iter().map(numbered).collect()
+}
+
+/// The keys of a table whose values say nothing.
+fn keys_of<T: Table<Value = ()>>(storage: &dyn Storage, range: &KeyRange, limit: usize) -> Result<Vec<T::Key>> {
+    Ok(scan::<T>(storage, range, limit)?.into_iter().map(|(key, ())| key).collect())
+}
+
+/// Decodes a record.
+fn record<T: Table>((key, bytes): &Pair) -> Result<(T::Key, T::Value)> {
+    let decoded =
+        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })?;
+    Ok((decoded, value::<T::Value>(T::FAMILY, key, bytes)?))
+}
+
+/// Decodes a value.
+pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Result<V> {
+    V::decode(bytes).map_err(|source: ValueError| StorageError::Value { family, key: hex(key), source })
+}
+
+/// The first key of a table at or after `from` (encoded), whatever partition it lies in.
+///
+/// # Errors
+/// As [`get`].
+pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Option<T::Key>> {
+    let found = storage.scan(T::FAMILY, from, &[], 1)?;
+    let decode = |(key, _): &Pair| {
+        T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })
+    };
+    found.first().map(decode).transpose()
+}

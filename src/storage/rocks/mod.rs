@@ -1,0 +1,233 @@
+//! RocksDB behind the [`Storage`] trait. Nothing outside this folder imports `rocksdb`.
+
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use rocksdb::{ColumnFamily, DB, ReadOptions, WriteBatch, properties};
+
+use options::Budget;
+pub use options::RocksOptions;
+
+use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
+
+/// A store on disk.
+///
+/// After a write or sync that failed it takes no more of them (reads go on) until [`RocksStorage::reopen`] has succeeded:
+/// RocksDB keeps a background error in its memory, and a batch whose fate is not known must be looked up, not built upon.
+pub struct RocksStorage {
+    dir: PathBuf,
+    options: RocksOptions,
+    budget: Budget,
+    state: RwLock<State>,
+}
+
+/// The open database, none while it is being opened again, and what failed, if something did.
+struct State {
+    db: Option<DB>,
+    failed: Option<String>,
+}
+
+impl RocksStorage {
+    /// Opens the data folder, or makes one where there is none or an empty folder.
+    ///
+    /// # Errors
+    /// A folder that is no data folder, of another format, or in use by another process is refused and left as it is.
+    pub fn open(dir: &Path, options: RocksOptions) -> Result<Self, StorageError> {
+        let budget = Budget::new(options.memory);
+        let db = open_database(dir, &options, &budget)?;
+        let state = RwLock::new(State { db: Some(db), failed: None });
+        let storage = Self { dir: dir.into(), options, budget, state };
+        format::prepare(&storage, storage.options.seed, dir)?;
+        Ok(storage)
+    }
+
+    /// Closes the database and opens it again: how writes become possible after one has failed.
+    ///
+    /// # Errors
+    /// As [`RocksStorage::open`]; the store then refuses everything until a later try succeeds.
+    pub fn reopen(&self) -> Result<(), StorageError> {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.db = None; // the lock on the folder must go first
+        state.db = Some(open_database(&self.dir, &self.options, &self.budget)?);
+        state.failed = None;
+        Ok(())
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Does something with the open database.
+    fn with<T>(&self, doing: &'static str, f: impl FnOnce(&DB) -> Result<T, StorageError>) -> Result<T, StorageError> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        match &state.db {
+            Some(db) => f(db),
+            None => Err(StorageError::Latched { doing, message: "it is closed".into() }),
+        }
+    }
+
+    /// Does something that changes the database; latches what fails.
+    fn change<T>(
+        &self,
+        doing: &'static str,
+        f: impl FnOnce(&DB) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let result = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            match (&state.failed, &state.db) {
+                (None, Some(db)) => f(db),
+                (Some(message), _) => return Err(StorageError::Latched { doing, message: message.clone() }),
+                (None, None) => return Err(StorageError::Latched { doing, message: "it is closed".into() }),
+            }
+        };
+        if let Err(error) = &result {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            state.failed.get_or_insert_with(|| error.to_string());
+        }
+        result
+    }
+
+    /// A property of the whole database or the sum of a family's.
+    fn property(&self, family: Option<Family>, name: &properties::PropName) -> u64 {
+        let read = |db: &DB| {
+            Ok(match family {
+                Some(family) => db.property_int_value_cf(column(db, family)?, name),
+                None => db.property_int_value(name),
+            })
+        };
+        self.with("reading a property", read).ok().and_then(Result::ok).flatten().unwrap_or(0)
+    }
+
+    fn property_sum(&self, name: &properties::PropName) -> u64 {
+        Family::ALL.iter().map(|family| self.property(Some(*family), name)).fold(0, u64::saturating_add)
+    }
+}
+
+impl std::fmt::Debug for RocksStorage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RocksStorage").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+fn open_database(dir: &Path, options: &RocksOptions, budget: &Budget) -> Result<DB, StorageError> {
+    let path = folder::prepare(dir)?;
+    DB::open_cf_descriptors(&options::database(options, budget), path, options::families(budget)).map_err(|error| {
+        let message = error.into_string();
+        if message.contains("/LOCK: ") {
+            StorageError::Locked { path: dir.into() }
+        } else {
+            refused("opening", message)
+        }
+    })
+}
+
+/// The handle of a family.
+fn column(db: &DB, family: Family) -> Result<&ColumnFamily, StorageError> {
+    db.cf_handle(family.name()).ok_or_else(|| StorageError::Engine {
+        doing: "looking for a column family",
+        message: format!("there is no {family}"),
+    })
+}
+
+/// Our error for RocksDB's.
+fn refused(doing: &'static str, message: String) -> StorageError {
+    if message.contains("No space left on device") {
+        StorageError::Full { doing, message }
+    } else {
+        StorageError::Engine { doing, message }
+    }
+}
+
+fn engine(doing: &'static str) -> impl Fn(rocksdb::Error) -> StorageError {
+    move |error| refused(doing, error.into_string())
+}
+
+impl Storage for RocksStorage {
+    fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
+        const DOING: &str = "reading a key";
+        self.with(DOING, |db| db.get_cf(column(db, family)?, key).map_err(engine(DOING)))
+    }
+
+    fn multi_get(&self, family: Family, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
+        const DOING: &str = "reading keys";
+        check_ascending(family, keys)?;
+        self.with(DOING, |db| {
+            let found = db.batched_multi_get_cf(column(db, family)?, keys, true);
+            found.into_iter().map(|value| Ok(value.map_err(engine(DOING))?.map(|bytes| bytes.to_vec()))).collect()
+        })
+    }
+
+    fn scan(&self, family: Family, from: &[u8], until: &[u8], limit: usize) -> Result<Vec<Pair>, StorageError> {
+        const DOING: &str = "scanning";
+        if limit == 0 || (!until.is_empty() && from >= until) {
+            return Ok(Vec::new());
+        }
+        self.with(DOING, |db| {
+            let mut read = ReadOptions::default();
+            if !until.is_empty() {
+                read.set_iterate_upper_bound(until);
+            }
+            let mut cursor = db.raw_iterator_cf_opt(column(db, family)?, read);
+            let mut found = Vec::new();
+            cursor.seek(from);
+            while let Some((key, value)) = cursor.item() {
+                found.push((key.to_vec(), value.to_vec()));
+                if found.len() >= limit {
+                    return Ok(found);
+                }
+                cursor.next();
+            }
+            cursor.status().map_err(engine(DOING))?;
+            Ok(found)
+        })
+    }
+
+    fn write(&self, batch: &Batch) -> Result<u64, StorageError> {
+        const DOING: &str = "writing a batch";
+        self.change(DOING, |db| {
+            if !batch.is_empty() {
+                let mut changes = WriteBatch::default();
+                for op in batch.ops() {
+                    match op {
+                        Op::Put { family, key, value } => changes.put_cf(column(db, *family)?, key, value),
+                        Op::Delete { family, key } => changes.delete_cf(column(db, *family)?, key),
+                    }
+                }
+                db.write(changes).map_err(engine(DOING))?;
+            }
+            Ok(db.latest_sequence_number())
+        })
+    }
+
+    fn sync(&self) -> Result<(), StorageError> {
+        const DOING: &str = "syncing the log";
+        self.change(DOING, |db| db.flush_wal(true).map_err(engine(DOING)))
+    }
+
+    fn sequence(&self) -> u64 {
+        self.with("reading the sequence number", |db| Ok(db.latest_sequence_number())).unwrap_or(0)
+    }
+
+    fn stats(&self) -> StorageStats {
+        StorageStats {
+            // Memtables are charged to the cache, so this is both.
+            memory: self.budget.cache.get_usage() as u64,
+            memtables: self.budget.memtables.get_usage() as u64,
+            disk: self.property_sum(properties::LIVE_SST_FILES_SIZE),
+            compaction_debt: self.property_sum(properties::ESTIMATE_PENDING_COMPACTION_BYTES),
+            stalled: self.property(None, properties::IS_WRITE_STOPPED) > 0
+                || self.property(None, properties::ACTUAL_DELAYED_WRITE_RATE) > 0,
+            background_errors: self.property_sum(properties::BACKGROUND_ERRORS),
+        }
+    }
+
+    fn approximate_len(&self, family: Family) -> u64 {
+        self.property(Some(family), properties::ESTIMATE_NUM_KEYS)
+    }
+}

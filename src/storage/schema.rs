@@ -1,0 +1,85 @@
+//! All column families in one list, and the version of what is on disk.
+
+/// The version of keys and values on disk. A data folder of another version is refused, never guessed at.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Declares the families with their name on disk and what they hold.
+macro_rules! families {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+        /// One RocksDB column family. Keys and values of each are given in `docs/storage.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Family { $($(#[$doc])* $variant,)* }
+
+        impl Family {
+            /// Every family, once.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name on disk.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+families! {
+    /// URLs to fetch, per host in rank order.
+    Queue = "queue";
+    /// What is known of a host: name, pace, blocks.
+    HostState = "host_state";
+    /// What is counted for a host, and where it waits.
+    HostCounts = "host_counts";
+    /// Hosts with URLs, ready to be activated.
+    Waiting = "waiting";
+    /// Hosts with URLs, not before a time.
+    Parked = "parked";
+    /// URLs to fetch again at a time: retries, revisits.
+    Due = "due";
+    /// The state of every URL ever accepted or rejected.
+    Seen = "seen";
+    /// Captures, newest first for each URL.
+    Pages = "pages";
+    /// Rejected URLs in full, so that widened rules can readmit them.
+    Rejected = "rejected";
+    /// First capture of each content.
+    Content = "content";
+    /// robots.txt of each scheme, host and port.
+    Robots = "robots";
+    /// Single records of the whole folder.
+    Meta = "meta";
+}
+
+impl Family {
+    /// Its place in [`Family::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The family with this name on disk, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|family| family.name() == name)
+    }
+}
+
+impl std::fmt::Display for Family {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_a_place_and_a_name_of_its_own() {
+        for (place, family) in Family::ALL.iter().enumerate() {
+            assert_eq!(family.index(), place);
+            assert_eq!(Family::from_name(family.name()), Some(*family));
+        }
+        assert_eq!(Family::from_name("default"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Which key and which value belong to which family: one marker type a family, of the same name.
+
+use super::keys::{
+    ContentKey, DueKey, HostAt, HostCrawl, Key, MetaKey, PageKey, ParkedKey, QueueKey, RejectedKey, RobotsKey, SeenKey,
+    WaitingKey,
+};
+use super::schema::Family;
+use super::values::{self, Counters, Format, Heads, RunState, ScopeJoined, Tails, Unsynced, Value};
+use crate::domain::fingerprint::CrawlId;
+
+/// A family with the types of its keys and values.
+pub trait Table {
+    /// The family.
+    const FAMILY: Family;
+    /// Its keys.
+    type Key: Key;
+    /// Its values.
+    type Value: Value;
+}
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident: $key:ty => $value:ty;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $name {}
+
+        impl Table for $name {
+            const FAMILY: Family = Family::$name;
+            type Key = $key;
+            type Value = $value;
+        }
+    )*};
+}
+
+tables! {
+    /// URLs to fetch.
+    Queue: QueueKey => values::QueueEntry;
+    /// Hosts as known.
+    HostState: HostAt => values::HostState;
+    /// Hosts as counted.
+    HostCounts: HostCrawl => values::HostCounts;
+    /// Hosts ready to be activated.
+    Waiting: WaitingKey => ();
+    /// Hosts not before a time.
+    Parked: ParkedKey => ();
+    /// URLs not before a time.
+    Due: DueKey => values::QueueEntry;
+    /// States of URLs.
+    Seen: SeenKey => values::UrlState;
+    /// Captures.
+    Pages: PageKey => values::PageRecord;
+    /// URLs turned away.
+    Rejected: RejectedKey => values::RejectedValue;
+    /// First captures of contents.
+    Content: ContentKey => values::ContentValue;
+    /// robots.txt as fetched.
+    Robots: RobotsKey => values::RobotsValue;
+}
+
+/// A single record of the whole folder, or one for each of a kind.
+pub trait MetaRecord: Value {
+    /// What tells several of a kind apart; `()` when there is one only.
+    type Of;
+
+    /// Its key in `meta`.
+    fn key(of: Self::Of) -> MetaKey;
+}
+
+macro_rules! meta_records {
+    ($($value:ident($of:ty) => $key:expr;)*) => {$(
+        impl MetaRecord for $value {
+            type Of = $of;
+            fn key(of: $of) -> MetaKey { ($key)(of) }
+        }
+    )*};
+}
+
+meta_records! {
+    Format(()) => |()| MetaKey::Format;
+    Tails(()) => |()| MetaKey::Tails;
+    RunState(()) => |()| MetaKey::Run;
+    Heads(()) => |()| MetaKey::Heads;
+    Counters(CrawlId) => MetaKey::Counters;
+    ScopeJoined(CrawlId) => MetaKey::Scope;
+    Unsynced(u64) => MetaKey::Unsynced;
+}

@@ -1,0 +1,75 @@
+//! A commit under construction: what it reads, it reads through its own writes.
+
+use std::collections::HashMap;
+
+use super::keys::Key;
+use super::tables::{MetaRecord, Table};
+use super::values::Value;
+use super::{Batch, Family, Storage, StorageError, read};
+
+/// Changes laid over a storage; [`Txn::into_batch`] makes them one atomic write.
+pub struct Txn<'s> {
+    storage: &'s dyn Storage,
+    overlay: HashMap<(Family, Vec<u8>), Option<Vec<u8>>>,
+}
+
+impl<'s> Txn<'s> {
+    /// No changes yet.
+    #[must_use]
+    pub fn new(storage: &'s dyn Storage) -> Self {
+        Self { storage, overlay: HashMap::new() }
+    }
+
+    /// The record as this commit will leave it.
+    ///
+    /// # Errors
+    /// The storage's own, or a record that cannot be read.
+    pub fn get<T: Table>(&self, key: &T::Key) -> Result<Option<T::Value>, StorageError> {
+        let encoded = key.encode();
+        let slot = (T::FAMILY, encoded);
+        match self.overlay.get(&slot) {
+            Some(Some(bytes)) => read::value::<T::Value>(T::FAMILY, &slot.1, bytes).map(Some),
+            Some(None) => Ok(None),
+            None => read::get::<T>(self.storage, key),
+        }
+    }
+
+    /// Sets a record.
+    pub fn put<T: Table>(&mut self, key: &T::Key, value: &T::Value) {
+        self.overlay.insert((T::FAMILY, key.encode()), Some(value.encode()));
+    }
+
+    /// Removes a record.
+    pub fn delete<T: Table>(&mut self, key: &T::Key) {
+        self.overlay.insert((T::FAMILY, key.encode()), None);
+    }
+
+    /// Sets a single record of the whole folder.
+    pub fn put_meta<M: MetaRecord>(&mut self, of: M::Of, value: &M) {
+        self.overlay.insert((Family::Meta, M::key(of).encode()), Some(value.encode()));
+    }
+
+    /// Removes a single record of the whole folder.
+    pub fn delete_meta<M: MetaRecord>(&mut self, of: M::Of) {
+        self.overlay.insert((Family::Meta, M::key(of).encode()), None);
+    }
+
+    /// True when nothing was changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.overlay.is_empty()
+    }
+
+    /// All changes as one atomic write.
+    #[must_use]
+    pub fn into_batch(self) -> Batch {
+        let mut batch = Batch::new();
+        for ((family, key), value) in self.overlay {
+            match value {
+                Some(value) => batch.put_raw(family, key, value),
+                None => batch.delete_raw(family, key),
+            }
+        }
+        batch
+    }
+}

@@ -1,0 +1,34 @@
+//! The first capture of a content.
+
+use super::ValueError;
+use super::wire::{Blob, Reader, Wire};
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::{Key, PageKey};
+
+/// The first capture of a content: what a revisit record refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentValue {
+    /// Its key in `pages`.
+    pub first: PageKey,
+    /// Its URL (`WARC-Refers-To-Target-URI`).
+    pub url: String,
+    /// Its date (`WARC-Refers-To-Date`).
+    pub date: UnixMillis,
+}
+
+impl Wire for ContentValue {
+    fn put(&self, out: &mut Vec<u8>) {
+        Blob(self.first.encode()).put(out);
+        self.url.put(out);
+        self.date.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok(Self { first: take_key(from)?, url: String::read(from)?, date: UnixMillis::read(from)? })
+    }
+}
+
+/// Reads a key inside a value.
+pub(super) fn take_key<K: Key>(from: &mut Reader<'_>) -> Result<K, ValueError> {
+    K::decode(&Blob::read(from)?.0).map_err(|_| ValueError::Tag("key"))
+}

@@ -1,0 +1,142 @@
+//! Values: the first byte is the version of the value, the rest its fields (`docs/storage.md`). One file a value.
+
+mod content;
+mod counters;
+mod format;
+mod heads;
+mod host_counts;
+mod host_state;
+mod page;
+mod queue_entry;
+mod rejected;
+mod robots;
+mod run;
+mod scope;
+mod tails;
+#[cfg(test)]
+mod tests;
+mod unsynced;
+mod url_state;
+mod wire;
+
+pub use content::ContentValue;
+pub use counters::Counters;
+pub use format::Format;
+pub use heads::Heads;
+pub use host_counts::{HostCounts, Place, RANKS};
+pub use host_state::HostState;
+pub use page::{Cut, How, PageRecord, WarcPlace};
+pub use queue_entry::QueueEntry;
+pub use rejected::RejectedValue;
+pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
+pub use run::RunState;
+pub use scope::ScopeJoined;
+pub use tails::Tails;
+pub use unsynced::{Unsynced, UnsyncedPage};
+pub use url_state::{SeenValue, UrlState};
+use wire::{Reader, Wire};
+
+/// Why bytes are no value of the kind asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// It has a version this program does not know.
+    #[error("{kind} has version {found}, this program knows up to {known}")]
+    Version {
+        /// The kind of value.
+        kind: &'static str,
+        /// The version found.
+        found: u8,
+        /// The latest version known.
+        known: u8,
+    },
+    /// It ends too early.
+    #[error("it ends too early")]
+    Short,
+    /// Bytes are left behind its end.
+    #[error("bytes are left behind its end")]
+    Long,
+    /// A number is out of its range or not in its shortest spelling.
+    #[error("a number is out of range")]
+    Number,
+    /// A tag has no meaning.
+    #[error("a {0} that does not exist")]
+    Tag(&'static str),
+    /// Text is not UTF-8.
+    #[error("text that is not UTF-8")]
+    Text,
+    /// Keys of a map do not ascend.
+    #[error("a map out of order")]
+    Order,
+    /// A compressed part does not unpack within its cap.
+    #[error("a compressed part does not unpack")]
+    Packed,
+}
+
+/// A value and its bytes.
+pub trait Value: Sized {
+    /// Its bytes on disk.
+    fn encode(&self) -> Vec<u8>;
+
+    /// The value with these bytes.
+    ///
+    /// # Errors
+    /// When the version is unknown or the bytes are no such value, whole and nothing else.
+    fn decode(bytes: &[u8]) -> Result<Self, ValueError>;
+}
+
+/// The version byte and then the fields.
+fn encode<T: Wire>(version: u8, value: &T) -> Vec<u8> {
+    let mut out = vec![version];
+    value.put(&mut out);
+    out
+}
+
+/// Reads what [`encode`] wrote.
+fn decode<T: Wire>(kind: &'static str, known: u8, bytes: &[u8]) -> Result<T, ValueError> {
+    let mut from = Reader::new(bytes);
+    let found = from.byte()?;
+    if found != known {
+        return Err(ValueError::Version { kind, found, known });
+    }
+    let value = T::read(&mut from)?;
+    if from.is_empty() { Ok(value) } else { Err(ValueError::Long) }
+}
+
+/// Gives values their version.
+macro_rules! values {
+    ($($name:ident = $version:literal),* $(,)?) => {$(
+        impl Value for $name {
+            fn encode(&self) -> Vec<u8> { encode($version, self) }
+            fn decode(bytes: &[u8]) -> Result<Self, ValueError> { decode(stringify!($name), $version, bytes) }
+        }
+    )*};
+}
+
+values! {
+    ContentValue = 1,
+    Counters = 1,
+    Format = 1,
+    Heads = 1,
+    HostCounts = 1,
+    HostState = 1,
+    PageRecord = 1,
+    QueueEntry = 1,
+    RejectedValue = 1,
+    RobotsValue = 1,
+    RunState = 1,
+    ScopeJoined = 1,
+    Tails = 1,
+    Unsynced = 1,
+    UrlState = 1,
+}
+
+/// No value: the key says it all. No byte on disk.
+impl Value for () {
+    fn encode(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
+        if bytes.is_empty() { Ok(()) } else { Err(ValueError::Long) }
+    }
+}

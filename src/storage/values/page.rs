@@ -1,0 +1,89 @@
+//! One capture of a URL.
+
+use super::wire::{codes, fields};
+use crate::domain::fingerprint::ContentDigest;
+use crate::domain::time::UnixMillis;
+
+codes! {
+    /// How a URL that is done ended.
+    How "way to be done" {
+        /// Its response is in the WARC.
+        Stored = 1, "stored";
+        /// Its content was known: a revisit record is in the WARC.
+        Duplicate = 2, "duplicate";
+        /// The server said 304: a revisit record is in the WARC.
+        NotModified = 3, "not_modified";
+        /// It redirects elsewhere.
+        Redirect = 4, "redirect";
+        /// Fetched, and left out of the WARC by the settings.
+        Unstored = 5, "unstored";
+    }
+}
+
+codes! {
+    /// Why a body is not whole (the words of `WARC-Truncated`, WARC 1.1 section 5.13).
+    Cut "cut" {
+        /// Longer than the cap.
+        Length = 1, "length";
+        /// Took longer than the cap.
+        Time = 2, "time";
+        /// The connection ended before the body did.
+        Disconnect = 3, "disconnect";
+        /// Something else.
+        Unspecified = 4, "unspecified";
+    }
+}
+
+fields! {
+    /// Where a record lies in the WARC files.
+    WarcPlace {
+        /// Name of the file, without its folder.
+        file: String,
+        /// Offset of the record's first byte, as compressed.
+        offset: u64,
+        /// Length of the record, as compressed.
+        length: u64,
+    }
+}
+
+fields! {
+    /// One capture of a URL.
+    PageRecord {
+        /// The URL.
+        url: String,
+        /// HTTP status.
+        status: u16,
+        /// When the request was sent.
+        fetched: UnixMillis,
+        /// Milliseconds from there to the end of the body.
+        took_ms: u32,
+        /// Media type as used, without parameters.
+        mime: Option<String>,
+        /// Bytes of the body as received, without transfer coding.
+        bytes: u64,
+        /// SHA-1 of those bytes.
+        payload_digest: [u8; 20],
+        /// Digest of the decoded payload, the key in `content`.
+        content: Option<ContentDigest>,
+        /// Its record, unless the settings left it out.
+        warc: Option<WarcPlace>,
+        /// `ETag` as sent.
+        etag: Option<String>,
+        /// `Last-Modified` as sent.
+        last_modified: Option<String>,
+        /// The page's title.
+        title: Option<String>,
+        /// Links found on it.
+        out_links: u32,
+        /// Links from the nearest seed.
+        depth: u16,
+        /// Redirects that led here in a row.
+        hops: u8,
+        /// How it ended.
+        how: How,
+        /// Why the body is not whole, if it is not.
+        cut: Option<Cut>,
+        /// The character encoding used.
+        charset: Option<String>,
+    }
+}

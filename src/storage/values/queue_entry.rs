@@ -1,0 +1,32 @@
+//! One URL to fetch.
+
+use super::wire::fields;
+use crate::domain::fingerprint::UrlKey;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+
+fields! {
+    /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
+    QueueEntry {
+        /// http or https.
+        scheme: Scheme,
+        /// The effective port.
+        port: u16,
+        /// Path and query, beginning with `/`.
+        tail: String,
+        /// Links from the nearest seed.
+        depth: u16,
+        /// Redirects that led here in a row.
+        hops: u8,
+        /// Fetches that failed so far.
+        attempts: u8,
+        /// True for a seed.
+        seed: bool,
+        /// When it was first found.
+        discovered: UnixMillis,
+        /// The page it was found on.
+        parent: Option<UrlKey>,
+        /// The URL of that page, for `via`.
+        via: Option<String>,
+    }
+}

@@ -1,0 +1,20 @@
+//! A URL turned away.
+
+use super::wire::fields;
+use crate::domain::reason::Rejection;
+
+fields! {
+    /// A URL turned away, in full, so that widened rules can readmit it.
+    RejectedValue {
+        /// The URL.
+        url: String,
+        /// Why.
+        reason: Rejection,
+        /// The generation of rules that said so.
+        generation: u32,
+        /// Depth of the shortest path known.
+        depth: u16,
+        /// The page it was found on.
+        via: Option<String>,
+    }
+}

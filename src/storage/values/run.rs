@@ -1,0 +1,22 @@
+//! The state of the run.
+
+use super::wire::fields;
+use crate::domain::time::UnixMillis;
+
+fields! {
+    /// Whether the folder was left in order, and by whom.
+    RunState {
+        /// True when the last run drained and stopped; false while one runs.
+        clean: bool,
+        /// When that run began.
+        started: UnixMillis,
+        /// The name of its node.
+        node: String,
+        /// Runs so far, that one included.
+        runs: u32,
+        /// Generation of the scope and filter rules in force; a change of the rules makes a new one.
+        rules: u32,
+        /// Digest of those rules, to notice a change.
+        rules_digest: [u8; 16],
+    }
+}

@@ -1,0 +1,317 @@
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::partition::Partition;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+use crate::storage::keys::{HostAt, SeenKey};
+
+fn seen() -> SeenKey {
+    HostAt { partition: Partition(1), host: HostKey([2; 8]) }.crawl(CrawlId(1)).url(UrlKey([3; 12]))
+}
+
+fn queue_entry() -> QueueEntry {
+    QueueEntry {
+        scheme: Scheme::Https,
+        port: 443,
+        tail: "/a?b=c".into(),
+        depth: 2,
+        hops: 1,
+        attempts: 0,
+        seed: false,
+        discovered: UnixMillis(1_700_000_000_000),
+        parent: Some(UrlKey([7; 12])),
+        via: Some("https://h0.test/".into()),
+    }
+}
+
+fn warc_place() -> WarcPlace {
+    WarcPlace { file: "a.warc.gz".into(), offset: 300, length: 20 }
+}
+
+fn page_record() -> PageRecord {
+    PageRecord {
+        url: "http://h0.test/".into(),
+        status: 200,
+        fetched: UnixMillis(5),
+        took_ms: 12,
+        mime: Some("text/html".into()),
+        bytes: 1000,
+        payload_digest: [9; 20],
+        content: Some(ContentDigest([8; 16])),
+        warc: Some(warc_place()),
+        etag: None,
+        last_modified: None,
+        title: Some("Täst".into()),
+        out_links: 3,
+        depth: 1,
+        hops: 0,
+        how: How::Stored,
+        cut: Some(Cut::Disconnect),
+        charset: Some("utf-8".into()),
+    }
+}
+
+fn counters() -> Counters {
+    Counters {
+        discovered: 10,
+        queued: 4,
+        done: 3,
+        errors: BTreeMap::from([(1, 1), (12, 1)]),
+        rejected: BTreeMap::from([(2, 1)]),
+        statuses: [0, 3, 0, 1, 0, 0],
+        next_seq: 11,
+        ..Counters::default()
+    }
+}
+
+fn host_counts(place: Place) -> HostCounts {
+    HostCounts { queued: [1, 0, 0, 0, 0, 0, 0, 200], done: 4, place, ..HostCounts::default() }
+}
+
+fn robots(text: &[u8]) -> RobotsValue {
+    let retry_at = Some(UnixMillis(9));
+    RobotsValue { status: 200, fetched: UnixMillis(1), text: text.into(), failures: 1, retry_at }
+}
+
+fn heads() -> Heads {
+    Heads {
+        waiting: BTreeMap::from([(Partition(1), [0, 1, 2, 3, 4, 5, 6, 7]), (Partition(900), [0; RANKS])]),
+        parked: BTreeMap::from([(Partition(3), UnixMillis(4))]),
+        due: BTreeMap::new(),
+    }
+}
+
+/// What every value must keep; gives its bytes.
+fn check<V: Value + PartialEq + Debug>(value: &V) -> Vec<u8> {
+    let bytes = value.encode();
+    assert_eq!(V::decode(&bytes).as_ref(), Ok(value));
+    for end in 0..bytes.len() {
+        assert!(V::decode(&bytes[..end]).is_err(), "{value:?} cut at {end}");
+    }
+    let mut long = bytes.clone();
+    long.push(0);
+    assert_eq!(V::decode(&long), Err(ValueError::Long));
+    let mut newer = bytes.clone();
+    newer[0] = 200;
+    assert!(matches!(V::decode(&newer), Err(ValueError::Version { found: 200, .. })));
+    bytes
+}
+
+#[test]
+fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
+    check(&queue_entry());
+    check(&QueueEntry { parent: None, via: None, seed: true, ..queue_entry() });
+    check(&HostState::default());
+    check(&HostState { name: "h0.test".into(), pace: vec![0, 255], activated: true, ..HostState::default() });
+    for place in [Place::None, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }] {
+        check(&host_counts(place));
+    }
+    for failure in Failure::ALL {
+        check(&UrlState::Error { reason: *failure });
+    }
+    for reason in Rejection::ALL {
+        check(&UrlState::Rejected { reason: *reason, generation: 70_000, depth: 300 });
+    }
+    for due in [None, Some(UnixMillis(1))] {
+        check(&UrlState::Waiting { rank: 1, order: u64::MAX, depth: u16::MAX, due });
+    }
+    for how in How::ALL {
+        check(&UrlState::Done { captured: UnixMillis(1), how: *how });
+    }
+    check(&page_record());
+    check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
+    check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
+    check(&ContentValue { first: seen().page(UnixMillis(5)), url: "http://h0.test/".into(), date: UnixMillis(5) });
+    check(&robots(b"User-agent: *\nDisallow: /x\n"));
+    check(&counters());
+    check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
+    let run =
+        RunState { clean: true, started: UnixMillis(1), node: "n".into(), runs: 1, rules: 2, rules_digest: [3; 16] };
+    check(&run);
+    check(&ScopeJoined(vec!["a.test".into(), String::new()]));
+    check(&Format { version: 1, seed: u64::MAX });
+    check(&heads());
+    let page = seen().page(UnixMillis(5));
+    check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry: queue_entry(), warc: warc_place() }]));
+}
+
+/// The format on disk may not change without a new version: these bytes were written by format 1.
+#[test]
+fn format_1_writes_these_bytes() {
+    let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
+    let waiting = UrlState::Waiting { rank: 2, order: 300, depth: 1, due: None };
+    assert_eq!(hex(waiting.encode()), "010002ac020100");
+    let done = UrlState::Done { captured: UnixMillis(128), how: How::Duplicate };
+    assert_eq!(hex(done.encode()), "0101800102");
+    assert_eq!(hex(UrlState::Error { reason: Failure::Tls }.encode()), "010205");
+    let rejected = UrlState::Rejected { reason: Rejection::Robots, generation: 3, depth: 4 };
+    assert_eq!(hex(rejected.encode()), "01030a0304");
+    let entry = QueueEntry { tail: "/a".into(), via: None, parent: None, ..queue_entry() };
+    assert_eq!(
+        hex(entry.encode()),
+        concat!("01", "01", "bb03", "022f61", "02", "01", "00", "00", "80d095ffbc31", "00", "00")
+    );
+    assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
+    assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
+}
+
+#[test]
+fn a_long_robots_txt_is_packed_and_comes_back() {
+    let text = "User-agent: *\nDisallow: /private/\n".repeat(1000);
+    let bytes = check_packed(&robots(text.as_bytes()));
+    assert!(bytes.len() < text.len() / 10, "{} bytes for {}", bytes.len(), text.len());
+}
+
+fn check_packed(value: &RobotsValue) -> Vec<u8> {
+    let bytes = value.encode();
+    assert_eq!(RobotsValue::decode(&bytes).as_ref(), Ok(value));
+    bytes
+}
+
+#[test]
+fn a_robots_txt_beyond_the_cap_keeps_its_beginning() {
+    let text: Vec<u8> = (0..ROBOTS_TEXT_CAP + 10).map(|i| (i % 251) as u8).collect();
+    let back = RobotsValue::decode(&robots(&text).encode()).unwrap();
+    assert_eq!(back.text, text[..ROBOTS_TEXT_CAP]);
+}
+
+#[test]
+fn a_packed_text_that_unpacks_beyond_the_cap_is_refused() {
+    let bomb = zstd::bulk::compress(&vec![0; ROBOTS_TEXT_CAP + 1], 3).unwrap();
+    let mut bytes = vec![1, 0, 0, 0, 0, 1, bomb.len() as u8];
+    assert!(bomb.len() < 128);
+    bytes.extend(bomb);
+    assert_eq!(RobotsValue::decode(&bytes), Err(ValueError::Packed));
+}
+
+#[test]
+fn a_length_beyond_the_end_is_refused_before_room_is_made() {
+    // A list of 2^60 hosts in eleven bytes.
+    let bytes = [1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10, 0];
+    assert_eq!(ScopeJoined::decode(&bytes), Err(ValueError::Short));
+}
+
+#[test]
+fn numbers_have_one_spelling() {
+    for bytes in [&[1, 0x81, 0x00, 1][..], &[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 1]] {
+        assert_eq!(Format::decode(bytes), Err(ValueError::Number), "{bytes:?}");
+    }
+    // 2^32 is no version.
+    assert_eq!(Format::decode(&[1, 0x80, 0x80, 0x80, 0x80, 0x10, 1]), Err(ValueError::Number));
+}
+
+#[test]
+fn a_map_out_of_order_is_refused() {
+    let mut bytes = vec![1, 0, 0, 0, 2, 5, 1, 5, 1];
+    bytes.extend([0; 16]);
+    assert_eq!(Counters::decode(&bytes), Err(ValueError::Order));
+}
+
+#[test]
+fn counters_add_up_and_notice_when_they_do_not() {
+    let mut counters = counters();
+    assert!(counters.balanced());
+    counters.add_error(Failure::Tls);
+    assert!(!counters.balanced());
+    counters.sub_error(Failure::Tls);
+    counters.add_rejected(Rejection::Scope);
+    counters.discovered += 1;
+    assert!(counters.balanced());
+    assert_eq!((counters.error(), counters.rejected_total()), (2, 2));
+    counters.sub_rejected(Rejection::Scope);
+    counters.sub_rejected(Rejection::Scope);
+    assert_eq!(counters.rejected, BTreeMap::new());
+}
+
+#[test]
+fn statuses_are_counted_by_class_and_strange_ones_last() {
+    let mut counters = Counters::default();
+    [100, 200, 299, 301, 404, 503, 599, 99, 600, 999, 0].iter().for_each(|status| counters.add_status(*status));
+    assert_eq!(counters.statuses, [1, 2, 1, 1, 2, 4]);
+}
+
+#[test]
+fn the_best_rank_is_the_lowest_that_has_urls() {
+    assert_eq!(HostCounts::default().best_rank(), None);
+    let counts = HostCounts { queued: [0, 0, 3, 0, 0, 0, 0, 1], ..HostCounts::default() };
+    assert_eq!((counts.best_rank(), counts.queued_total()), (Some(2), 4));
+}
+
+/// What decodes is written again as it was.
+fn same<V: Value>(bytes: &[u8]) -> Result<(), TestCaseError> {
+    if let Ok(value) = V::decode(bytes) {
+        prop_assert_eq!(value.encode(), bytes);
+    }
+    Ok(())
+}
+
+fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
+    same::<QueueEntry>(bytes)?;
+    same::<HostState>(bytes)?;
+    same::<HostCounts>(bytes)?;
+    same::<UrlState>(bytes)?;
+    same::<PageRecord>(bytes)?;
+    same::<RejectedValue>(bytes)?;
+    same::<ContentValue>(bytes)?;
+    same::<Counters>(bytes)?;
+    same::<Tails>(bytes)?;
+    same::<RunState>(bytes)?;
+    same::<ScopeJoined>(bytes)?;
+    same::<Format>(bytes)?;
+    same::<Heads>(bytes)?;
+    same::<Unsynced>(bytes)?;
+    // Packing has several spellings; here only that it does not panic.
+    let _ = RobotsValue::decode(bytes);
+    Ok(())
+}
+
+fn samples() -> Vec<Vec<u8>> {
+    let page = seen().page(UnixMillis(5));
+    vec![
+        queue_entry().encode(),
+        host_counts(Place::Waiting { rank: 1, order: 2 }).encode(),
+        HostState { name: "h0.test".into(), pace: vec![1; 9], ..HostState::default() }.encode(),
+        UrlState::Waiting { rank: 1, order: 2, depth: 3, due: Some(UnixMillis(4)) }.encode(),
+        page_record().encode(),
+        counters().encode(),
+        heads().encode(),
+        robots(&b"Disallow: /a\n".repeat(100)).encode(),
+        Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry: queue_entry(), warc: warc_place() }]).encode(),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_no_value_or_comes_back_as_it_was(mut bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        same_as_anything(&bytes)?;
+        bytes.insert(0, 1);
+        same_as_anything(&bytes)?;
+    }
+
+    #[test]
+    fn a_damaged_value_is_no_value_or_comes_back_as_it_was(
+        which in 0_usize..9,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = samples().swap_remove(which);
+        for (place, byte) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        same_as_anything(&bytes)?;
+    }
+
+    #[test]
+    fn numbers_and_texts_of_any_size_come_back(
+        tail in ".{0,60}", via in proptest::option::of(".{0,200}"), depth: u16, hops: u8, discovered: u64, port: u16,
+    ) {
+        let entry = QueueEntry { tail, via, depth, hops, port, discovered: UnixMillis(discovered), ..queue_entry() };
+        prop_assert_eq!(QueueEntry::decode(&entry.encode()), Ok(entry));
+    }
+}

@@ -1,0 +1,336 @@
+//! How fields of values are written: LEB128 numbers, byte strings with their length before them, tags of one byte.
+
+use std::collections::BTreeMap;
+
+use super::ValueError;
+use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::partition::Partition;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+
+/// What is left of a value while it is read.
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// True when everything was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next `n` bytes.
+    pub(super) fn bytes(&mut self, n: usize) -> Result<&'a [u8], ValueError> {
+        let (head, tail) = self.rest.split_at_checked(n).ok_or(ValueError::Short)?;
+        self.rest = tail;
+        Ok(head)
+    }
+
+    /// The next `N` bytes.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], ValueError> {
+        let (head, tail) = self.rest.split_first_chunk::<N>().ok_or(ValueError::Short)?;
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    /// The next byte.
+    pub(super) fn byte(&mut self) -> Result<u8, ValueError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// A length or a number of elements, each of at least one byte: never more than what is left.
+    pub(super) fn length(&mut self) -> Result<usize, ValueError> {
+        let length = usize::try_from(u64::read(self)?).map_err(|_| ValueError::Short)?;
+        if length > self.rest.len() { Err(ValueError::Short) } else { Ok(length) }
+    }
+}
+
+/// A field of a value.
+pub(super) trait Wire: Sized {
+    /// Appends its bytes.
+    fn put(&self, out: &mut Vec<u8>);
+
+    /// Reads it from the front.
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError>;
+}
+
+/// LEB128, seven bits a byte, the lowest first; only the shortest spelling is read.
+impl Wire for u64 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut left = *self;
+        while left >= 0x80 {
+            out.push((left & 0x7f) as u8 | 0x80);
+            left >>= 7;
+        }
+        out.push(left as u8);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = from.byte()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                return Err(ValueError::Number);
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return if byte == 0 && shift > 0 { Err(ValueError::Number) } else { Ok(value) };
+            }
+        }
+        Err(ValueError::Number)
+    }
+}
+
+macro_rules! smaller_numbers {
+    ($($ty:ty),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) { u64::from(*self).put(out); }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                Self::try_from(u64::read(from)?).map_err(|_| ValueError::Number)
+            }
+        }
+    )*};
+}
+smaller_numbers!(u16, u32);
+
+impl Wire for u8 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        from.byte()
+    }
+}
+
+impl Wire for bool {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        match from.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(ValueError::Tag("bool")),
+        }
+    }
+}
+
+impl Wire for String {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u64).put(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let length = from.length()?;
+        std::str::from_utf8(from.bytes(length)?).map(Self::from).map_err(|_| ValueError::Text)
+    }
+}
+
+/// A run of bytes as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Blob(pub Vec<u8>);
+
+impl Wire for Blob {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_blob(&self.0, out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        take_blob(from).map(|bytes| Self(bytes.to_vec()))
+    }
+}
+
+/// Appends bytes with their length before them.
+pub(super) fn put_blob(bytes: &[u8], out: &mut Vec<u8>) {
+    (bytes.len() as u64).put(out);
+    out.extend_from_slice(bytes);
+}
+
+/// Reads bytes with their length before them.
+pub(super) fn take_blob<'a>(from: &mut Reader<'a>) -> Result<&'a [u8], ValueError> {
+    let length = from.length()?;
+    from.bytes(length)
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.is_some().put(out);
+        if let Some(inner) = self {
+            inner.put(out);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        if bool::read(from)? { T::read(from).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Elements of at least one byte each.
+impl<T: Wire> Wire for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u64).put(out);
+        for element in self {
+            element.put(out);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        // No room is made beforehand: an element in memory may be far larger than its byte on disk.
+        let length = from.length()?;
+        (0..length).map(|_| T::read(from)).collect()
+    }
+}
+
+/// Ascending keys, each once.
+impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.len() as u64).put(out);
+        for (key, value) in self {
+            key.put(out);
+            value.put(out);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let length = from.length()?;
+        let mut map = Self::new();
+        for _ in 0..length {
+            let key = K::read(from)?;
+            if map.last_key_value().is_some_and(|(last, _)| *last >= key) {
+                return Err(ValueError::Order);
+            }
+            map.insert(key, V::read(from)?);
+        }
+        Ok(map)
+    }
+}
+
+impl<const N: usize> Wire for [u64; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        for number in self {
+            number.put(out);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = u64::read(from)?;
+        }
+        Ok(numbers)
+    }
+}
+
+impl<const N: usize> Wire for [u8; N] {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        from.array()
+    }
+}
+
+impl<A: Wire, B: Wire> Wire for (A, B) {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+        self.1.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok((A::read(from)?, B::read(from)?))
+    }
+}
+
+macro_rules! wrapped {
+    ($($ty:ident($inner:ty)),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) { self.0.put(out); }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> { <$inner as Wire>::read(from).map($ty) }
+        }
+    )*};
+}
+wrapped!(UnixMillis(u64), Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]));
+
+macro_rules! coded {
+    ($($ty:ident $name:literal),*) => {$(
+        impl Wire for $ty {
+            fn put(&self, out: &mut Vec<u8>) { out.push(self.code()); }
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                $ty::from_code(from.byte()?).ok_or(ValueError::Tag($name))
+            }
+        }
+    )*};
+}
+coded!(Scheme "scheme", Rejection "rejection", Failure "failure");
+
+/// Declares an enum of one-byte codes, which are never given another meaning.
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident $kind:literal { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
+
+        impl $name {
+            /// Every one, in the order of its code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The byte it has on disk.
+            #[must_use]
+            pub fn code(self) -> u8 { self as u8 }
+
+            /// The one with this byte, if there is one.
+            #[must_use]
+            pub fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$variant),)* _ => None }
+            }
+
+            /// Its name for people and files.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+
+        impl crate::storage::values::wire::Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) { out.push(self.code()); }
+            fn read(
+                from: &mut crate::storage::values::wire::Reader<'_>,
+            ) -> Result<Self, crate::storage::values::ValueError> {
+                Self::from_code(from.byte()?).ok_or(crate::storage::values::ValueError::Tag($kind))
+            }
+        }
+    };
+}
+
+/// Declares a struct and writes its fields in the order they are declared.
+macro_rules! fields {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
+
+        impl crate::storage::values::wire::Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                $(crate::storage::values::wire::Wire::put(&self.$field, out);)*
+            }
+            fn read(
+                from: &mut crate::storage::values::wire::Reader<'_>,
+            ) -> Result<Self, crate::storage::values::ValueError> {
+                Ok(Self { $($field: crate::storage::values::wire::Wire::read(from)?,)* })
+            }
+        }
+    };
+}
+
+pub(super) use {codes, fields};

@@ -1,0 +1,194 @@
+//! Log set-up: `env_logger` decides what is written, this file how a line looks and where it goes.
+//!
+//! Text: `2026-11-27T12:00:00.000Z info  lycosa::store: page committed url=…`, lower-case. JSON: one object a line
+//! with `ts`, `level`, `target`, `msg`. Control characters from outside never reach a terminal or split a line.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use env_logger::fmt::Formatter;
+use env_logger::{Builder, Logger, Target};
+use log::{Level, Log, Metadata, Record};
+
+use crate::config::{LogFormat, LogSection};
+
+/// So many of the latest error lines are kept for [`recent_errors`].
+const KEPT: usize = 32;
+
+type Sink = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+static ERRORS: AtomicU64 = AtomicU64::new(0);
+static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+static SINK: Mutex<Option<Sink>> = Mutex::new(None);
+
+/// Lines logged at level error since the process began, whatever the level written; tests assert on it.
+#[must_use]
+pub fn errors_logged() -> u64 {
+    ERRORS.load(Ordering::Relaxed)
+}
+
+/// The latest error lines, oldest first, at most 32.
+#[must_use]
+pub fn recent_errors() -> Vec<String> {
+    RECENT.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+/// Sends complete lines to `sink` instead of stderr, so that a progress display is not torn; `None` undoes it.
+pub fn redirect(sink: Option<Sink>) {
+    *SINK.lock().unwrap_or_else(PoisonError::into_inner) = sink;
+}
+
+/// Starts logging; `RUST_LOG` (`rust_log`, as the caller read it) wins over the configured level.
+///
+/// Does nothing when a logger is already set (a second call, or a program that embeds the library).
+pub fn init(section: &LogSection, rust_log: Option<&str>) {
+    let json = section.format == LogFormat::Json;
+    let inner = Builder::new()
+        .parse_filters(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level))
+        .target(Target::Pipe(Box::new(Lines)))
+        .format(move |out, record| if json { json_line(out, record) } else { text_line(out, record) })
+        .build();
+    let widest = inner.filter().max(log::LevelFilter::Error);
+    if log::set_boxed_logger(Box::new(Counting { inner })).is_ok() {
+        log::set_max_level(widest);
+    }
+}
+
+/// Counts errors before handing on.
+struct Counting {
+    inner: Logger,
+}
+
+impl Log for Counting {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() == Level::Error || self.inner.enabled(metadata)
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if record.level() == Level::Error {
+            ERRORS.fetch_add(1, Ordering::Relaxed);
+            let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+            if recent.len() >= KEPT {
+                recent.pop_front();
+            }
+            recent.push_back(escaped(&record.args().to_string()));
+        }
+        self.inner.log(record);
+    }
+
+    fn flush(&self) {
+        self.inner.flush();
+    }
+}
+
+/// Receives whole lines from `env_logger`.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let sink = SINK.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match sink {
+            Some(sink) => sink(line),
+            None => io::stderr().lock().write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warn => "warn",
+        Level::Info => "info",
+        Level::Debug => "debug",
+        Level::Trace => "trace",
+    }
+}
+
+fn text_line(out: &mut Formatter, record: &Record<'_>) -> io::Result<()> {
+    let message = escaped(&record.args().to_string());
+    let time = out.timestamp_millis();
+    writeln!(out, "{time} {:<5} {}: {message}", level_name(record.level()), record.target())
+}
+
+fn json_line(out: &mut Formatter, record: &Record<'_>) -> io::Result<()> {
+    let time = out.timestamp_millis().to_string();
+    let line = json_text(&time, record.level(), record.target(), &record.args().to_string());
+    writeln!(out, "{line}")
+}
+
+fn json_text(time: &str, level: Level, target: &str, message: &str) -> String {
+    let text = |s: &str| escaped_json(&serde_json::Value::from(s).to_string());
+    format!(
+        r#"{{"ts":{},"level":"{}","target":{},"msg":{}}}"#,
+        text(time),
+        level_name(level),
+        text(target),
+        text(message)
+    )
+}
+
+/// Characters that move a cursor, end a line or turn the reading direction.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with unsafe characters written as `\n` or `\u{1b}`.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// JSON text may hold DEL, C1 and direction characters as they are; here they are written as `\u009b`.
+fn escaped_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // All of them lie in the basic plane, so four digits suffice; writing to a String cannot fail.
+        let _ = if is_unsafe(c) { write!(out, "\\u{:04x}", u32::from(c)) } else { out.write_char(c) };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_cannot_split_a_line_or_move_the_cursor() {
+        assert_eq!(escaped("a\nb\u{1b}[2J\u{9b}é\u{202e}x"), "a\\nb\\u{1b}[2J\\u{9b}é\\u{202e}x");
+    }
+
+    #[test]
+    fn a_json_line_is_one_object_without_raw_control_characters() {
+        let message = "a\n\"b\"\u{1b}\u{7f}\u{9b}\u{2028}é";
+        let line = json_text("2026-11-27T00:00:00.000Z", Level::Warn, "lycosa::store", message);
+        assert!(!line.chars().any(is_unsafe), "{line:?}");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(value["msg"], message);
+        assert_eq!(value["level"], "warn");
+        assert_eq!(value["ts"], "2026-11-27T00:00:00.000Z");
+    }
+
+    #[test]
+    fn an_error_is_counted_even_when_nothing_is_written() {
+        let inner = Builder::new().parse_filters("off").build();
+        let logger = Counting { inner };
+        let before = errors_logged();
+        logger.log(&Record::builder().level(Level::Error).args(format_args!("disk\nfull")).build());
+        logger.log(&Record::builder().level(Level::Warn).args(format_args!("no error")).build());
+        assert!(errors_logged() > before);
+        assert!(recent_errors().contains(&"disk\\nfull".to_owned()));
+    }
+}

@@ -1,0 +1,80 @@
+//! What the operating system says about this process, read anew on each scrape.
+
+use std::fmt;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use crate::domain::time::UnixMillis;
+
+/// CPU seconds, resident bytes, open files, threads: Linux' `/proc/self`; what cannot be read is left out.
+#[derive(Debug)]
+pub struct ProcessCollector {
+    started: UnixMillis,
+}
+
+impl ProcessCollector {
+    /// `started`: when this process began.
+    #[must_use]
+    pub fn new(started: UnixMillis) -> Self {
+        Self { started }
+    }
+}
+
+impl Collector for ProcessCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        if let Some(seconds) = cpu_seconds() {
+            counter(&mut encoder, "process_cpu_seconds", "Processor time, user and system, seconds", seconds)?;
+        }
+        let fields = [
+            ("process_resident_memory_bytes", "Memory in use, bytes", status_field("VmRSS:").map(|kib| kib * 1024)),
+            ("process_threads", "Threads", status_field("Threads:")),
+            ("process_open_fds", "Open files and sockets", open_fds()),
+        ];
+        for (name, help, value) in fields {
+            if let Some(value) = value {
+                gauge(&mut encoder, name, help, value as f64)?;
+            }
+        }
+        let started = self.started.0 as f64 / 1_000.0;
+        gauge(&mut encoder, "process_start_time_seconds", "Start of the process, seconds since 1970", started)
+    }
+}
+
+fn counter(encoder: &mut DescriptorEncoder, name: &str, help: &str, value: f64) -> fmt::Result {
+    let metric = ConstCounter::new(value);
+    metric.encode(encoder.encode_descriptor(name, help, None, prometheus_client::metrics::MetricType::Counter)?)
+}
+
+fn gauge(encoder: &mut DescriptorEncoder, name: &str, help: &str, value: f64) -> fmt::Result {
+    let metric = ConstGauge::new(value);
+    metric.encode(encoder.encode_descriptor(name, help, None, prometheus_client::metrics::MetricType::Gauge)?)
+}
+
+/// Processor time of this process so far, user and system together, seconds.
+#[must_use]
+pub fn cpu_seconds() -> Option<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+    let seconds = |t: nix::sys::time::TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6;
+    Some(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// The largest amount of memory this process has had resident, bytes.
+#[must_use]
+pub fn peak_resident_bytes() -> Option<u64> {
+    status_field("VmHWM:").map(|kib| kib * 1024)
+}
+
+fn status_field(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn open_fds() -> Option<u64> {
+    // The folder's own handle is one of them.
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1) as u64)
+}

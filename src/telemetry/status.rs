@@ -1,0 +1,94 @@
+//! One snapshot of a running crawl: what the progress display, the log, the admin API and the final summary show.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What the daemon is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Opening its data folder.
+    #[default]
+    Starting,
+    /// Crawling, or waiting for something to crawl.
+    Running,
+    /// Paused by the operator or a full disk; see `idle_reason`.
+    Paused,
+    /// Finishing what is in flight.
+    Draining,
+    /// Over.
+    Stopped,
+}
+
+/// Counts and rates at one moment. Invariant I2: `discovered = waiting + processing + done + errors + rejected`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatusSnapshot {
+    /// What it does.
+    pub state: State,
+    /// Name of the crawl.
+    pub crawl: String,
+    /// Version of the program.
+    pub version: String,
+    /// Seconds since this process began.
+    pub uptime_seconds: f64,
+    /// URLs ever accepted.
+    pub discovered: u64,
+    /// URLs in a queue, retries included.
+    pub waiting: u64,
+    /// URLs between lease and commit.
+    pub processing: u64,
+    /// URLs finished.
+    pub done: u64,
+    /// URLs given up.
+    pub errors: u64,
+    /// URLs turned away, all reasons together.
+    pub rejected: u64,
+    /// Answers stored in full.
+    pub pages_stored: u64,
+    /// Answers with known content, stored as references.
+    pub revisits: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Pages a second over the last minute or so.
+    pub pages_per_second: f64,
+    /// Sum of the time spent on fetching, for the mean time per page.
+    pub fetch_seconds: f64,
+    /// Hosts being crawled.
+    pub hosts_active: u64,
+    /// Hosts with URLs that could be taken up now.
+    pub hosts_waiting: u64,
+    /// Hosts with URLs that wait for a time.
+    pub hosts_parked: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Final answers by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Errors by reason.
+    pub errors_by_reason: BTreeMap<String, u64>,
+    /// Rejections by reason.
+    pub rejected_by_reason: BTreeMap<String, u64>,
+    /// Why nothing is being fetched; empty when something is.
+    pub idle_reason: String,
+    /// Folder of the WARC files.
+    pub warc_dir: String,
+}
+
+impl StatusSnapshot {
+    /// Whether the states add up (I2).
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        self.discovered == self.waiting + self.processing + self.done + self.errors + self.rejected
+    }
+
+    /// Mean time of a fetch per finished URL; `None` before the first.
+    #[must_use]
+    pub fn mean_fetch(&self) -> Option<Duration> {
+        let visited = self.done.saturating_add(self.errors);
+        if visited == 0 {
+            return None;
+        }
+        Duration::try_from_secs_f64(self.fetch_seconds / visited as f64).ok()
+    }
+}

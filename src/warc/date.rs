@@ -1,0 +1,88 @@
+//! The three ways archives write a moment, all UTC.
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+
+use crate::domain::time::UnixMillis;
+
+/// Last moment that four-digit years can write; later ones are written as this one.
+const LATEST: u64 = 253_402_207_200_000; // 9999-12-30T22:00:00Z, the last that jiff knows
+
+fn civil(at: UnixMillis) -> DateTime {
+    let ms = i64::try_from(at.0.min(LATEST)).unwrap_or(0);
+    let stamp = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    TimeZone::UTC.to_datetime(stamp)
+}
+
+/// `2024-05-06T07:08:09.012Z`: WARC-Date with milliseconds (WARC 1.1, section 5.4) and the `ts` of `crawl.jsonl`.
+#[must_use]
+pub fn iso(at: UnixMillis) -> String {
+    let t = civil(at);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+        t.year(),
+        t.month(),
+        t.day(),
+        t.hour(),
+        t.minute(),
+        t.second(),
+        t.millisecond()
+    )
+}
+
+/// `20240506070809`: the 14 digits of CDXJ.
+#[must_use]
+pub fn digits14(at: UnixMillis) -> String {
+    let t = civil(at);
+    format!("{:04}{:02}{:02}{:02}{:02}{:02}", t.year(), t.month(), t.day(), t.hour(), t.minute(), t.second())
+}
+
+/// `20240506070809012`: the 17 digits of a WARC's file name.
+#[must_use]
+pub fn digits17(at: UnixMillis) -> String {
+    format!("{}{:03}", digits14(at), civil(at).millisecond())
+}
+
+/// Reads a WARC-Date, with or without a fraction. `None` for anything else, and for moments before 1970.
+#[must_use]
+pub fn parse_iso(text: &str) -> Option<UnixMillis> {
+    if text.len() > 40 {
+        return None;
+    }
+    let stamp: Timestamp = text.parse().ok()?;
+    u64::try_from(stamp.as_millisecond()).ok().map(UnixMillis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_moment_is_written_in_all_three_forms() {
+        let at = UnixMillis(1_714_979_289_012);
+        assert_eq!(iso(at), "2024-05-06T07:08:09.012Z");
+        assert_eq!(digits14(at), "20240506070809");
+        assert_eq!(digits17(at), "20240506070809012");
+    }
+
+    #[test]
+    fn a_moment_beyond_four_digit_years_is_written_as_the_last_one() {
+        assert_eq!(iso(UnixMillis(u64::MAX)), iso(UnixMillis(LATEST)));
+        assert!(iso(UnixMillis(LATEST)).starts_with("9999-12-"));
+    }
+
+    #[test]
+    fn dates_of_other_writers_are_read_and_nonsense_is_not() {
+        assert_eq!(parse_iso("1970-01-01T00:00:01Z"), Some(UnixMillis(1000)));
+        assert_eq!(parse_iso("1970-01-01T00:00:01.123456789Z"), Some(UnixMillis(1123)));
+        assert_eq!(parse_iso("yesterday"), None);
+        assert_eq!(parse_iso("1960-01-01T00:00:00Z"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(ms in 0..LATEST) {
+            prop_assert_eq!(parse_iso(&iso(UnixMillis(ms))), Some(UnixMillis(ms)));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What can go wrong while archives are written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A fault of the archive files. Every variant names the file; the fault of the system is kept as its source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WarcError {
+    /// The system refused an operation on a file.
+    #[error("could not {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb phrase ("append to").
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
+    /// An earlier write or sync failed and could not be undone, so the file's end is unknown.
+    #[error(
+        "{} refuses writes since an earlier write or sync failed; free space or check the disk, then start again",
+        path.display()
+    )]
+    Refusing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A roll back was asked to a length that the file has not reached.
+    #[error("cannot cut {} to {wanted} bytes: it has only {len}", path.display())]
+    BeyondEnd {
+        /// The file.
+        path: PathBuf,
+        /// The length asked for, bytes.
+        wanted: u64,
+        /// The length it has, bytes.
+        len: u64,
+    },
+    /// The prefix or host name of archive files leaves nothing after cleaning.
+    #[error("{what} {value:?} has no letter or digit; archive file names need one")]
+    BadName {
+        /// Which of the two.
+        what: &'static str,
+        /// What was given.
+        value: String,
+    },
+}
+
+impl WarcError {
+    /// Wraps a fault of the system; for `map_err`.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// True when the disk is full or over quota: waiting for space may help.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge))
+    }
+}

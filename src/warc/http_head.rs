@@ -1,0 +1,247 @@
+//! HTTP heads as they are stored: credentials redacted, framing headers made true.
+//!
+//! By default a body is stored without its transfer coding. Readers that trust the head would then look for chunk lines
+//! that are not there, so `Transfer-Encoding` is renamed and `Content-Length` made true. The originals stay readable as
+//! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Line ends, order and case
+//! of everything else are kept byte by byte.
+
+/// Written in place of a secret.
+pub const REDACTED: &[u8] = b"[redacted]";
+
+const SECRETS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", b"cookie"];
+
+/// The request head with the values of `Authorization`, `Proxy-Authorization` and `Cookie` replaced by `[redacted]`.
+/// It always ends with an empty line.
+#[must_use]
+pub fn redacted_request(head: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(head.len() + 8);
+    let mut secret = false;
+    for line in fields(head) {
+        if line.folded && secret {
+            continue; // the rest of a folded secret
+        }
+        secret = !line.folded && SECRETS.iter().any(|name| line.is(name));
+        if secret {
+            out.extend_from_slice(line.name);
+            out.extend_from_slice(b": ");
+            out.extend_from_slice(REDACTED);
+            out.extend_from_slice(b"\r\n");
+        } else {
+            out.extend_from_slice(line.whole);
+        }
+    }
+    end(out)
+}
+
+/// The response head for a body stored without transfer coding, `body_len` bytes long.
+///
+/// A head that tells the truth already is returned unchanged. A head without any length gets none unless it named a
+/// transfer coding: a body that ends with the connection is legal as it is. Heads of 1xx, 204 and 304 answers keep their
+/// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). Empty lines before the status line are dropped
+/// (RFC 9112, section 2.2). It always ends with an empty line.
+#[must_use]
+pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
+    let head = head.get(blank_lines(head)..).unwrap_or_default();
+    let bodiless = matches!(status(head), Some(100..=199 | 204 | 304)) && body_len == 0;
+    let mut out = Vec::with_capacity(head.len() + 64);
+    let mut had_coding = false;
+    let mut true_length = false;
+    for line in fields(head) {
+        if line.is(b"transfer-encoding") {
+            had_coding = true;
+            out.extend_from_slice(b"X-Crawl-");
+        } else if line.is(b"content-length") && !bodiless {
+            if !true_length && line.value_is_number(body_len) {
+                true_length = true;
+            } else {
+                out.extend_from_slice(b"X-Crawl-");
+            }
+        }
+        out.extend_from_slice(line.whole);
+    }
+    let changed = had_coding || out.len() != head_end(head);
+    if changed && !true_length && !bodiless {
+        ensure_line_end(&mut out);
+        out.extend_from_slice(format!("Content-Length: {body_len}\r\n").as_bytes());
+    }
+    end(out)
+}
+
+/// The status of a response head: the three digits after the version.
+#[must_use]
+pub fn status(head: &[u8]) -> Option<u16> {
+    let line = head.split(|b| *b == b'\n').next()?;
+    if !line.starts_with(b"HTTP/") {
+        return None;
+    }
+    let digits = line.split(|b| *b == b' ').filter(|part| !part.is_empty()).nth(1)?;
+    let text = std::str::from_utf8(digits.get(..3)?).ok()?;
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+/// The MIME type in `Content-Type`, lower case and without parameters; `None` when missing or no `type/subtype`.
+#[must_use]
+pub fn mime(head: &[u8]) -> Option<String> {
+    let line = fields(head).find(|line| line.is(b"content-type"))?;
+    let value = line.value().split(|b| matches!(b, b';' | b',')).next()?.trim_ascii();
+    let text = std::str::from_utf8(value).ok()?;
+    let good =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+*".contains(&b));
+    let (kind, sub) = text.split_once('/')?;
+    (text.len() <= 127 && good(kind) && good(sub)).then(|| text.to_ascii_lowercase())
+}
+
+/// True when the head names a transfer coding other than `identity`: what follows is not yet the payload.
+#[must_use]
+pub fn has_transfer_coding(head: &[u8]) -> bool {
+    let coding = fields(head).find(|line| line.is(b"transfer-encoding")).map(|line| line.value().to_ascii_lowercase());
+    coding.is_some_and(|value| !value.is_empty() && value != b"identity")
+}
+
+/// One line of a head, its line end included.
+struct Line<'a> {
+    whole: &'a [u8],
+    /// What stands before the colon; empty for the first line and for lines that are no field.
+    name: &'a [u8],
+    /// True for the continuation of the line above (RFC 9112, section 5.2).
+    folded: bool,
+}
+
+impl<'a> Line<'a> {
+    fn is(&self, lower_name: &[u8]) -> bool {
+        self.name.eq_ignore_ascii_case(lower_name)
+    }
+
+    fn value(&self) -> &'a [u8] {
+        let after = self.whole.iter().position(|b| *b == b':').map_or(self.whole.len(), |colon| colon + 1);
+        self.whole.get(after..).unwrap_or_default().trim_ascii()
+    }
+
+    fn value_is_number(&self, number: u64) -> bool {
+        std::str::from_utf8(self.value()).ok().and_then(|v| v.parse().ok()) == Some(number)
+    }
+}
+
+/// The lines of a head without the empty line at its end.
+fn fields(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let head = head.get(..head_end(head)).unwrap_or_default();
+    head.split_inclusive(|b| *b == b'\n').enumerate().map(|(i, whole)| {
+        let folded = i > 0 && matches!(whole.first(), Some(b' ' | b'\t'));
+        let colon = whole.iter().position(|b| *b == b':').filter(|_| i > 0 && !folded);
+        let name = colon.and_then(|at| whole.get(..at)).unwrap_or_default().trim_ascii();
+        Line { whole, name, folded }
+    })
+}
+
+/// Where the head's lines end and its empty line (if any) begins.
+fn head_end(head: &[u8]) -> usize {
+    let mut end = 0;
+    for line in head.split_inclusive(|b| *b == b'\n') {
+        if matches!(line, b"\r\n" | b"\n") {
+            break;
+        }
+        end += line.len();
+    }
+    end
+}
+
+/// Length of the empty lines at the beginning.
+fn blank_lines(head: &[u8]) -> usize {
+    head.split_inclusive(|b| *b == b'\n').take_while(|line| matches!(*line, b"\r\n" | b"\n")).map(<[u8]>::len).sum()
+}
+
+fn ensure_line_end(out: &mut Vec<u8>) {
+    if !out.is_empty() && out.last() != Some(&b'\n') {
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn end(mut out: Vec<u8>) -> Vec<u8> {
+    ensure_line_end(&mut out);
+    out.extend_from_slice(b"\r\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(head: &str, len: u64) -> String {
+        String::from_utf8(stored_response(head.as_bytes(), len)).unwrap()
+    }
+
+    #[test]
+    fn credentials_are_redacted_even_when_folded_or_oddly_written() {
+        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nAccept: */*\r\n x\r\n\r\n";
+        let out = String::from_utf8(redacted_request(head)).unwrap();
+        assert_eq!(
+            out,
+            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_true_head_is_kept_byte_by_byte() {
+        for head in [
+            "HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\nX:y\r\n\r\n",
+            "HTTP/1.0 200 OK\r\nX: y\r\n\r\n",
+            "HTTP/1.1 200 OK\nContent-Length: 5\n\r\n",
+        ] {
+            assert_eq!(stored(head, 5), head);
+        }
+    }
+
+    #[test]
+    fn transfer_coding_is_renamed_and_the_length_made_true() {
+        assert_eq!(
+            stored("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n", 12),
+            "HTTP/1.1 200 OK\r\nX-Crawl-Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 12\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn an_untrue_length_is_renamed_and_doubles_are_left_once() {
+        assert_eq!(
+            stored("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", 3),
+            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: 99\r\nContent-Length: 3\r\n\r\n"
+        );
+        assert_eq!(
+            stored("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n", 3),
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Crawl-Content-Length: 3\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_not_modified_answer_keeps_the_length_of_the_page_it_speaks_of() {
+        let head = "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n";
+        assert_eq!(stored(head, 0), head);
+    }
+
+    #[test]
+    fn empty_lines_before_the_status_line_are_dropped() {
+        assert_eq!(stored("\r\n\nHTTP/1.1 200 OK\r\n\r\n", 0), "HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(stored("\r\n\r\n", 0), "\r\n");
+    }
+
+    #[test]
+    fn a_head_without_its_end_gets_one() {
+        assert_eq!(stored("HTTP/1.1 200 OK", 0), "HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(stored("", 0), "\r\n");
+        assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
+    }
+
+    #[test]
+    fn status_and_mime_are_read_from_the_head_or_not_at_all() {
+        assert_eq!(status(b"HTTP/1.1 404 Not Found\r\n"), Some(404));
+        assert_eq!(status(b"HTTP/1.1 404\r\n"), Some(404));
+        assert_eq!(status(b"HTTP/1.1 4x4 No\r\n"), None);
+        assert_eq!(status(b"ICY 200 OK\r\n"), None);
+        assert_eq!(
+            mime(b"HTTP/1.1 200 OK\r\ncontent-type: Text/HTML; charset=x\r\n\r\n").as_deref(),
+            Some("text/html")
+        );
+        assert_eq!(mime(b"HTTP/1.1 200 OK\r\nContent-Type: text\r\n\r\n"), None);
+        assert_eq!(mime(b"HTTP/1.1 200 OK\r\nContent-Type: a b/c\r\n\r\n"), None);
+        assert_eq!(mime(b"HTTP/1.1 200 OK\r\n\r\nContent-Type: text/html"), None);
+    }
+}

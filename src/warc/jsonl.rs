@@ -1,0 +1,110 @@
+//! `crawl.jsonl`: one line of JSON for every URL that is finished, whatever came of it.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use super::date::iso;
+use super::digest::WarcDigest;
+use super::writer::Place;
+use crate::domain::time::UnixMillis;
+
+/// One line. Unknown values are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrawlLine<'a> {
+    /// When it was finished, as `2024-05-06T07:08:09.012Z`.
+    pub ts: Cow<'a, str>,
+    /// The URL.
+    pub url: Cow<'a, str>,
+    /// The HTTP status.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub status: Option<u16>,
+    /// Why there is no page, by the names of `domain::reason`; `revisit` for a payload known before.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<Cow<'a, str>>,
+    /// Bytes of the body as it came.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The MIME type.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mime: Option<Cow<'a, str>>,
+    /// One letter a hop from the seed.
+    #[serde(default)]
+    pub hop_path: Cow<'a, str>,
+    /// The page that led here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub via: Option<Cow<'a, str>>,
+    /// The seed it goes back to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<Cow<'a, str>>,
+    /// Which attempt this was, from 1.
+    #[serde(default)]
+    pub attempt: u32,
+    /// Payload digest.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub digest: Option<WarcDigest>,
+    /// From the request to the last byte, milliseconds.
+    #[serde(default)]
+    pub ms: u64,
+    /// The WARC that holds the response.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub warc: Option<Cow<'a, str>>,
+    /// The response record's first byte there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub offset: Option<u64>,
+}
+
+impl<'a> CrawlLine<'a> {
+    /// A line with time and URL; the rest is set by the caller.
+    #[must_use]
+    pub fn new(at: UnixMillis, url: &'a str) -> Self {
+        Self { ts: iso(at).into(), url: url.into(), attempt: 1, ..Self::default() }
+    }
+
+    /// Says where the response stands.
+    #[must_use]
+    pub fn placed(mut self, place: &Place) -> Self {
+        self.warc = Some(place.file.to_string().into());
+        self.offset = Some(place.offset);
+        self
+    }
+
+    /// Appends the line with its line end to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        // Writing strings and numbers into memory cannot fail; half a line would be worse than none.
+        if serde_json::to_writer(&mut *out, self).is_err() {
+            out.truncate(begin);
+            return;
+        }
+        out.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_what_is_known_and_leaves_out_the_rest() {
+        let mut out = Vec::new();
+        let mut line = CrawlLine::new(UnixMillis(12), "http://h.test/");
+        line.reason = Some("dns_failed".into());
+        line.write(&mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "{\"ts\":\"1970-01-01T00:00:00.012Z\",\"url\":\"http://h.test/\",\"reason\":\"dns_failed\",\"bytes\":0,\
+             \"hop_path\":\"\",\"attempt\":1,\"ms\":0}\n"
+        );
+    }
+
+    #[test]
+    fn a_line_is_read_back_and_is_one_line_whatever_the_values() {
+        let mut line = CrawlLine::new(UnixMillis(0), "http://h.test/\n\u{2028}\"");
+        line.digest = Some(WarcDigest::of(b"x"));
+        let line = line.placed(&Place { file: "f".into(), offset: 7, length: 1 });
+        let mut out = Vec::new();
+        line.write(&mut out);
+        assert_eq!(out.iter().filter(|b| **b == b'\n').count(), 1);
+        assert_eq!(serde_json::from_slice::<CrawlLine<'_>>(&out).unwrap(), line);
+    }
+}

@@ -1,0 +1,99 @@
+//! The content of metadata records: how a URL was found and where it leads, in the field names Heritrix made known.
+
+use super::header::{clean_uri, put_field};
+
+/// Bytes of links a metadata record holds; what does not fit is counted, not written.
+pub const MAX_OUTLINK_BYTES: usize = 4 * 1024 * 1024;
+
+/// A link for a metadata record.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlink<'a> {
+    /// Where it leads.
+    pub url: &'a str,
+    /// Kind of hop: `L` a link, `E` an embed, `R` a redirect, `P` a prerequisite, `M` from a manifest as sitemaps.
+    pub hop: char,
+    /// Element and attribute, as `a/@href`.
+    pub context: &'a str,
+}
+
+/// What a metadata record says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Metadata<'a> {
+    /// The page that led here.
+    pub via: Option<&'a str>,
+    /// One letter a hop from the seed; empty for a seed.
+    pub hops_from_seed: &'a str,
+    /// From the request to the last byte, milliseconds.
+    pub fetch_time_ms: Option<u64>,
+    /// Charset the text was decoded with.
+    pub charset: Option<&'a str>,
+    /// Links found, in the order of the page.
+    pub outlinks: &'a [Outlink<'a>],
+}
+
+impl Metadata<'_> {
+    /// The record's content, `application/warc-fields`.
+    #[must_use]
+    pub fn to_fields(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64 + self.outlinks.len().min(10_000) * 80);
+        if let Some(via) = self.via {
+            put_field(&mut out, "via", &clean_uri(via));
+        }
+        if !self.hops_from_seed.is_empty() {
+            put_field(&mut out, "hopsFromSeed", self.hops_from_seed);
+        }
+        if let Some(ms) = self.fetch_time_ms {
+            put_field(&mut out, "fetchTimeMs", &ms.to_string());
+        }
+        if let Some(charset) = self.charset {
+            put_field(&mut out, "charsetForLinkExtraction", charset);
+        }
+        self.put_outlinks(&mut out);
+        out
+    }
+
+    fn put_outlinks(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        for (written, link) in self.outlinks.iter().enumerate() {
+            if out.len() - begin > MAX_OUTLINK_BYTES {
+                put_field(out, "outlinksOmitted", &(self.outlinks.len() - written).to_string());
+                return;
+            }
+            put_field(out, "outlink", &format!("{} {} {}", clean_uri(link.url), link.hop, link.context));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_written_in_the_form_of_heritrix() {
+        let outlinks = [Outlink { url: "http://h.test/b c", hop: 'L', context: "a/@href" }];
+        let metadata = Metadata {
+            via: Some("http://h.test/"),
+            hops_from_seed: "LL",
+            fetch_time_ms: Some(12),
+            charset: Some("UTF-8"),
+            outlinks: &outlinks,
+        };
+        assert_eq!(
+            String::from_utf8(metadata.to_fields()).unwrap(),
+            "via: http://h.test/\r\nhopsFromSeed: LL\r\nfetchTimeMs: 12\r\ncharsetForLinkExtraction: UTF-8\r\n\
+             outlink: http://h.test/b%20c L a/@href\r\n"
+        );
+        assert_eq!(Metadata::default().to_fields(), b"");
+    }
+
+    #[test]
+    fn links_beyond_the_bound_are_counted_and_not_written() {
+        let long = format!("http://h.test/{}", "x".repeat(8000));
+        let outlinks = vec![Outlink { url: &long, hop: 'L', context: "a/@href" }; 2000];
+        let out = Metadata { outlinks: &outlinks, ..Default::default() }.to_fields();
+        assert!(out.len() < MAX_OUTLINK_BYTES + 10_000);
+        let text = String::from_utf8(out).unwrap();
+        let omitted: usize = text.rsplit("outlinksOmitted: ").next().unwrap().trim().parse().unwrap();
+        assert_eq!(omitted + text.matches("outlink: ").count(), 2000);
+    }
+}

@@ -1,0 +1,278 @@
+//! Reads WARC files whose records are one gzip member each, as Lycosa and all common crawlers write them.
+//!
+//! Memory is bounded: a header block has a cap, content is read through a [`Read`]. A file that is torn or damaged gives
+//! an error that says where the record began, so that everything before is known to be whole.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+
+/// Longest header block read, bytes.
+pub const MAX_HEADER: usize = 256 * 1024;
+
+/// Why a record could not be read; `offset` is where it begins.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The system refused to read.
+    #[error("could not read the record at {offset}: {source}")]
+    Io {
+        /// First byte of the record.
+        offset: u64,
+        /// The system's own words.
+        source: io::Error,
+    },
+    /// The file ends inside the record.
+    #[error("the record at {offset} is torn: the file ends inside it")]
+    Torn {
+        /// First byte of the record.
+        offset: u64,
+    },
+    /// The gzip member is damaged, or there is none.
+    #[error("no whole gzip member at {offset}: {source}")]
+    Gzip {
+        /// First byte of the record.
+        offset: u64,
+        /// What the decoder says.
+        source: io::Error,
+    },
+    /// The header block is no WARC header.
+    #[error("no WARC record at {offset}: {why}")]
+    Header {
+        /// First byte of the record.
+        offset: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The content is not followed by two line ends and the end of the member.
+    #[error("the record at {offset} does not end where its Content-Length says")]
+    End {
+        /// First byte of the record.
+        offset: u64,
+    },
+}
+
+impl ReadError {
+    /// Where the bad record begins: everything before is whole.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self {
+            Self::Io { offset, .. }
+            | Self::Torn { offset }
+            | Self::Gzip { offset, .. }
+            | Self::Header { offset, .. }
+            | Self::End { offset } => *offset,
+        }
+    }
+
+    pub(super) fn from_io(offset: u64, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Torn { offset },
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => Self::Gzip { offset, source },
+            _ => Self::Io { offset, source },
+        }
+    }
+}
+
+/// The header block of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarcHeader {
+    /// First byte of the record in the file.
+    pub offset: u64,
+    /// The version line, as `WARC/1.1`.
+    pub version: String,
+    /// Names and values in their order.
+    pub fields: Vec<(String, String)>,
+    /// Bytes of content.
+    pub content_length: u64,
+}
+
+impl WarcHeader {
+    /// The first value of a field; names are compared without case.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+
+    /// `WARC-Type`, or nothing.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        self.get("WARC-Type").unwrap_or_default()
+    }
+
+    /// `WARC-Target-URI`, without the angle brackets that WARC 1.0 writers put around it.
+    #[must_use]
+    pub fn target(&self) -> Option<&str> {
+        self.get("WARC-Target-URI").map(|uri| uri.strip_prefix('<').and_then(|u| u.strip_suffix('>')).unwrap_or(uri))
+    }
+}
+
+enum State<R: BufRead> {
+    /// Before a member.
+    Between(Counting<R>),
+    /// Inside the member that began at `offset`, with `left` bytes of content to come.
+    Inside { member: Box<GzDecoder<Counting<R>>>, offset: u64, left: u64 },
+    /// After an error or the end.
+    Over,
+}
+
+/// Reads record after record.
+pub struct WarcReader<R: BufRead> {
+    state: State<R>,
+}
+
+impl WarcReader<BufReader<File>> {
+    /// Opens a file at `offset`, the first byte of a record.
+    ///
+    /// # Errors
+    /// Those of opening and seeking.
+    pub fn open(path: &Path, offset: u64) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Self::new(BufReader::with_capacity(64 * 1024, file), offset))
+    }
+}
+
+impl<R: BufRead> WarcReader<R> {
+    /// Reads from `source`, whose next byte is the file's byte `offset`.
+    pub fn new(source: R, offset: u64) -> Self {
+        Self { state: State::Between(Counting { inner: source, at: offset }) }
+    }
+
+    /// The next record's header; `None` at the end of the file. What is left of the record before is passed over.
+    ///
+    /// # Errors
+    /// [`ReadError`]; after one there are no more records.
+    pub fn next_record(&mut self) -> Result<Option<WarcHeader>, ReadError> {
+        self.finish()?;
+        let State::Between(mut source) = std::mem::replace(&mut self.state, State::Over) else { return Ok(None) };
+        let offset = source.at;
+        if source.fill_buf().map_err(|e| ReadError::from_io(offset, e))?.is_empty() {
+            return Ok(None);
+        }
+        let mut member = Box::new(GzDecoder::new(source));
+        let header = read_header(&mut member, offset)?;
+        self.state = State::Inside { member, offset, left: header.content_length };
+        Ok(Some(header))
+    }
+
+    /// The content of the record whose header was read last; what was read of it already does not come again.
+    pub fn content(&mut self) -> Content<'_, R> {
+        Content { reader: self }
+    }
+
+    /// Passes over the rest of the record and checks its end; gives the bytes the record takes in the file, 0 when there
+    /// is no record or it was finished before.
+    ///
+    /// # Errors
+    /// [`ReadError`]; after one there are no more records.
+    pub fn finish(&mut self) -> Result<u64, ReadError> {
+        let State::Inside { offset, .. } = self.state else { return Ok(0) };
+        io::copy(&mut self.content(), &mut io::sink()).map_err(|e| ReadError::from_io(offset, e))?;
+        let State::Inside { mut member, left, .. } = std::mem::replace(&mut self.state, State::Over) else {
+            return Ok(0);
+        };
+        if left > 0 {
+            return Err(ReadError::End { offset });
+        }
+        let mut end = Vec::with_capacity(8);
+        member.by_ref().take(5).read_to_end(&mut end).map_err(|e| ReadError::from_io(offset, e))?;
+        if end != b"\r\n\r\n" {
+            return Err(ReadError::End { offset });
+        }
+        let source = member.into_inner();
+        let length = source.at - offset;
+        self.state = State::Between(source);
+        Ok(length)
+    }
+}
+
+/// The content of a record.
+pub struct Content<'a, R: BufRead> {
+    reader: &'a mut WarcReader<R>,
+}
+
+impl<R: BufRead> Read for Content<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let State::Inside { member, left, .. } = &mut self.reader.state else { return Ok(0) };
+        match member.as_mut().take(*left).read(buffer) {
+            Ok(n) => {
+                *left -= n as u64;
+                Ok(n)
+            }
+            Err(e) => {
+                if e.kind() != io::ErrorKind::Interrupted {
+                    self.reader.state = State::Over;
+                }
+                Err(e)
+            }
+        }
+    }
+}
+
+fn read_header<R: BufRead>(member: &mut GzDecoder<Counting<R>>, offset: u64) -> Result<WarcHeader, ReadError> {
+    let mut block = Vec::with_capacity(1024);
+    let mut byte = [0];
+    while !block.ends_with(b"\r\n\r\n") {
+        if block.len() >= MAX_HEADER {
+            return Err(ReadError::Header { offset, why: "the header is too long" });
+        }
+        match member.read(&mut byte) {
+            Ok(0) => return Err(ReadError::Header { offset, why: "the header has no end" }),
+            Ok(_) => block.extend_from_slice(&byte),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(ReadError::from_io(offset, e)),
+        }
+    }
+    parse_header(&String::from_utf8_lossy(&block), offset)
+}
+
+fn parse_header(block: &str, offset: u64) -> Result<WarcHeader, ReadError> {
+    let mut lines = block.split("\r\n");
+    let version = lines.next().unwrap_or_default().to_owned();
+    if !version.starts_with("WARC/") {
+        return Err(ReadError::Header { offset, why: "the first line is no WARC version" });
+    }
+    let mut fields: Vec<(String, String)> = Vec::with_capacity(16);
+    for line in lines.take_while(|line| !line.is_empty()) {
+        if line.starts_with([' ', '\t']) {
+            let (_, value) = fields.last_mut().ok_or(ReadError::Header { offset, why: "the first field is folded" })?;
+            value.push(' ');
+            value.push_str(line.trim());
+        } else {
+            let (name, value) = line.split_once(':').ok_or(ReadError::Header { offset, why: "a line has no colon" })?;
+            fields.push((name.trim().to_owned(), value.trim().to_owned()));
+        }
+    }
+    let mut header = WarcHeader { offset, version, fields, content_length: 0 };
+    let length = header.get("Content-Length").and_then(|v| v.parse().ok());
+    header.content_length = length.ok_or(ReadError::Header { offset, why: "there is no Content-Length" })?;
+    Ok(header)
+}
+
+/// Counts what is consumed, so that members know where they begin.
+struct Counting<R> {
+    inner: R,
+    at: u64,
+}
+
+impl<R: BufRead> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+impl<R: BufRead> BufRead for Counting<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.inner.consume(n);
+        self.at += n as u64;
+    }
+}

@@ -1,0 +1,266 @@
+//! Builds whole records, each one gzip member, ready to be appended to a WARC.
+//!
+//! A thread that makes records keeps one [`RecordBuilder`]; what it gives needs no more work by the one who appends.
+//! The headers stand before the body and hold its digests, so a body is read twice: [`Digests::of`], then the record.
+
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+
+use super::date::iso;
+use super::digest::{Digests, WarcDigest};
+use super::gz::Gzipper;
+use super::header::HeaderBlock;
+use super::http_head::redacted_request;
+use super::id::{RecordId, RecordKind, Truncated};
+use super::info::WarcInfo;
+use super::metadata::Metadata;
+use super::spool::{RecordData, Spool, SpoolRule};
+use crate::domain::time::UnixMillis;
+
+/// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).
+pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+/// Profile of a revisit the server answered with 304 (WARC 1.1, section 6.7.3).
+pub const PROFILE_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
+/// A finished record.
+#[derive(Debug)]
+pub struct RecordBytes {
+    /// Its type.
+    pub kind: RecordKind,
+    /// Its bytes: one gzip member.
+    pub data: RecordData,
+    /// The payload's digest, where the record has one.
+    pub payload_digest: Option<WarcDigest>,
+}
+
+/// Why a record could not be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The body could not be read, or the temporary file of a large record not be written.
+    #[error("could not build the {} record of {url}: {source}", kind.as_str())]
+    Io {
+        /// The type of the record.
+        kind: RecordKind,
+        /// The URL it is for.
+        url: String,
+        /// The system's own words.
+        source: io::Error,
+    },
+    /// The body is not as long as its digests say: it changed between the two readings.
+    #[error("the body of {url} was {expected} bytes when its digest was made, now {found}; fetch it again")]
+    BodyLength {
+        /// The URL it is for.
+        url: String,
+        /// Bytes by the digests.
+        expected: u64,
+        /// Bytes read for the record.
+        found: u64,
+    },
+}
+
+/// What all records of one fetch share.
+#[derive(Clone, Copy, Debug)]
+pub struct Capture<'a> {
+    /// The URL fetched.
+    pub url: &'a str,
+    /// When the request was sent.
+    pub date: UnixMillis,
+    /// The address it was sent to.
+    pub ip: Option<IpAddr>,
+}
+
+/// What a response record may say besides its body.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResponseNotes<'a> {
+    /// Why the body is not whole, if it is not.
+    pub truncated: Option<Truncated>,
+    /// The MIME type found by looking at the payload.
+    pub identified_type: Option<&'a str>,
+}
+
+/// The earlier record that holds the payload of a revisit.
+#[derive(Clone, Copy, Debug)]
+pub struct RefersTo<'a> {
+    /// One of [`PROFILE_IDENTICAL`] and [`PROFILE_NOT_MODIFIED`].
+    pub profile: &'static str,
+    /// The URL it was captured from.
+    pub url: &'a str,
+    /// When it was captured.
+    pub date: UnixMillis,
+}
+
+/// Builds records; keeps its compressor between them.
+pub struct RecordBuilder {
+    gzipper: Gzipper,
+    spool: SpoolRule,
+}
+
+impl RecordBuilder {
+    /// `level` is gzip's, 0 to 9; 1 is the default of the settings.
+    #[must_use]
+    pub fn new(level: u32, spool: SpoolRule) -> Self {
+        Self { gzipper: Gzipper::new(level), spool }
+    }
+
+    /// The record a WARC begins with; `filename` is the file's final name.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] when the record outgrows memory and the temporary file fails.
+    pub fn warcinfo(
+        &mut self,
+        id: RecordId,
+        date: UnixMillis,
+        filename: &str,
+        info: &WarcInfo,
+    ) -> Result<RecordBytes, RecordError> {
+        let capture = Capture { url: filename, date, ip: None };
+        let content = info.to_fields();
+        let mut headers = HeaderBlock::new();
+        headers.put("WARC-Type", RecordKind::Warcinfo.as_str());
+        headers.put("WARC-Record-ID", id);
+        headers.put("WARC-Date", iso(date));
+        headers.put("WARC-Filename", filename);
+        headers.put("WARC-Block-Digest", WarcDigest::of(&content));
+        headers.put("Content-Type", "application/warc-fields");
+        self.small(RecordKind::Warcinfo, &capture, headers, &content)
+    }
+
+    /// The request: its head (credentials are redacted here) and no body.
+    ///
+    /// # Errors
+    /// As for [`warcinfo`](Self::warcinfo).
+    pub fn request(
+        &mut self,
+        capture: &Capture<'_>,
+        id: RecordId,
+        response: RecordId,
+        head: &[u8],
+    ) -> Result<RecordBytes, RecordError> {
+        let content = redacted_request(head);
+        let mut headers = begin(RecordKind::Request, capture, id);
+        headers.put("WARC-Concurrent-To", response);
+        headers.put("WARC-Block-Digest", WarcDigest::of(&content));
+        headers.put("Content-Type", "application/http;msgtype=request");
+        self.small(RecordKind::Request, capture, headers, &content)
+    }
+
+    /// The response: `head` as it shall be stored (see [`stored_response`](super::http_head::stored_response)), then
+    /// `body` to its end. `digests` are those of the same head and body.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] when the body cannot be read or the temporary file fails; [`RecordError::BodyLength`] when
+    /// the body has another length than `digests` says.
+    pub fn response(
+        &mut self,
+        capture: &Capture<'_>,
+        id: RecordId,
+        head: &[u8],
+        body: &mut dyn Read,
+        digests: &Digests,
+        notes: ResponseNotes<'_>,
+    ) -> Result<RecordBytes, RecordError> {
+        let kind = RecordKind::Response;
+        let mut headers = begin(kind, capture, id);
+        headers.put("WARC-Block-Digest", digests.block);
+        headers.put("WARC-Payload-Digest", digests.payload);
+        headers.put_opt("WARC-Identified-Payload-Type", notes.identified_type);
+        headers.put_opt("WARC-Truncated", notes.truncated.map(Truncated::as_str));
+        headers.put("Content-Type", "application/http;msgtype=response");
+        let headers = headers.finish(digests.body_len.saturating_add(head.len() as u64));
+        let mut found = 0;
+        let data = self
+            .compress(&headers, |out| {
+                out.write_all(head)?;
+                found = io::copy(&mut body.take(digests.body_len.saturating_add(1)), out)?;
+                Ok(())
+            })
+            .map_err(fault(kind, capture))?;
+        if found != digests.body_len {
+            let (url, expected) = (capture.url.to_owned(), digests.body_len);
+            return Err(RecordError::BodyLength { url, expected, found });
+        }
+        Ok(RecordBytes { kind, data, payload_digest: Some(digests.payload) })
+    }
+
+    /// A response whose payload an earlier record holds: the head alone.
+    ///
+    /// # Errors
+    /// As for [`warcinfo`](Self::warcinfo).
+    pub fn revisit(
+        &mut self,
+        capture: &Capture<'_>,
+        id: RecordId,
+        head: &[u8],
+        payload: WarcDigest,
+        refers_to: &RefersTo<'_>,
+    ) -> Result<RecordBytes, RecordError> {
+        let mut headers = begin(RecordKind::Revisit, capture, id);
+        headers.put("WARC-Profile", refers_to.profile);
+        headers.put_uri("WARC-Refers-To-Target-URI", refers_to.url);
+        headers.put("WARC-Refers-To-Date", iso(refers_to.date));
+        headers.put("WARC-Block-Digest", WarcDigest::of(head));
+        headers.put("WARC-Payload-Digest", payload);
+        headers.put("Content-Type", "application/http;msgtype=response");
+        let record = self.small(RecordKind::Revisit, capture, headers, head)?;
+        Ok(RecordBytes { payload_digest: Some(payload), ..record })
+    }
+
+    /// How the URL was found and where it leads.
+    ///
+    /// # Errors
+    /// As for [`warcinfo`](Self::warcinfo).
+    pub fn metadata(
+        &mut self,
+        capture: &Capture<'_>,
+        id: RecordId,
+        response: RecordId,
+        metadata: &Metadata<'_>,
+    ) -> Result<RecordBytes, RecordError> {
+        let content = metadata.to_fields();
+        let mut headers = begin(RecordKind::Metadata, capture, id);
+        headers.put("WARC-Concurrent-To", response);
+        headers.put("WARC-Block-Digest", WarcDigest::of(&content));
+        headers.put("Content-Type", "application/warc-fields");
+        self.small(RecordKind::Metadata, capture, headers, &content)
+    }
+
+    fn small(
+        &mut self,
+        kind: RecordKind,
+        capture: &Capture<'_>,
+        headers: HeaderBlock,
+        content: &[u8],
+    ) -> Result<RecordBytes, RecordError> {
+        let headers = headers.finish(content.len() as u64);
+        let data = self.compress(&headers, |out| out.write_all(content)).map_err(fault(kind, capture))?;
+        Ok(RecordBytes { kind, data, payload_digest: None })
+    }
+
+    fn compress(
+        &mut self,
+        headers: &[u8],
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<RecordData> {
+        let mut member = self.gzipper.member(Spool::new(self.spool.clone()))?;
+        member.write_all(headers)?;
+        content(&mut member)?;
+        member.write_all(b"\r\n\r\n")?;
+        Ok(member.finish()?.into_data())
+    }
+}
+
+fn begin(kind: RecordKind, capture: &Capture<'_>, id: RecordId) -> HeaderBlock {
+    let mut headers = HeaderBlock::new();
+    headers.put("WARC-Type", kind.as_str());
+    headers.put("WARC-Record-ID", id);
+    headers.put("WARC-Date", iso(capture.date));
+    headers.put_uri("WARC-Target-URI", capture.url);
+    headers.put_opt("WARC-IP-Address", capture.ip);
+    headers
+}
+
+fn fault(kind: RecordKind, capture: &Capture<'_>) -> impl FnOnce(io::Error) -> RecordError {
+    let url = capture.url.to_owned();
+    move |source| RecordError::Io { kind, url, source }
+}

@@ -1,0 +1,147 @@
+//! Reads a record whole: checks its digests and finds what an index needs to know.
+
+use std::io::{self, BufRead, Read};
+
+use super::cdxj::CdxjEntry;
+use super::date::parse_iso;
+use super::digest::{RunningDigest, WarcDigest};
+use super::http_head;
+use super::reader::{ReadError, WarcHeader, WarcReader};
+
+/// Longest HTTP head looked at, bytes; a longer one counts as none.
+pub const MAX_HEAD: usize = 1024 * 1024;
+
+/// A record that was read to its end.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// Its header.
+    pub header: WarcHeader,
+    /// Bytes it takes in the file.
+    pub length: u64,
+    /// The HTTP head, when its content is a response and has one.
+    pub head: Option<Vec<u8>>,
+    /// Digest of the content.
+    pub block: WarcDigest,
+    /// Digest of what follows the HTTP head. `None` without head, and for a body stored with its transfer coding.
+    pub payload: Option<WarcDigest>,
+}
+
+/// A digest in a header that the content does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DigestFault {
+    /// `WARC-Block-Digest`.
+    #[error("WARC-Block-Digest is not that of the content")]
+    Block,
+    /// `WARC-Payload-Digest`.
+    #[error("WARC-Payload-Digest is not that of the payload")]
+    Payload,
+}
+
+impl Scanned {
+    /// Compares the digests in the header, where there are any of a known form, with those found.
+    ///
+    /// # Errors
+    /// The first [`DigestFault`].
+    pub fn check_digests(&self) -> Result<(), DigestFault> {
+        let said = |name| self.header.get(name).and_then(|v| v.parse::<WarcDigest>().ok());
+        if said("WARC-Block-Digest").is_some_and(|d| d != self.block) {
+            return Err(DigestFault::Block);
+        }
+        let own_payload = self.header.kind() == "response";
+        match (said("WARC-Payload-Digest"), self.payload) {
+            (Some(said), Some(found)) if own_payload && said != found => Err(DigestFault::Payload),
+            _ => Ok(()),
+        }
+    }
+
+    /// What CDXJ says of it; `None` for records that are not indexed (all but `response` and `revisit`).
+    #[must_use]
+    pub fn cdxj_entry(&self) -> Option<CdxjEntry> {
+        let revisit = match self.header.kind() {
+            "response" => false,
+            "revisit" => true,
+            _ => return None,
+        };
+        let date = parse_iso(self.header.get("WARC-Date")?)?;
+        let digest = self.header.get("WARC-Payload-Digest").and_then(|d| d.parse().ok());
+        Some(CdxjEntry::new(self.header.target()?, date, self.head.as_deref().unwrap_or_default(), digest, revisit))
+    }
+}
+
+/// Reads the next record to its end; `None` at the end of the file.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn scan_next<R: BufRead>(reader: &mut WarcReader<R>) -> Result<Option<Scanned>, ReadError> {
+    let Some(header) = reader.next_record()? else { return Ok(None) };
+    let http = header.get("Content-Type").is_some_and(|t| t.starts_with("application/http"));
+    let mut content = ContentScan::new(http && matches!(header.kind(), "response" | "revisit"));
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match reader.content().read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => content.take(buffer.get(..n).unwrap_or_default()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(ReadError::from_io(header.offset, e)),
+        }
+    }
+    let length = reader.finish()?;
+    let (block, head, payload) = content.done();
+    Ok(Some(Scanned { header, length, head, block, payload }))
+}
+
+/// Splits content into HTTP head and payload while it passes by.
+struct ContentScan {
+    block: RunningDigest,
+    payload: RunningDigest,
+    head: Vec<u8>,
+    part: Part,
+}
+
+#[derive(PartialEq)]
+enum Part {
+    Head,
+    Payload,
+    NoHead,
+}
+
+impl ContentScan {
+    fn new(http: bool) -> Self {
+        let part = if http { Part::Head } else { Part::NoHead };
+        Self { block: RunningDigest::default(), payload: RunningDigest::default(), head: Vec::new(), part }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        self.block.update(bytes);
+        while self.part == Part::Head {
+            let Some(end) = bytes.iter().position(|b| *b == b'\n') else {
+                self.head.extend_from_slice(bytes);
+                return self.cap_head();
+            };
+            let (line, rest) = bytes.split_at(end + 1);
+            self.head.extend_from_slice(line);
+            bytes = rest;
+            if self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n") || self.head == b"\r\n" {
+                self.part = Part::Payload;
+            }
+            self.cap_head();
+        }
+        if self.part == Part::Payload {
+            self.payload.update(bytes);
+        }
+    }
+
+    fn cap_head(&mut self) {
+        if self.part == Part::Head && self.head.len() > MAX_HEAD {
+            self.head = Vec::new();
+            self.part = Part::NoHead;
+        }
+    }
+
+    fn done(self) -> (WarcDigest, Option<Vec<u8>>, Option<WarcDigest>) {
+        let whole = self.part == Part::Payload;
+        let coded = http_head::has_transfer_coding(&self.head);
+        let payload = (whole && !coded).then(|| self.payload.finish());
+        (self.block.finish(), whole.then_some(self.head), payload)
+    }
+}

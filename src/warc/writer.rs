@@ -1,0 +1,199 @@
+//! One WARC file being written.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::append::{AppendFile, TailRepair, sync_dir};
+use super::error::WarcError;
+use super::name::{Series, open_name};
+use super::spool::RecordData;
+use crate::domain::time::UnixMillis;
+
+/// Bytes gathered before they are handed to the system in one write.
+const GATHER: usize = 1024 * 1024;
+
+/// When a WARC is full.
+#[derive(Clone, Copy, Debug)]
+pub struct WarcLimits {
+    /// Bytes after which a file is closed; the last records may exceed it.
+    pub max_size: u64,
+    /// Age after which a file is closed.
+    pub max_age: Duration,
+}
+
+impl Default for WarcLimits {
+    fn default() -> Self {
+        Self { max_size: 1_000_000_000, max_age: Duration::from_secs(24 * 3600) }
+    }
+}
+
+/// Where a record stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The WARC's final name, without folder.
+    pub file: Arc<str>,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub length: u64,
+}
+
+/// A WARC being written, `NAME.open` until it is closed.
+#[derive(Debug)]
+pub struct WarcWriter {
+    dir: PathBuf,
+    name: Arc<str>,
+    file: AppendFile,
+    limits: WarcLimits,
+    opened: UnixMillis,
+    gathered: Vec<u8>,
+}
+
+impl WarcWriter {
+    /// Begins a new file of `series` in `dir`. The caller appends the `warcinfo` record first.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`]; of kind `AlreadyExists` when the name is taken.
+    pub fn create(
+        dir: &Path,
+        series: &Series,
+        serial: u32,
+        now: UnixMillis,
+        limits: WarcLimits,
+    ) -> Result<Self, WarcError> {
+        let name = series.warc_name(now, serial);
+        let closed = dir.join(&name);
+        if closed.exists() {
+            let source = io::Error::from(io::ErrorKind::AlreadyExists);
+            return Err(WarcError::Io { action: "create", path: closed, source });
+        }
+        let file = AppendFile::create(&dir.join(open_name(&name)))?;
+        sync_dir(dir)?;
+        Ok(Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now, gathered: Vec::new() })
+    }
+
+    /// Takes up `name` (a final name) again: `NAME.open` is cut to its `committed` length.
+    ///
+    /// Its age counts from `now` again.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`]; of kind `NotFound` when there is no `NAME.open`.
+    pub fn resume(
+        dir: &Path,
+        name: &str,
+        committed: u64,
+        now: UnixMillis,
+        limits: WarcLimits,
+    ) -> Result<(Self, TailRepair), WarcError> {
+        let (file, repair) = AppendFile::resume(&dir.join(open_name(name)), committed, false)?;
+        let this = Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now, gathered: Vec::new() };
+        Ok((this, repair))
+    }
+
+    /// The final name.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The file as it is named now.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Bytes appended so far: the place of the next record.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Bytes known to be on the disk.
+    #[must_use]
+    pub fn synced(&self) -> u64 {
+        self.file.synced()
+    }
+
+    /// Appends records, all or none, with one write call per mebibyte; gives their places in the same order.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`] with nothing appended; [`WarcError::Refusing`] after a fault that could not be undone.
+    pub fn append<'r>(&mut self, records: impl IntoIterator<Item = &'r RecordData>) -> Result<Vec<Place>, WarcError> {
+        let mut places = Vec::new();
+        let mut offset = self.file.len();
+        let (name, gathered) = (&self.name, &mut self.gathered);
+        gathered.clear();
+        self.file.append_with(|file| {
+            let begin = offset;
+            for record in records {
+                record.each_chunk(|piece| gather(file, gathered, piece))?;
+                let length = record.len();
+                places.push(Place { file: Arc::clone(name), offset, length });
+                offset += length;
+            }
+            file.write_all(gathered)?;
+            Ok(offset - begin)
+        })?;
+        Ok(places)
+    }
+
+    /// True when the file should be closed and another begun.
+    #[must_use]
+    pub fn rotate_due(&self, now: UnixMillis) -> bool {
+        self.position() >= self.limits.max_size || now.since(self.opened) >= self.limits.max_age
+    }
+
+    /// Cuts the file back to a length it had, to undo records whose commit failed.
+    ///
+    /// # Errors
+    /// As for [`AppendFile::roll_back`].
+    pub fn roll_back(&mut self, len: u64) -> Result<(), WarcError> {
+        self.file.roll_back(len)
+    }
+
+    /// Brings all records to the disk.
+    ///
+    /// # Errors
+    /// As for [`AppendFile::sync`].
+    pub fn sync(&mut self) -> Result<(), WarcError> {
+        self.file.sync()
+    }
+
+    /// Syncs, gives the file its final name and syncs the folder; gives the final path. After it, writes are refused.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`]; the file then keeps its `.open` name and takes writes.
+    pub fn close(&mut self) -> Result<PathBuf, WarcError> {
+        self.file.sync()?;
+        let path = close_name(&self.dir, &self.name)?;
+        self.file.seal();
+        Ok(path)
+    }
+}
+
+/// Renames `NAME.open` to `NAME` and syncs the folder.
+pub(super) fn close_name(dir: &Path, name: &str) -> Result<PathBuf, WarcError> {
+    let (open, closed) = (dir.join(open_name(name)), dir.join(name));
+    if closed.exists() {
+        let source = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(WarcError::Io { action: "rename to", path: closed, source });
+    }
+    fs::rename(&open, &closed).map_err(WarcError::io("close", &open))?;
+    sync_dir(dir)?;
+    Ok(closed)
+}
+
+fn gather(file: &mut File, gathered: &mut Vec<u8>, piece: &[u8]) -> io::Result<()> {
+    if gathered.len() + piece.len() > GATHER {
+        file.write_all(gathered)?;
+        gathered.clear();
+    }
+    if piece.len() > GATHER {
+        return file.write_all(piece);
+    }
+    gathered.extend_from_slice(piece);
+    Ok(())
+}
