@@ -1,0 +1,244 @@
+//! What may be typed: the commands and their arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::testweb::TestwebArgs;
+use crate::config::LogFormat;
+
+/// A polite, resumable web crawler.
+#[derive(Debug, Parser)]
+#[command(name = "lycosa", version, about, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 bad arguments or configuration, 3 disk, 9 no page stored,\n\
+    11 interrupted, 12 limit of failures, 14 limit of size, 15 limit of time, 70 stopped by the supervisor.\n\
+    Settings: defaults < CONFIG < environment LYCOSA_SECTION__KEY < flags; `lycosa config show --origin` shows them.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Crawl: start, or go on where the data folder left off
+    Run(Box<RunArgs>),
+    /// Serve a synthetic web to practise and measure on
+    Testweb(Box<TestwebArgs>),
+    /// Fetch one URL and show what happened: address, timings, robots.txt, headers, links
+    Fetch(Box<FetchArgs>),
+    /// Show what the crawler makes of a URL, a robots.txt or a page, without a network
+    #[command(subcommand)]
+    Inspect(InspectCommand),
+    /// Make, show or check a configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Check a configuration file (the same as `config check`)
+    CheckConfig(CheckArgs),
+    /// Talk to a running crawl
+    Ctl(CtlArgs),
+}
+
+/// Sources of settings that every command shares.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SettingsArgs {
+    /// Set a key, such as politeness.min_delay=2s; an empty value takes it back to its default
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// How sites can reach you: a mail address or an http(s) URL; required for public addresses
+    #[arg(long, value_name = "MAIL|URL")]
+    pub contact: Option<String>,
+    /// Also connect to these addresses, which are not public: CIDR[:PORT] or a host pattern
+    #[arg(long, value_name = "CIDR[:PORT]")]
+    pub allow_net: Vec<String>,
+}
+
+/// Arguments of `lycosa run`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// Configuration file (TOML)
+    pub config: Option<PathBuf>,
+    /// Start URL; may be repeated
+    #[arg(long = "seed", value_name = "URL")]
+    pub seeds: Vec<String>,
+    /// File with start URLs, one a line; `-` is standard input
+    #[arg(long = "seeds", value_name = "FILE|-")]
+    pub seeds_file: Option<PathBuf>,
+    /// Folder for everything the crawl keeps
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// End when nothing is left, and print a summary
+    #[arg(long)]
+    pub until_done: bool,
+    /// Stop after so many stored pages
+    #[arg(long, value_name = "N")]
+    pub max_pages: Option<u64>,
+    /// Stop after this time, such as 30m
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// Stop after so many bytes received, such as 10GiB
+    #[arg(long, value_name = "SIZE")]
+    pub max_bytes: Option<String>,
+    /// Take so many pages of one host at most
+    #[arg(long, value_name = "N")]
+    pub max_pages_per_host: Option<u64>,
+    /// Form of the log lines
+    #[arg(long, value_name = "FORM")]
+    pub log_format: Option<LogFormat>,
+    /// Check everything, contact nothing, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa fetch`.
+#[derive(Clone, Debug, Args)]
+pub struct FetchArgs {
+    /// What to fetch
+    pub url: String,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Fetch it even when robots.txt disallows it
+    #[arg(long)]
+    pub ignore_robots: bool,
+    /// Write the body to standard output, the report to standard error
+    #[arg(long)]
+    pub body: bool,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// `lycosa inspect …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum InspectCommand {
+    /// The canonical form of URLs
+    Url {
+        /// What relative URLs are resolved against
+        #[arg(long, value_name = "URL")]
+        base: Option<String>,
+        /// JSON, with host, domain, partition
+        #[arg(long)]
+        json: bool,
+        /// The URLs
+        #[arg(required = true)]
+        urls: Vec<String>,
+    },
+    /// Whether a robots.txt allows URLs, and the line that decides
+    Robots {
+        /// The crawler's name
+        #[arg(long, value_name = "NAME")]
+        agent: String,
+        /// The robots.txt; `-` is standard input
+        #[arg(long, value_name = "FILE|-")]
+        robots: PathBuf,
+        /// URLs or paths
+        #[arg(required = true)]
+        urls: Vec<String>,
+    },
+    /// What is taken from a page: charset, title, directives, links, text
+    Page {
+        /// The page; `-` is standard input
+        file: PathBuf,
+        /// Its URL
+        #[arg(long, value_name = "URL")]
+        url: String,
+        /// Its Content-Type header
+        #[arg(long, value_name = "TYPE")]
+        content_type: Option<String>,
+    },
+}
+
+/// `lycosa config …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Write a file with every key, its default, unit and meaning
+    Init {
+        /// Where; `-` is standard output
+        #[arg(default_value = "lycosa.toml")]
+        file: PathBuf,
+    },
+    /// Show the settings in force
+    Show {
+        /// Configuration file (TOML)
+        config: Option<PathBuf>,
+        /// Show who set each
+        #[arg(long)]
+        origin: bool,
+        /// JSON
+        #[arg(long)]
+        json: bool,
+        /// Settings.
+        #[command(flatten)]
+        settings: SettingsArgs,
+    },
+    /// Check a configuration file
+    Check(CheckArgs),
+}
+
+/// Arguments of `lycosa check-config`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The file
+    pub file: PathBuf,
+}
+
+/// Arguments of `lycosa ctl`.
+#[derive(Clone, Debug, Args)]
+pub struct CtlArgs {
+    /// Address of the admin endpoint; from the configuration when absent
+    #[arg(long, value_name = "ADDR:PORT", global = true)]
+    pub admin: Option<String>,
+    /// File with its token; from the configuration when absent
+    #[arg(long, value_name = "FILE", global = true)]
+    pub token_file: Option<PathBuf>,
+    /// The crawl's configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: CtlCommand,
+}
+
+/// `lycosa ctl …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CtlCommand {
+    /// Show counts and rates
+    Status,
+    /// Seeds
+    #[command(subcommand)]
+    Seeds(SeedsCommand),
+    /// Send no new requests
+    Pause,
+    /// Go on
+    Resume,
+    /// Finish what is in flight and end
+    Stop,
+}
+
+/// `lycosa ctl seeds …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum SeedsCommand {
+    /// Add start URLs
+    Add {
+        /// The URLs
+        urls: Vec<String>,
+        /// File with URLs, one a line; `-` is standard input
+        #[arg(long, value_name = "FILE|-")]
+        file: Option<PathBuf>,
+    },
+}
