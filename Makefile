@@ -12,6 +12,8 @@ export CARGO_TARGET_DIR ?= $(CACHE)/lycosa/target
 # The venv with the WARC readers that the tests compare with, and its Python.
 VENV := $(CARGO_TARGET_DIR)/venv
 export LYCOSA_PYTHON ?= $(VENV)/bin/python
+# Real pages that a test crawls: python3-doc/ and debian-reference/.
+export LYCOSA_PAGES ?= $(CARGO_TARGET_DIR)/pages
 BINARY := $(CARGO_TARGET_DIR)/release/lycosa
 # Debug assertions for this package alone; no dependency is built again.
 CHECKED := --release --locked --config profile.release.package.lycosa.debug-assertions=true
@@ -44,7 +46,7 @@ else
 endif
 
 test-tools: setup
-	@config/setup.sh test $(VENV)
+	@config/setup.sh test $(VENV) $(LYCOSA_PAGES)
 
 test: test-tools ## install what the tests need and run them all
 	@config/build.sh --announce

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what is missing for building (`setup.sh build`) or for testing (`setup.sh test VENV`), and says so.
+# Installs what is missing for building (`setup.sh build`) or for testing (`setup.sh test VENV PAGES`), and says so.
 # Needs Debian or a relative of it, and root or sudo only when something is missing.
 set -euo pipefail
 
@@ -89,19 +89,41 @@ venv() {
     cp "$list" "$venv/requirements.txt"
 }
 
+# Real pages to crawl: the HTML of two Debian packages, unpacked beside the build, not installed.
+pages() {
+    local folder=$1 manual work
+    [ -e "$folder/complete" ] && return 0
+    command -v apt-get >/dev/null || die "the real pages are Debian packages; this system has no apt-get"
+    say "unpacking python3-doc and debian-reference into $folder"
+    apt-cache show debian-reference-en >/dev/null 2>&1 || as_root apt-get update -qq
+    manual=$(apt-cache depends python3-doc | sed -nE 's/.*Depends: (python3\.[0-9]+-doc)$/\1/p' | head -n 1)
+    work=$(mktemp -d)
+    ( cd "$work" && apt-get download -qq "${manual:?no python3-doc known}" debian-reference-en 2>/dev/null ) ||
+        die "could not download $manual and debian-reference-en"
+    for package in "$work"/*.deb; do
+        dpkg-deb -x "$package" "$work/root"
+    done
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    mv "$work/root/usr/share/doc/${manual%-doc}/html" "$folder/python3-doc"
+    mv "$work/root/usr/share/debian-reference" "$folder/debian-reference"
+    rm -rf "$work"
+    touch "$folder/complete"
+}
+
 case "${1:-}" in
 build)
     rust
     native
     ;;
 test)
-    [ $# -eq 2 ] || die "usage: setup.sh test VENV"
+    [ $# -eq 3 ] || die "usage: setup.sh test VENV PAGES"
     mkdir -p "$(dirname "$2")"
     venv "$2"
     command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || without_services packages nginx-light
-    packages python3-doc debian-reference
+    pages "$3"
     ;;
 *)
-    die "usage: setup.sh build | test VENV"
+    die "usage: setup.sh build | test VENV PAGES"
     ;;
 esac
