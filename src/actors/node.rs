@@ -56,18 +56,28 @@ pub enum Stop {
 
 /// Raised whenever a commit is lost, so that nothing hangs on it (docs/architecture.md, Deduper).
 #[derive(Default)]
-pub struct Epoch(AtomicU64);
+pub struct Epoch {
+    number: AtomicU64,
+    writing: Mutex<()>,
+}
 
 impl Epoch {
     /// The epoch in force.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.number.load(Ordering::Acquire)
     }
 
-    /// Begins a new one: pages that carry an older one are refused.
+    /// Begins a new one: pages that carry an older one are refused. Waits for a write under way, so that afterwards the
+    /// disk holds all that was accepted in the old one.
     pub fn raise(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::AcqRel) + 1
+        let _no_write = lock(&self.writing);
+        self.number.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Held by the Store from its look at the epoch to the end of its write.
+    pub fn hold(&self) -> std::sync::MutexGuard<'_, ()> {
+        lock(&self.writing)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What every store must keep: the same tests for the memory twin and for RocksDB.
 
-use proptest::prelude::*;
-
 use super::keys::{ContentDigest, ContentKey, HostAt, HostCrawl, Key, MetaKey, QueueKey, SeenKey, WaitingKey};
 use super::values::{HostCounts, Place, QueueEntry, Unsynced, UrlState};
 use super::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, read, tables};
@@ -329,24 +327,4 @@ fn a_batch_knows_its_size() {
     assert_eq!((batch.len(), batch.bytes(), batch.is_empty()), (2, 12, false));
     batch.clear();
     assert_eq!((batch.len(), batch.bytes(), batch.is_empty()), (0, 0, true));
-}
-
-/// Any history of batches, as steps on a few keys that lie close together.
-pub(super) fn batches() -> impl Strategy<Value = Vec<Vec<(usize, Vec<u8>, Option<Vec<u8>>)>>> {
-    let key = || prop::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255)], 0..4);
-    let value = prop::option::weighted(0.7, prop::collection::vec(any::<u8>(), 0..300));
-    let change = (0..Family::ALL.len(), key(), value);
-    prop::collection::vec(prop::collection::vec(change, 0..12), 1..12)
-}
-
-/// Makes a batch of one step of [`batches`].
-pub(super) fn batch_of(changes: &[(usize, Vec<u8>, Option<Vec<u8>>)]) -> Batch {
-    let mut batch = Batch::new();
-    for (family, key, value) in changes {
-        match value {
-            Some(value) => batch.put_raw(Family::ALL[*family], key.clone(), value.clone()),
-            None => batch.delete_raw(Family::ALL[*family], key.clone()),
-        }
-    }
-    batch
 }

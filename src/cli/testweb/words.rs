@@ -168,9 +168,11 @@ pub fn fill(out: &mut Vec<u8>, charset: Charset, length: usize, draw: u64) {
     let mut start = below(draw, pool.len() as u32) as usize;
     while left > 0 {
         let piece = whole_words(pool, charset, start, left);
+        if piece.is_empty() && start == 0 {
+            break; // less room than a word needs
+        }
         out.extend_from_slice(piece);
-        // A piece that is empty ends the loop: the rest of the pool was no word.
-        left = if piece.is_empty() { 0 } else { left.saturating_sub(piece.len()) };
+        left = left.saturating_sub(piece.len());
         start = 0;
     }
 }

@@ -296,4 +296,3 @@ fn web_url(base: &Url, href: &str) -> Option<String> {
     let url = base.join(href).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| url.into())
 }
-

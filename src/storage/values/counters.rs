@@ -7,7 +7,7 @@ use crate::domain::reason::{Failure, Rejection};
 
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
-    #[derive(Default)]
+    #[derive(Default, serde::Serialize)]
     Counters {
         /// URLs ever accepted or rejected.
         discovered: u64,
