@@ -4,11 +4,14 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use lycosa::cli::{self, Exit, args::Cli};
+use lycosa::cli::{self, Exit, args};
 
 fn main() -> ExitCode {
-    let mut out = std::io::stdout();
-    match cli::execute(Cli::parse(), &mut out) {
+    let outcome = match args::Cli::try_parse() {
+        Ok(cli) => cli::execute(cli, &mut std::io::stdout()),
+        Err(error) => args::explain(&error),
+    };
+    match outcome {
         Ok(exit) => exit.into(),
         Err(error) => {
             if error.exit != Exit::Done {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
 
@@ -241,4 +242,87 @@ pub enum SeedsCommand {
         #[arg(long, value_name = "FILE|-")]
         file: Option<PathBuf>,
     },
+}
+
+/// Help and version are printed; a mistake becomes one line, with what was expected.
+///
+/// # Errors
+/// The mistake, with the exit code 2.
+pub fn explain(error: &clap::Error) -> Result<Exit, CliError> {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            Ok(Exit::Done)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            Ok(Exit::Usage)
+        }
+        _ => Err(CliError::usage(mistake(&error.render().to_string()))),
+    }
+}
+
+/// The parser's paragraphs without usage and help hint, joined.
+fn mistake(text: &str) -> String {
+    let told = |l: &&str| !l.is_empty() && !l.starts_with("Usage:") && !l.starts_with("For more information");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(told).collect();
+    format!("{}; `--help` shows what may be typed", lines.join(" ").trim_start_matches("error: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Result<Cli, CliError> {
+        Cli::try_parse_from(line.split(' ')).map_err(|e| explain(&e).unwrap_err())
+    }
+
+    #[test]
+    fn the_arguments_are_well_defined() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_of_the_manual_is_understood() {
+        let lines = [
+            "lycosa run",
+            "lycosa run crawl.toml --seed http://a.test/ --seed http://b.test/ --seeds - --contact me@x.org --data d",
+            "lycosa run --until-done --max-pages 5 --max-time 1h --max-bytes 1GB --max-pages-per-host 7 --dry-run",
+            "lycosa run --allow-net 127.0.0.1/32:8500 --set a.b=c --log-format json --no-progress",
+            "lycosa testweb --listen 127.0.0.1:0 --hosts 3 --pages 5 --seed 1",
+            "lycosa fetch http://a.test/ --json",
+            "lycosa inspect url --base http://a.test/ x y",
+            "lycosa inspect robots --agent Lycosa --robots robots.txt /x",
+            "lycosa inspect page page.html --url http://a.test/ --content-type text/html",
+            "lycosa config init -",
+            "lycosa config show --origin x.toml",
+            "lycosa config check x.toml",
+            "lycosa check-config x.toml",
+            "lycosa ctl status --json",
+            "lycosa ctl --admin 127.0.0.1:7700 seeds add http://a.test/",
+            "lycosa ctl seeds add --file -",
+            "lycosa ctl pause",
+            "lycosa ctl resume",
+            "lycosa ctl stop",
+        ];
+        for line in lines {
+            assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_one_line_that_names_it() {
+        for (line, part) in [
+            ("lycosa rum", "'rum'"),
+            ("lycosa run --max-pages x", "--max-pages"),
+            ("lycosa run --sed x", "--seed"),
+            ("lycosa fetch", "<URL>"),
+            ("lycosa run --log-format xml", "json"),
+        ] {
+            let error = typed(line).unwrap_err();
+            assert_eq!(error.exit, Exit::Usage);
+            assert!(error.message.contains(part) && !error.message.contains('\n'), "{error}");
+        }
+    }
 }
