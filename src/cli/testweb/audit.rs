@@ -152,8 +152,10 @@ impl Audit {
     }
 }
 
+/// At most `most` bytes of the text, whole characters only.
 fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]
