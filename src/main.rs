@@ -1,1 +1,23 @@
-fn main() {}
+//! The `lycosa` program: what was typed becomes a command, its outcome an exit code.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use lycosa::cli::{self, Exit, args};
+
+fn main() -> ExitCode {
+    let outcome = match args::Cli::try_parse() {
+        Ok(cli) => cli::execute(cli, &mut std::io::stdout()),
+        Err(error) => args::explain(&error),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            if error.exit != Exit::Done {
+                let _ = writeln!(std::io::stderr(), "lycosa: {}", error.line());
+            }
+            error.exit.into()
+        }
+    }
+}

@@ -28,8 +28,17 @@ pub struct SeedReport {
     pub accepted: u64,
     /// Known already.
     pub known: u64,
-    /// Turned away: the seed as given, and why.
-    pub rejected: Vec<(String, String)>,
+    /// Turned away.
+    pub rejected: Vec<RejectedSeed>,
+}
+
+/// A seed that was turned away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedSeed {
+    /// As it was given.
+    pub url: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// The running crawl as the admin endpoint sees it. Cheap calls are plain; what waits for a commit returns a future.

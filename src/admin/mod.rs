@@ -1,5 +1,28 @@
-//! The admin endpoint.
+//! The admin endpoint: HTTP on a thread of its own, loopback unless a token is set.
+//!
+//! | route | answer |
+//! |---|---|
+//! | `GET /healthz` | 200 while the process runs; needs no token |
+//! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
+//! | `GET /metrics` | OpenMetrics text |
+//! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON |
+//! | `POST /api/v1/seeds` | one URL a line, or `{"urls": […]}`; [`SeedReport`] when they are committed |
+//! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
+//!
+//! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
+//! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
+pub mod auth;
 mod control;
+mod problem;
+mod routes;
+mod seeds;
+mod server;
 
-pub use control::{Control, ControlError, SeedReport};
+#[cfg(test)]
+mod tests;
+
+pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use problem::Problem;
+pub(crate) use seeds::lines as seed_lines;
+pub use server::{AdminError, AdminServer};

@@ -1,3 +1,51 @@
 //! The commands of the `lycosa` program.
 
+pub mod args;
+pub mod check_config;
+pub mod config_cmd;
+pub mod ctl;
+pub mod exit;
+pub mod fetch;
+pub mod gather;
+pub mod inspect;
+pub mod inspect_page;
+pub mod inspect_robots;
+pub mod inspect_url;
+pub mod progress;
+pub mod run;
+pub mod summary;
 pub mod testweb;
+
+use std::io::Write;
+
+use args::{Cli, Command, ConfigCommand};
+pub use exit::{CliError, Exit};
+
+use crate::config::LogSection;
+
+/// Carries out what was typed.
+///
+/// # Errors
+/// One line for stderr and the exit code.
+pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let rust_log = std::env::var("RUST_LOG").ok();
+    if let Command::Run(args) = &cli.command {
+        return run::run(args, rust_log.as_deref(), out);
+    }
+    let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
+    crate::telemetry::log::init(&quiet, rust_log.as_deref());
+    match cli.command {
+        Command::Run(_) => Ok(Exit::Done),
+        Command::Testweb(args) => testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
+        Command::Fetch(args) => fetch::run(&args, out),
+        Command::Inspect(command) => inspect::run(&command, out).map(|()| Exit::Done),
+        Command::Config(ConfigCommand::Init { file }) => config_cmd::init(&file, out).map(|()| Exit::Done),
+        Command::Config(ConfigCommand::Show { config, origin, json, settings }) => {
+            config_cmd::show(config.as_deref(), &settings, origin, json, out).map(|()| Exit::Done)
+        }
+        Command::Config(ConfigCommand::Check(args)) | Command::CheckConfig(args) => {
+            check_config::run(&args.file, out).map(|()| Exit::Done)
+        }
+        Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
+    }
+}

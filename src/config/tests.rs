@@ -183,3 +183,48 @@ proptest::proptest! {
         let _ = Layers::new().env(env(&[(&format!("LYCOSA_{key}__A"), &text)]));
     }
 }
+
+/// The shipped files, at test time, so that a new one cannot be forgotten.
+fn shipped() -> Vec<std::path::PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let files = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
+    files.filter(|p| p.extension().is_some_and(|e| e == "toml")).collect()
+}
+
+#[test]
+fn every_shipped_file_passes_the_check() {
+    let files = shipped();
+    assert!(files.len() >= 3, "{files:?}");
+    for path in files {
+        Layers::new().file(&path).and_then(|l| l.load()).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
+
+/// The template with its commented keys switched on.
+fn switched_on() -> String {
+    let is_key = |l: &str| {
+        let name = l.split(" = ").next().unwrap_or_default();
+        l.contains(" = ") && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') || l.starts_with("[[")
+    };
+    let on = |l: &str| l.strip_prefix("# ").filter(|rest| is_key(rest)).map_or(l.to_owned(), str::to_owned);
+    TEMPLATE.lines().map(on).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_template_says_what_the_defaults_are() {
+    let form = file(TEMPLATE).unwrap().form().unwrap();
+    assert_eq!(form, FileForm::default());
+}
+
+#[test]
+fn the_template_names_every_key_and_its_commented_examples_are_good() {
+    let layers = file(&switched_on()).unwrap();
+    layers.load().unwrap();
+    let shown = layers.show().unwrap();
+    let missing: Vec<_> = shown.iter().filter(|s| s.origin == Origin::Default).map(|s| &s.key).collect();
+    assert!(missing.is_empty(), "not in config/lycosa.toml: {missing:?}");
+    assert!(shown.iter().all(|s| s.value.is_some()));
+    assert_eq!(layers.load().unwrap().hosts[0].max_connections, Some(4));
+}

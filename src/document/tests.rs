@@ -105,12 +105,9 @@ fn writing_off_the_thread_gives_the_same_document() {
     let document = runtime.block_on(async {
         let mut writer = DocumentWriter::new(config);
         for piece in body(150_000).chunks(1999) {
-            if writer.wants_flush(piece.len()) {
-                writer = writer.flush_off_thread().await.unwrap();
-            }
-            writer.push(piece).unwrap();
+            writer = writer.push_off_thread(piece).await.unwrap();
         }
-        writer.finish().unwrap()
+        writer.push_off_thread(&body(150_000)).await.unwrap().finish_off_thread().await.unwrap()
     });
-    assert_eq!(all(&document), body(150_000));
+    assert_eq!(all(&document), body(150_000).repeat(2));
 }

@@ -23,8 +23,8 @@ pub struct SpillConfig {
 
 /// A body being received. [`push`](Self::push) it piece by piece, then [`finish`](Self::finish) it.
 ///
-/// On an arbiter, write to the disk off the thread: when [`wants_flush`](Self::wants_flush) says so, await
-/// [`flush_off_thread`](Self::flush_off_thread). Without that, `push` writes by itself and blocks for the write.
+/// On an arbiter use [`push_off_thread`](Self::push_off_thread) and [`finish_off_thread`](Self::finish_off_thread):
+/// they leave writes to the disk to a blocking thread, where `push` and `finish` block for them.
 #[derive(Debug)]
 pub struct DocumentWriter {
     config: SpillConfig,
@@ -78,26 +78,46 @@ impl DocumentWriter {
     }
 
     /// Whether a push of `coming` bytes would write to the disk.
-    #[must_use]
-    pub fn wants_flush(&self, coming: usize) -> bool {
+    fn wants_flush(&self, coming: usize) -> bool {
         self.buffer.len().saturating_add(coming) > self.capacity()
     }
 
-    /// Moves what is in memory to the spill file on a blocking thread of the runtime.
+    /// Appends `bytes` as [`push`](Self::push) does, with every write to the disk on a blocking thread of the runtime.
     ///
     /// # Errors
     /// As [`push`](Self::push); the document is gone then.
-    pub async fn flush_off_thread(mut self) -> Result<Self, SpillError> {
+    pub async fn push_off_thread(mut self, mut bytes: &[u8]) -> Result<Self, SpillError> {
+        while self.wants_flush(bytes.len()) {
+            let room = self.capacity().saturating_sub(self.buffer.len());
+            let (now, later) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
+            self.push(now)?;
+            bytes = later;
+            self = self.flush_off_thread().await?;
+        }
+        self.push(bytes)?;
+        Ok(self)
+    }
+
+    /// Ends the document as [`finish`](Self::finish) does, with the last write on a blocking thread.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub async fn finish_off_thread(mut self) -> Result<Document, SpillError> {
+        if self.spill.is_some() {
+            self = self.flush_off_thread().await?;
+        }
+        self.finish()
+    }
+
+    /// Moves what is in memory to the spill file on a blocking thread of the runtime.
+    async fn flush_off_thread(mut self) -> Result<Self, SpillError> {
         let dir = self.config.dir.display().to_string();
         let task = tokio::task::spawn_blocking(move || self.flush().map(|()| self));
         task.await.unwrap_or_else(|e| Err(SpillError::Io { dir, source: io::Error::other(e) }))
     }
 
     /// Moves what is in memory to the spill file.
-    ///
-    /// # Errors
-    /// The spill budget is used up, or the spill file refused.
-    pub fn flush(&mut self) -> Result<(), SpillError> {
+    fn flush(&mut self) -> Result<(), SpillError> {
         if self.buffer.is_empty() {
             return Ok(());
         }

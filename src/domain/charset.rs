@@ -1,9 +1,24 @@
 //! Which encoding a page is in, and decoding it piece by piece.
+//!
+//! The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, `charset` of the Content-Type header, `<meta>`, XML
+//! declaration, then a guess from the bytes (`chardetng`). One decision departs from it: whatever header, meta or declaration
+//! say, bytes that are plainly UTF-8 are read as UTF-8. "Plainly" means: no fault in the whole head, and at least
+//! [`PLAIN_UTF8`] characters of more than one byte, which text in another encoding does not form by chance. Servers that declare
+//! `ISO-8859-1` or `GB2312` for everything are common; UTF-8 that must be read as something else is not.
+//! The other way round the declaration is trusted: a faulty page declared UTF-8 keeps its links, which are ASCII.
 
-use encoding_rs::{CoderResult, Encoding, UTF_8};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{CoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+mod prescan;
 
 /// How many bytes from the start of a body [`detect`] wants to see.
 pub const HEAD: usize = 64 * 1024;
+
+/// So many UTF-8 sequences of two or more bytes outweigh a declaration that says otherwise.
+const PLAIN_UTF8: usize = 4;
+/// The decoder's buffer, in bytes of UTF-8.
+const BUFFER: usize = 16 * 1024;
 
 /// What told us the encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +35,89 @@ pub enum CharsetSource {
     Guess,
 }
 
-/// The encoding of a body that begins with `head`.
+/// The encoding of a body that was sent as `content_type` and begins with `head` (as much as there is, up to [`HEAD`]).
 #[must_use]
-pub fn detect(_content_type: Option<&str>, head: &[u8]) -> (&'static Encoding, CharsetSource) {
-    match Encoding::for_bom(head) {
-        Some((encoding, _)) => (encoding, CharsetSource::Bom),
-        None => (UTF_8, CharsetSource::Guess),
+pub fn detect(content_type: Option<&str>, head: &[u8]) -> (&'static Encoding, CharsetSource) {
+    detect_in_domain(content_type, head, None)
+}
+
+/// As [`detect`]; the top-level domain of the page's host, in lower case (`cn`), helps the guess.
+#[must_use]
+pub fn detect_in_domain(
+    content_type: Option<&str>,
+    head: &[u8],
+    top_level: Option<&str>,
+) -> (&'static Encoding, CharsetSource) {
+    let head = head.get(..HEAD).unwrap_or(head);
+    if let Some((encoding, _)) = Encoding::for_bom(head) {
+        return (encoding, CharsetSource::Bom);
     }
+    let header = content_type.and_then(header_label).and_then(for_label).filter(|e| !is_wrongly_utf16(e, head));
+    let declared = header
+        .map(|encoding| (encoding, CharsetSource::Header))
+        .or_else(|| prescan::utf16(head))
+        .or_else(|| prescan::meta(head).map(|encoding| (encoding, CharsetSource::Meta)))
+        .or_else(|| prescan::xml(head).map(|encoding| (encoding, CharsetSource::Xml)));
+    match declared {
+        Some((encoding, _)) if encoding != UTF_8 && is_plainly_utf8(head) => (UTF_8, CharsetSource::Guess),
+        Some(declared) => declared,
+        None => (guess(head, top_level), CharsetSource::Guess),
+    }
+}
+
+/// The value of `charset` in a Content-Type.
+fn header_label(content_type: &str) -> Option<&str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let quotes = |c: char| c == '"' || c == '\'' || c.is_ascii_whitespace();
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim_matches(quotes))
+    })
+}
+
+/// The encoding of a label; none for those that browsers refuse to decode (`hz-gb-2312` and the like): a guess serves better.
+fn for_label(label: &str) -> Option<&'static Encoding> {
+    Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT)
+}
+
+/// As [`for_label`], for a label that stands in the page: as it can be read bytewise it is not UTF-16.
+fn for_label_in_page(label: &str) -> Option<&'static Encoding> {
+    for_label(label).map(|encoding| match encoding {
+        e if e == UTF_16LE || e == UTF_16BE => UTF_8,
+        e if e == X_USER_DEFINED => WINDOWS_1252,
+        e => e,
+    })
+}
+
+/// Markup in UTF-16 is full of NULs.
+fn is_wrongly_utf16(encoding: &'static Encoding, head: &[u8]) -> bool {
+    (encoding == UTF_16LE || encoding == UTF_16BE) && !head.contains(&0)
+}
+
+/// Whether `head`, which may end within a character, is UTF-8 and not by chance.
+fn is_plainly_utf8(head: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(head) {
+        Ok(text) => text.as_bytes(),
+        Err(e) if e.error_len().is_none() => head.get(..e.valid_up_to()).unwrap_or_default(),
+        Err(_) => return false,
+    };
+    // ESC begins the shifts of ISO-2022-JP, which is valid UTF-8 throughout, but has no byte above 0x7f.
+    valid.iter().filter(|b| **b >= 0xc0).take(PLAIN_UTF8).count() == PLAIN_UTF8
+}
+
+fn guess(head: &[u8], top_level: Option<&str>) -> &'static Encoding {
+    if head.is_ascii() && !head.contains(&0x1b) {
+        return UTF_8;
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    detector.feed(head, false);
+    let top_level = top_level.map(str::as_bytes).filter(|t| is_top_level(t));
+    detector.guess(top_level, Utf8Detection::Allow)
+}
+
+/// What the detector accepts: it panics on anything else.
+fn is_top_level(label: &[u8]) -> bool {
+    label.first().is_some_and(u8::is_ascii_lowercase)
+        && label.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
 }
 
 /// Decodes a body piece by piece to UTF-8; memory stays at one buffer of 16 KiB.
@@ -46,7 +137,7 @@ impl Decoder {
     /// For a body in `encoding`; its byte order mark, if any, is removed.
     #[must_use]
     pub fn new(encoding: &'static Encoding) -> Self {
-        Self { encoding, inner: encoding.new_decoder_with_bom_removal(), buffer: String::with_capacity(16 * 1024) }
+        Self { encoding, inner: encoding.new_decoder_with_bom_removal(), buffer: String::with_capacity(BUFFER) }
     }
 
     /// The encoding being decoded.
@@ -71,3 +162,6 @@ impl Decoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

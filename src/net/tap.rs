@@ -1,1 +1,158 @@
+//! The stream under a connection: TCP, or TLS over it, that counts what passes and remembers the exact bytes of the
+//! request and of the answer's head. WARC records are made of these, not of what a parser understood.
 
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tokio_rustls::client::TlsStream;
+
+use super::head;
+
+/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
+pub const MAX_HEAD: usize = 256 * 1024;
+
+/// TCP, or TLS over it.
+#[derive(Debug)]
+pub enum Wire {
+    /// http
+    Plain(TcpStream),
+    /// https
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A wire with its log.
+#[derive(Debug)]
+pub struct Tap {
+    wire: Wire,
+    log: TapLog,
+}
+
+/// What passed since the last [`begin`](Self::begin); shared with the [`Tap`].
+#[derive(Clone, Debug, Default)]
+pub struct TapLog {
+    inner: Arc<Mutex<Log>>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    recording: bool,
+    sent: Vec<u8>,
+    received: Vec<u8>,
+    bytes: u64,
+    first_byte: Option<Instant>,
+}
+
+impl TapLog {
+    /// Forgets what passed; remembers what comes.
+    pub fn begin(&self) {
+        *self.log() = Log { recording: true, ..Log::default() };
+    }
+
+    /// The bytes sent and received so far; nothing more is remembered until the next `begin`, only counted.
+    #[must_use]
+    pub fn take(&self) -> (Vec<u8>, Vec<u8>) {
+        let mut log = self.log();
+        log.recording = false;
+        (std::mem::take(&mut log.sent), std::mem::take(&mut log.received))
+    }
+
+    /// Bytes received.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.log().bytes
+    }
+
+    /// When the first byte was received.
+    #[must_use]
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.log().first_byte
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn received(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut log = self.log();
+        log.bytes += bytes.len() as u64;
+        if log.first_byte.is_none() && !bytes.is_empty() {
+            log.first_byte = Some(Instant::now());
+        }
+        if log.recording {
+            if log.received.len() + bytes.len() > MAX_HEAD && head::final_head(&log.received).is_none() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, HeadTooLong));
+            }
+            let room = MAX_HEAD.saturating_sub(log.received.len());
+            log.received.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        }
+        Ok(())
+    }
+
+    fn sent(&self, bytes: &[u8]) {
+        let mut log = self.log();
+        if log.recording && log.sent.len() + bytes.len() <= MAX_HEAD {
+            log.sent.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// The head, or the informational heads before it, never ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the head of the answer is longer than {MAX_HEAD} bytes")]
+pub struct HeadTooLong;
+
+impl Tap {
+    /// A tapped wire.
+    #[must_use]
+    pub fn new(wire: Wire, log: TapLog) -> Self {
+        Self { wire, log }
+    }
+}
+
+impl AsyncRead for Tap {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let result = match &mut self.wire {
+            Wire::Plain(tcp) => ready!(Pin::new(tcp).poll_read(cx, buf)),
+            // Many servers end TLS without its closing alert. A body with a length or chunks is judged by these, and
+            // one to the end of the connection cannot be told from a cut one on plain http either.
+            Wire::Tls(tls) => match ready!(Pin::new(tls).poll_read(cx, buf)) {
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
+                other => other,
+            },
+        };
+        result?;
+        self.log.received(buf.filled().get(before..).unwrap_or_default())?;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Tap {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let n = ready!(match &mut self.wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
+            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
+        })?;
+        self.log.sent(buf.get(..n).unwrap_or_default());
+        Poll::Ready(Ok(n))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}

@@ -4,7 +4,6 @@
 //! fetches, notes what is wrong, and leaves it to others to withhold credentials there.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -83,16 +82,17 @@ impl TlsClient {
     }
 
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.
-    /// `now` is the time since the Unix epoch.
     #[must_use]
-    pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>, now: Duration) -> Option<String> {
+    pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<String> {
         if self.verify != TlsVerify::Record {
             return None;
         }
         let Some((leaf, others)) = chain.and_then(<[_]>::split_first) else {
             return Some("the server sent no certificate".to_owned());
         };
-        let now = UnixTime::since_unix_epoch(now);
+        let Some(now) = self.config.time_provider.current_time() else {
+            return Some("the time is not known".to_owned());
+        };
         self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| error.to_string())
     }
 }

@@ -137,12 +137,9 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Another handle, for reading back.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
-    pub fn reader(&self) -> Result<File, WarcError> {
-        File::open(&self.path).map_err(WarcError::io("open", &self.path))
+    /// Refuses every further write: the file is finished.
+    pub(super) fn seal(&mut self) {
+        self.refusing = true;
     }
 
     fn check(&self) -> Result<(), WarcError> {

@@ -13,6 +13,7 @@ use super::append::sync_dir;
 use super::date::digits14;
 use super::digest::WarcDigest;
 use super::error::WarcError;
+use super::header::{MAX_VALUE, clean_uri, cut};
 use super::http_head;
 use super::surt::surt;
 use super::writer::Place;
@@ -45,7 +46,7 @@ impl CdxjEntry {
     #[must_use]
     pub fn new(url: &str, date: UnixMillis, head: &[u8], digest: Option<WarcDigest>, revisit: bool) -> Self {
         let mime = if revisit { Some("warc/revisit".to_owned()) } else { http_head::mime(head) };
-        let url = super::header::clean_uri(url);
+        let url = cut(&clean_uri(url), MAX_VALUE).to_owned();
         let mime = mime.unwrap_or_else(|| "unk".to_owned());
         Self { url, date, mime, status: http_head::status(head), digest }
     }
@@ -125,7 +126,7 @@ mod tests {
         let entry = CdxjEntry::new("http://h.test/a b\nc", UnixMillis(0), b"HTTP/1.1 200\r\n", None, false);
         let line = entry.line(&place());
         assert_eq!(line.matches('\n').count(), 1);
-        assert_eq!(line.splitn(3, ' ').nth(1), Some("19700101000000"));
+        assert_eq!(line.split(' ').nth(1), Some("19700101000000"));
     }
 
     #[test]

@@ -37,9 +37,11 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
 ///
 /// A head that tells the truth already is returned unchanged. A head without any length gets none unless it named a
 /// transfer coding: a body that ends with the connection is legal as it is. Heads of 1xx, 204 and 304 answers keep their
-/// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). It always ends with an empty line.
+/// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). Empty lines before the status line are dropped
+/// (RFC 9112, section 2.2). It always ends with an empty line.
 #[must_use]
 pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
+    let head = head.get(blank_lines(head)..).unwrap_or_default();
     let bodiless = matches!(status(head), Some(100..=199 | 204 | 304)) && body_len == 0;
     let mut out = Vec::with_capacity(head.len() + 64);
     let mut had_coding = false;
@@ -135,12 +137,17 @@ fn fields(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
 fn head_end(head: &[u8]) -> usize {
     let mut end = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
-        if end > 0 && matches!(line, b"\r\n" | b"\n") {
+        if matches!(line, b"\r\n" | b"\n") {
             break;
         }
         end += line.len();
     }
     end
+}
+
+/// Length of the empty lines at the beginning.
+fn blank_lines(head: &[u8]) -> usize {
+    head.split_inclusive(|b| *b == b'\n').take_while(|line| matches!(*line, b"\r\n" | b"\n")).map(<[u8]>::len).sum()
 }
 
 fn ensure_line_end(out: &mut Vec<u8>) {
@@ -208,6 +215,12 @@ mod tests {
     fn a_not_modified_answer_keeps_the_length_of_the_page_it_speaks_of() {
         let head = "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n";
         assert_eq!(stored(head, 0), head);
+    }
+
+    #[test]
+    fn empty_lines_before_the_status_line_are_dropped() {
+        assert_eq!(stored("\r\n\nHTTP/1.1 200 OK\r\n\r\n", 0), "HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(stored("\r\n\r\n", 0), "\r\n");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | [`gz`], [`spool`] | compressing; small in memory, large in a file |
 
 pub mod append;
+pub mod archive;
 pub mod cdxj;
 pub mod date;
 pub mod digest;
@@ -20,11 +21,16 @@ pub mod info;
 pub mod jsonl;
 pub mod metadata;
 pub mod name;
+pub mod page;
 pub mod reader;
 pub mod record;
+mod repair;
 pub mod scan;
 pub mod spool;
 pub mod surt;
 pub mod writer;
 
 pub use error::WarcError;
+
+#[cfg(test)]
+mod tests;

@@ -197,9 +197,18 @@ pub struct Content<'a, R: BufRead> {
 impl<R: BufRead> Read for Content<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let State::Inside { member, left, .. } = &mut self.reader.state else { return Ok(0) };
-        let n = member.as_mut().take(*left).read(buffer)?;
-        *left -= n as u64;
-        Ok(n)
+        match member.as_mut().take(*left).read(buffer) {
+            Ok(n) => {
+                *left -= n as u64;
+                Ok(n)
+            }
+            Err(e) => {
+                if e.kind() != io::ErrorKind::Interrupted {
+                    self.reader.state = State::Over;
+                }
+                Err(e)
+            }
+        }
     }
 }
 

@@ -162,13 +162,15 @@ impl WarcWriter {
         self.file.sync()
     }
 
-    /// Syncs, gives the file its final name and syncs the folder; gives the final path.
+    /// Syncs, gives the file its final name and syncs the folder; gives the final path. After it, writes are refused.
     ///
     /// # Errors
-    /// [`WarcError::Io`]; the file then keeps its `.open` name.
-    pub fn close(mut self) -> Result<PathBuf, WarcError> {
+    /// [`WarcError::Io`]; the file then keeps its `.open` name and takes writes.
+    pub fn close(&mut self) -> Result<PathBuf, WarcError> {
         self.file.sync()?;
-        close_name(&self.dir, &self.name)
+        let path = close_name(&self.dir, &self.name)?;
+        self.file.seal();
+        Ok(path)
     }
 }
 

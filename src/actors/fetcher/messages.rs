@@ -11,7 +11,7 @@ use crate::actors::slot::Slot;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
-use crate::warc::RecordBytes;
+use crate::warc::page::PageRecords;
 
 /// What the request is for.
 pub enum Errand {
@@ -68,6 +68,6 @@ pub struct RobotsAnswer {
     pub text: Vec<u8>,
     /// Where it points to.
     pub location: Option<String>,
-    /// The exchange for the WARC.
-    pub records: Vec<RecordBytes>,
+    /// The exchanges for the WARC, redirects included.
+    pub records: Vec<PageRecords>,
 }

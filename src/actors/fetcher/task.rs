@@ -8,8 +8,8 @@ use crate::actors::deduper::Parsed;
 use crate::actors::node::Node;
 use crate::actors::parser::{Parse, archive};
 use crate::document::decoded;
-use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, RetryAfter, Verdict, is_challenge, judge};
-use crate::domain::outcome::pace_signal;
+use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
+use crate::domain::politeness::RetryAfter;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
 use crate::storage::ledger::Ending;
@@ -32,7 +32,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
     let result = protocols.fetch(request).await;
     node.faults.pass("fetcher.fetched");
     let outcome = outcome_of(&result, node.clock.now());
-    node.metrics.fetched(&outcome, result.as_ref().map(|f| f.timings).unwrap_or_default());
+    node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     slot.finish(stopwatch.elapsed(), pace_signal(&outcome));
     drop(on_wire);
     match errand {
@@ -114,10 +114,9 @@ fn robots_answer(node: &Node, url: &crate::domain::url::PageUrl, begun: UnixMill
     if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
         log::debug!("robots.txt was read only in part: url={url} error={e}");
     }
-    let records = archive::exchange(node, url, begun, fetched).unwrap_or_else(|e| {
+    let records = archive::Tools::new(node).exchange(url, begun, fetched, None).map_err(|e| {
         log::warn!("robots.txt was not archived: {e}");
-        Vec::new()
     });
     let location = fetched.header("location").map(|v| v.into_owned());
-    RobotsAnswer { status: fetched.status, text, location, records }
+    RobotsAnswer { status: fetched.status, text, location, records: records.into_iter().collect() }
 }

@@ -18,8 +18,15 @@ pub mod audit;
 pub mod audit_check;
 mod clock;
 pub mod config;
+mod connection;
+mod control;
 pub mod dice;
+mod href;
+mod http;
+mod markup;
+mod page;
 pub mod place;
+mod respond;
 pub mod robots;
 mod serve;
 pub mod shape;
@@ -49,3 +56,6 @@ impl TestWeb {
         ("*.test".to_owned(), self.addr())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,20 @@
-//! The server.
+//! The server: threads, the listener, what all connections share.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use super::audit::{Audit, AuditEntry};
 use super::clock::AuditClock;
 use super::config::{ConfigError, TestWebConfig};
+use super::connection;
+use super::place::Node;
 use super::shape::Shape;
 
 /// Why the synthetic web cannot be served.
@@ -34,8 +39,71 @@ pub enum TestWebError {
 /// What all connections share.
 pub(super) struct Web {
     pub(super) shape: Shape,
-    pub(super) audit: Mutex<Audit>,
     pub(super) clock: AuditClock,
+    pub(super) buffers: Buffers,
+    audit: Mutex<Audit>,
+    failures: Mutex<HashMap<Node, u8>>,
+    connections: AtomicU32,
+}
+
+/// Flaky pages whose failures are counted; beyond that they succeed at once.
+const MAX_FLAKY: usize = 4_000_000;
+
+impl Web {
+    fn new(config: TestWebConfig) -> Self {
+        Self {
+            shape: Shape::new(config),
+            clock: AuditClock::new(),
+            buffers: Buffers::default(),
+            audit: Mutex::default(),
+            failures: Mutex::default(),
+            connections: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn audit(&self) -> MutexGuard<'_, Audit> {
+        self.audit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request of a flaky page; whether it fails once more.
+    pub(super) fn fails_again(&self, node: Node, fails: u8) -> bool {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() >= MAX_FLAKY && !failures.contains_key(&node) {
+            return false;
+        }
+        let count = failures.entry(node).or_insert(0);
+        *count = count.saturating_add(1);
+        *count <= fails
+    }
+
+    /// Forgets the log and the failures.
+    pub(super) fn clear(&self) {
+        self.audit().clear();
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// Buffers for answers, used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Buffers {
+    const MOST: usize = 64;
+    const LARGEST: usize = 128 * 1024;
+
+    pub(super) fn take(&self) -> Vec<u8> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    pub(super) fn give(&self, mut buffer: Vec<u8>) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < Self::MOST && buffer.capacity() <= Self::LARGEST {
+            buffer.clear();
+            free.push(buffer);
+        }
+    }
 }
 
 /// A running synthetic web on threads of its own; stops when dropped.
@@ -50,13 +118,37 @@ impl TestWeb {
     /// Checks the settings, binds the address and serves.
     pub fn start(config: TestWebConfig) -> Result<Self, TestWebError> {
         config.check()?;
-        let address = config.listen;
-        let listener =
-            std::net::TcpListener::bind(address).map_err(|source| TestWebError::Listen { address, source })?;
-        let addr = listener.local_addr().map_err(|source| TestWebError::Listen { address, source })?;
-        let web = Web { shape: Shape::new(config), audit: Mutex::default(), clock: AuditClock::new() };
+        let (address, threads) = (config.listen, config.threads);
+        let failed = |source| TestWebError::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let addr = listener.local_addr().map_err(failed)?;
         let (stop, _) = watch::channel(false);
-        Ok(Self { web: Arc::new(web), addr, stop, threads: Vec::new() })
+        let mut web = Self { web: Arc::new(Web::new(config)), addr, stop, threads: Vec::new() };
+        for number in 0..threads {
+            let listener = listener.try_clone().map_err(failed)?;
+            web.spawn(number, listener)?;
+        }
+        Ok(web)
+    }
+
+    fn spawn(&mut self, number: usize, listener: TcpListener) -> Result<(), TestWebError> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(TestWebError::Runtime)?;
+        let (web, mut stop) = (Arc::clone(&self.web), self.stop.subscribe());
+        let work = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = accept(web, listener) => {}
+                    _ = stop.wait_for(|stop| *stop) => {}
+                }
+            });
+            runtime.shutdown_background();
+        };
+        let name = format!("testweb-{number}");
+        let thread = std::thread::Builder::new().name(name).spawn(work).map_err(TestWebError::Runtime)?;
+        self.threads.push(thread);
+        Ok(())
     }
 
     /// The address it listens on.
@@ -71,18 +163,50 @@ impl TestWeb {
 
     /// All requests answered so far, in the order in which the answers ended.
     pub fn audit(&self) -> Vec<AuditEntry> {
-        self.web.audit.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).entries(0, usize::MAX)
+        self.audit_since(0)
+    }
+
+    /// The log from entry `since` on.
+    pub fn audit_since(&self, since: usize) -> Vec<AuditEntry> {
+        self.web.audit().entries(since, usize::MAX)
+    }
+
+    /// Number of requests answered so far.
+    pub fn audit_len(&self) -> usize {
+        self.web.audit().len()
+    }
+
+    /// Forgets the log, and the failures counted for flaky pages.
+    pub fn clear_audit(&self) {
+        self.web.clear();
     }
 
     /// Stops serving: connections are cut, threads ended.
-    pub fn stop(self) {}
+    pub fn stop(self) {
+        drop(self);
+    }
 }
 
 impl Drop for TestWeb {
     fn drop(&mut self) {
+        // No receiver means that all threads have ended.
         let _ = self.stop.send(true);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(web: Arc<Web>, listener: TcpListener) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let number = web.connections.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(connection::serve(Arc::clone(&web), stream, number));
+            }
+            // Out of file descriptors, or the asker is gone already: others may have better luck soon.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
 }

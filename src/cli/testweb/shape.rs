@@ -123,6 +123,11 @@ impl Shape {
         !mode.forbids_all() && !(private && mode.forbids_some())
     }
 
+    /// Whether a crawl from the start page with the scope of hosts visits the host.
+    pub fn in_start_scope(&self, host: u32) -> bool {
+        host == Node::START.host || (self.config.start_redirect && host == 1)
+    }
+
     /// A page by its number, with the URL form it has.
     pub fn page(&self, host: u32, number: u32) -> Node {
         let query = number > 0 && self.hit(self.config.queries, Salt::Query, host, number);
@@ -195,7 +200,10 @@ impl Shape {
     fn page_answer(&self, host: u32, number: u32) -> Answer {
         let config = &self.config;
         if number == 0 {
-            return Answer::Page { content: 0 };
+            return match self.redirects_start(host) {
+                true => Answer::Redirect { status: 301, to: self.page(1, 0) },
+                false => Answer::Page { content: 0 },
+            };
         }
         let draw = |salt| self.dice.draw(salt, host, number, 0);
         match self.class(host, number) {
@@ -219,6 +227,9 @@ impl Shape {
 
     fn class(&self, host: u32, number: u32) -> Class {
         let config = &self.config;
+        if number == 0 {
+            return if self.redirects_start(host) { Class::Redirect } else { Class::Plain };
+        }
         let mut rest = unit(self.dice.draw(Salt::Answer, host, number, 0));
         let shares = [
             (Class::Redirect, config.redirects),
@@ -228,12 +239,16 @@ impl Shape {
             (Class::Duplicate, config.duplicates),
         ];
         for (class, share) in shares {
-            if number > 0 && rest < share {
+            if rest < share {
                 return class;
             }
             rest -= share;
         }
         Class::Plain
+    }
+
+    fn redirects_start(&self, host: u32) -> bool {
+        self.config.start_redirect && host == Node::START.host
     }
 
     fn duplicate_of(&self, host: u32, number: u32) -> u32 {
@@ -282,7 +297,7 @@ impl Shape {
                 return to;
             }
         }
-        self.page(host, 0)
+        self.page(if self.redirects_start(host) { 1 } else { host }, 0)
     }
 
     fn redirect_status(&self, host: u32, page: u32, index: u32) -> u16 {

@@ -168,9 +168,11 @@ pub fn fill(out: &mut Vec<u8>, charset: Charset, length: usize, draw: u64) {
     let mut start = below(draw, pool.len() as u32) as usize;
     while left > 0 {
         let piece = whole_words(pool, charset, start, left);
+        if piece.is_empty() && start == 0 {
+            break; // less room than a word needs
+        }
         out.extend_from_slice(piece);
-        // A piece that is empty ends the loop: the rest of the pool was no word.
-        left = if piece.is_empty() { 0 } else { left.saturating_sub(piece.len()) };
+        left = left.saturating_sub(piece.len());
         start = 0;
     }
 }
@@ -224,5 +226,41 @@ pub fn write(out: &mut Vec<u8>, charset: Charset, text: &str) {
     match charset {
         Charset::Utf8 => out.extend_from_slice(text.as_bytes()),
         Charset::Gbk => out.extend_from_slice(&to_gbk(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_about_the_length_asked_for_and_whole_words() {
+        for (length, draw) in [(0, 0), (1, 9), (500, u64::MAX), (500, 1 << 63), (200_000, 12_345 << 40)] {
+            let mut english = b"the ".to_vec();
+            fill(&mut english, Charset::Utf8, length, draw);
+            let size = english.len() - 4;
+            assert!(size <= length + 16 && size + 16 >= length, "{size} for {length}");
+            let words = str::from_utf8(&english).unwrap().split_whitespace().map(|word| word.trim_end_matches('.'));
+            words.for_each(|word| assert!(ENGLISH.contains(&word), "{word}"));
+            let mut chinese = Vec::new();
+            fill(&mut chinese, Charset::Gbk, length, draw);
+            assert!(chinese.len() <= length && chinese.len() + 4 >= length);
+            assert!(!encoding_rs::GBK.decode(&chinese).2);
+        }
+    }
+
+    #[test]
+    fn a_word_in_a_query_is_encoded_as_url_does_it() {
+        for number in 0..CHINESE.len() as u32 {
+            for (gbk, encoding) in [(false, encoding_rs::UTF_8), (true, encoding_rs::GBK)] {
+                let encode = |text: &str| encoding.encode(text).0.into_owned();
+                let mut url = url::Url::parse("http://h0.test/").unwrap();
+                url.query_pairs_mut()
+                    .encoding_override(Some(&|text| encode(text).into()))
+                    .append_key_only(chinese(number));
+                // Form encoding leaves `*-._` and space apart, none of which occur here.
+                assert_eq!(url.query().unwrap(), encoded(number, gbk));
+            }
+        }
     }
 }

@@ -35,7 +35,11 @@ impl Extensions {
         if ending.len() > MAX_EXTENSION || (ending.eq_ignore_ascii_case("gz") && ends_in_xml(stem)) {
             return None;
         }
-        self.0.get(ending.to_ascii_lowercase().as_str()).map(|found| &**found)
+        let found = match ending.bytes().any(|b| b.is_ascii_uppercase()) {
+            true => self.0.get(ending.to_ascii_lowercase().as_str()),
+            false => self.0.get(ending),
+        };
+        found.map(|found| &**found)
     }
 }
 

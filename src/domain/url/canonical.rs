@@ -6,8 +6,9 @@ use encoding_rs::{EncoderResult, Encoding};
 use url::Url;
 
 use super::clean::Cleaner;
+use super::joiner::Joiner;
 use super::page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
-use super::percent::push_normal;
+use super::percent::normal;
 use super::{CleanRules, UrlError};
 use crate::domain::host::is_canonical_host;
 
@@ -74,27 +75,37 @@ impl Canonicaliser {
         if port == 0 || !is_canonical_host(host) {
             return Err(UrlError::Malformed);
         }
-        let tail = self.tail(url.path(), url.query());
-        let url = PageUrl::assemble(scheme, host, port, &tail);
+        let tail_length = url.path().len() + url.query().map_or(0, |query| query.len() + 1);
+        let push_tail = |text: &mut String| self.push_tail(url.path(), url.query(), text);
+        self.limited(PageUrl::build(scheme, host, port, tail_length, push_tail)?)
+    }
+
+    /// Joins the links of one page: the same as [`Canonicaliser::join`], several times as fast for most links.
+    ///
+    /// `base` and `query_encoding` are as there.
+    #[must_use]
+    pub fn joiner(&self, base: Url, query_encoding: Option<&'static Encoding>) -> Joiner<'_> {
+        Joiner::new(self, base, query_encoding)
+    }
+
+    /// The URL, unless it is too long.
+    pub(super) fn limited(&self, url: PageUrl) -> Result<PageUrl, UrlError> {
         if url.as_str().len() > self.max_length { Err(UrlError::TooLong) } else { Ok(url) }
     }
 
-    fn tail(&self, path: &str, query: Option<&str>) -> String {
-        let mut normal = String::with_capacity(path.len());
-        push_normal(path, &mut normal);
-        let mut tail = String::with_capacity(path.len() + query.map_or(0, str::len) + 1);
-        self.cleaner.push_path(&normal, &mut tail);
-        if let Some(query) = query {
-            normal.clear();
-            push_normal(query, &mut normal);
-            tail.push('?');
-            let path_end = tail.len();
-            self.cleaner.push_query(&normal, &mut tail);
-            if tail.len() == path_end {
-                tail.pop();
-            }
+    pub(super) fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
+    }
+
+    fn push_tail(&self, path: &str, query: Option<&str>, text: &mut String) {
+        self.cleaner.push_path(&normal(path), text);
+        let Some(query) = query else { return };
+        text.push('?');
+        let path_end = text.len();
+        self.cleaner.push_query(&normal(query), text);
+        if text.len() == path_end {
+            text.pop();
         }
-        tail
     }
 }
 

@@ -180,6 +180,11 @@ impl Cleaner {
         }
     }
 
+    /// Whether [`Cleaner::push_query`] would leave `query` as it is.
+    pub(super) fn keeps_query(&self, query: &str) -> bool {
+        !query.split('&').any(|part| self.drops_from_query(part))
+    }
+
     fn drops_from_query(&self, part: &str) -> bool {
         self.tracking.contain(name_of(part).as_bytes()) || self.is_session(part)
     }

@@ -7,11 +7,13 @@
 
 mod canonical;
 mod clean;
+mod joiner;
 mod page_url;
 mod percent;
 
 pub use canonical::{Canonicaliser, MAX_INPUT_LENGTH};
 pub use clean::CleanRules;
+pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
 
 use crate::domain::reason::Rejection;

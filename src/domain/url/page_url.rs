@@ -144,13 +144,10 @@ impl PageUrl {
     /// `Malformed` when a part cannot be that of a canonical URL (checked cheaply: characters, host, port; neither dot
     /// segments nor clean-up rules), `TooLong` above [`MAX_PAGE_URL_LENGTH`].
     pub fn from_parts(scheme: Scheme, host: &str, port: u16, tail: &str) -> Result<Self, UrlError> {
-        if host.len() + tail.len() + 16 > MAX_PAGE_URL_LENGTH {
-            return Err(UrlError::TooLong);
-        }
         if port == 0 || !is_canonical_host(host) || !is_canonical_tail(tail) {
             return Err(UrlError::Malformed);
         }
-        Ok(Self::assemble(scheme, host, port, tail))
+        Self::build(scheme, host, port, tail.len(), |text| text.push_str(tail))
     }
 
     /// Takes a text that was a [`PageUrl`] before; checks it as cheaply as [`PageUrl::from_parts`].
@@ -184,20 +181,48 @@ impl PageUrl {
         Url::parse(&self.text).expect("a page's URL parses")
     }
 
-    /// Puts checked parts together; the sum of their lengths is at most [`MAX_PAGE_URL_LENGTH`].
-    pub(super) fn assemble(scheme: Scheme, host: &str, port: u16, tail: &str) -> Self {
-        let mut text = String::with_capacity(scheme.prefix().len() + host.len() + 6 + tail.len());
+    /// The URL with this checked host and port whose path and query `push_tail` appends (about `tail_length` bytes).
+    pub(super) fn build(
+        scheme: Scheme,
+        host: &str,
+        port: u16,
+        tail_length: usize,
+        push_tail: impl FnOnce(&mut String),
+    ) -> Result<Self, UrlError> {
+        let named_port = if port == scheme.default_port() { String::new() } else { format!(":{port}") };
+        let host_end = scheme.prefix().len() + host.len();
+        let tail_start = host_end + named_port.len();
+        let mut text = String::with_capacity(tail_start + tail_length);
         text.push_str(scheme.prefix());
         text.push_str(host);
-        let host_end = text.len();
-        if port != scheme.default_port() {
-            text.push_str(&format!(":{port}"));
+        text.push_str(&named_port);
+        push_tail(&mut text);
+        if text.len() > MAX_PAGE_URL_LENGTH {
+            return Err(UrlError::TooLong);
         }
-        let tail_start = text.len();
-        text.push_str(tail);
-        let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
-        let (host_end, tail_start) = (place(host_end), place(tail_start));
-        Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start }
+        let place = |at: usize| u16::try_from(at).map_err(|_| UrlError::TooLong);
+        let (host_end, tail_start) = (place(host_end)?, place(tail_start)?);
+        Ok(Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start })
+    }
+
+    /// The URL on the same scheme, host and port with another canonical path and query, which begins with `directory`.
+    pub(super) fn sibling(&self, directory: &str, rest: &str, query: Option<&str>) -> Self {
+        let authority = self.origin();
+        let query_length = query.map_or(0, |query| query.len() + 1);
+        let mut text = String::with_capacity(authority.len() + directory.len() + rest.len() + query_length);
+        text.push_str(authority);
+        text.push_str(directory);
+        text.push_str(rest);
+        if let Some(query) = query {
+            text.push('?');
+            text.push_str(query);
+        }
+        Self { text: text.into_boxed_str(), ..*self }
+    }
+
+    /// Scheme, host and port as they stand in the text: `https://example.org:8443`.
+    pub(super) fn origin(&self) -> &str {
+        self.slice(0, usize::from(self.tail_start))
     }
 
     fn slice(&self, from: usize, to: usize) -> &str {

@@ -1,10 +1,21 @@
 //! Percent-encodings in their normal form (RFC 3986 section 6.2.2): unreserved characters decoded, hex upper-case.
 
-/// Appends `text` to `out` with every percent-encoding in its normal form; everything else stays as it is.
+use std::borrow::Cow;
+
+/// `text` with every percent-encoding in its normal form; everything else stays as it is.
 ///
 /// A `%` that begins no encoding stays too. An encoding is not decoded where the decoded character would complete such
 /// a stray `%` to an encoding that the author did not write (`%2%65` is not `%2e`).
-pub(super) fn push_normal(text: &str, out: &mut String) {
+pub(super) fn normal(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'%', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    push_normal(text, &mut out);
+    Cow::Owned(out)
+}
+
+fn push_normal(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'%', rest.as_bytes()) {
         let (before, from_percent) = rest.split_at(at);

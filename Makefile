@@ -1,0 +1,80 @@
+# The two commands: `make run` and `make test`. `make help` lists the rest.
+#
+# Everything is built in the release profile, in one target folder that outlives this checkout: RocksDB's native part
+# takes 15-25 minutes on two cores and is to be built once.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)
+export CARGO_TARGET_DIR ?= $(CACHE)/lycosa/target
+# The venv with the WARC readers that the tests compare with, and its Python.
+VENV := $(CARGO_TARGET_DIR)/venv
+export LYCOSA_PYTHON ?= $(VENV)/bin/python
+# Real pages that a test crawls: python3-doc/ and debian-reference/.
+export LYCOSA_PAGES ?= $(CARGO_TARGET_DIR)/pages
+BINARY := $(CARGO_TARGET_DIR)/release/lycosa
+# Debug assertions for this package alone; no dependency is built again.
+CHECKED := --release --locked --config profile.release.package.lycosa.debug-assertions=true
+
+# For `make run`. Handed on by the environment: a URL may hold what a shell would take for its own.
+export SEED ?=
+export CONTACT ?=
+export DATA ?= data
+ARGS ?=
+
+.PHONY: help run build setup test test-tools bench check fmt fmt-check clippy deny dist clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+	@echo
+	@echo '  make run SEED=https://your.site/ CONTACT=you@your.site   crawls that site into $(DATA)/ until done'
+	@echo '  make run                                                 crawls a practice web on this machine'
+
+setup: ## install what the build needs (Debian packages), nothing that is there
+	@config/setup.sh build
+
+build: setup ## build the program
+	@config/build.sh
+
+run: build ## crawl: SEED=URL CONTACT=mail, or the practice web
+ifeq ($(SEED),)
+	@config/practice.sh $(BINARY) "$$DATA" $(ARGS)
+else
+	@$(BINARY) run --seed "$$SEED" $${CONTACT:+--contact "$$CONTACT"} --data "$$DATA" --until-done $(ARGS)
+endif
+
+test-tools: setup
+	@config/setup.sh test $(VENV) $(LYCOSA_PAGES)
+
+test: test-tools ## install what the tests need and run them all
+	@config/build.sh --announce
+	cargo test $(CHECKED) --doc
+	cargo test $(CHECKED) --tests
+
+bench: setup ## measure: criterion for the domain, end to end for the whole
+	@config/build.sh
+	cargo bench --locked --profile release
+
+check: fmt-check clippy ## format and lints, as continuous integration does
+
+fmt: ## format the sources
+	cargo fmt
+
+fmt-check:
+	cargo fmt --check
+
+clippy: setup ## lints, with the settings of the tests
+	@config/build.sh --announce
+	cargo clippy $(CHECKED) --all-targets -- -D warnings
+
+deny: ## licences, advisories, sources (needs cargo-deny: cargo install cargo-deny --locked)
+	cargo deny check
+
+dist: build ## dist/: a tarball and a Debian package
+	@config/make-dist.sh $(BINARY)
+
+clean: ## remove dist/ and this package's build output, not RocksDB's
+	rm -rf dist
+	cargo clean --release -p lycosa

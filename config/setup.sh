@@ -1,0 +1,129 @@
+#!/bin/bash
+# Installs what is missing for building (`setup.sh build`) or for testing (`setup.sh test VENV PAGES`), and says so.
+# Needs Debian or a relative of it, and root or sudo only when something is missing.
+set -euo pipefail
+
+readonly OLDEST_RUST=1.88
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "needs root or sudo for: $*"
+    fi
+}
+
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# Installs the packages among its arguments that are missing.
+packages() {
+    local missing=()
+    for package in "$@"; do
+        installed "$package" || missing+=("$package")
+    done
+    [ ${#missing[@]} -eq 0 ] && return 0
+    command -v apt-get >/dev/null || die "this system has no apt-get; install the equivalents of: ${missing[*]}"
+    say "installing ${missing[*]}"
+    apt_install "${missing[@]}" || {
+        as_root apt-get update -qq
+        apt_install "${missing[@]}" || die "could not install ${missing[*]}"
+    }
+}
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# A web server is installed for its program only: it must not start to serve.
+without_services() {
+    local policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then
+        "$@"
+        return
+    fi
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+    local outcome=0
+    ( "$@" ) || outcome=$?
+    as_root rm -f "$policy"
+    return "$outcome"
+}
+
+rust() {
+    command -v cargo >/dev/null || die "cargo is missing: install Rust $OLDEST_RUST or newer, see https://rustup.rs"
+    local have
+    have=$(cargo --version | sed -E 's/^cargo ([0-9]+\.[0-9]+).*/\1/')
+    local oldest
+    oldest=$(printf '%s\n%s\n' "$OLDEST_RUST" "$have" | sort -V | head -n 1)
+    [ "$oldest" = "$OLDEST_RUST" ] || die "cargo $have is too old: install Rust $OLDEST_RUST or newer, see https://rustup.rs"
+}
+
+# A C++ compiler, and libclang wherever it comes from.
+native() {
+    command -v c++ >/dev/null || packages g++
+    if [ -n "${LIBCLANG_PATH:-}" ] || ldconfig -p 2>/dev/null | grep -q 'libclang[-.]' ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null; then
+        return 0
+    fi
+    packages libclang-dev
+}
+
+# The readers that judge our WARC files; pip runs only when the list has changed.
+venv() {
+    local venv=$1 list=tests/tools/requirements.txt
+    [ -f "$list" ] || return 0
+    cmp -s "$list" "$venv/requirements.txt" && return 0
+    say "making $venv with the WARC readers"
+    python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages python3 python3-venv
+    python3 -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list"
+    cp "$list" "$venv/requirements.txt"
+}
+
+# Real pages to crawl: the HTML of two Debian packages, unpacked beside the build, not installed.
+pages() {
+    local folder=$1 manual work
+    [ -e "$folder/complete" ] && return 0
+    command -v apt-get >/dev/null || die "the real pages are Debian packages; this system has no apt-get"
+    say "unpacking python3-doc and debian-reference into $folder"
+    apt-cache show debian-reference-en >/dev/null 2>&1 || as_root apt-get update -qq
+    manual=$(apt-cache depends python3-doc | sed -nE 's/.*Depends: (python3\.[0-9]+-doc)$/\1/p' | head -n 1)
+    work=$(mktemp -d)
+    ( cd "$work" && apt-get download -qq "${manual:?no python3-doc known}" debian-reference-en 2>/dev/null ) ||
+        die "could not download $manual and debian-reference-en"
+    for package in "$work"/*.deb; do
+        dpkg-deb -x "$package" "$work/root"
+    done
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    mv "$work/root/usr/share/doc/${manual%-doc}/html" "$folder/python3-doc"
+    mv "$work/root/usr/share/debian-reference" "$folder/debian-reference"
+    rm -rf "$work"
+    touch "$folder/complete"
+}
+
+case "${1:-}" in
+build)
+    rust
+    native
+    ;;
+test)
+    [ $# -eq 3 ] || die "usage: setup.sh test VENV PAGES"
+    mkdir -p "$(dirname "$2")"
+    venv "$2"
+    command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || without_services packages nginx-light
+    pages "$3"
+    ;;
+*)
+    die "usage: setup.sh build | test VENV PAGES"
+    ;;
+esac

@@ -1,0 +1,98 @@
+//! What the Deduper is told.
+
+use std::time::Duration;
+
+use actix::Message;
+use tokio::sync::oneshot;
+
+use crate::actors::lease::Lease;
+use crate::actors::node::PagePermit;
+use crate::admin::SeedReport;
+use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+use crate::storage::ledger::{Ending, LinkChange};
+use crate::storage::values::PageRecord;
+use crate::warc::page::PageRecords;
+
+/// What a page leaves behind.
+pub struct PageParts {
+    /// Its record, the WARC place apart.
+    pub record: PageRecord,
+    /// Its WARC records.
+    pub records: PageRecords,
+    /// Digest of its decoded content.
+    pub content: Option<ContentDigest>,
+}
+
+/// A URL is finished, or must be tried again. Dropping it gives back lease and permit.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Parsed {
+    /// The URL's lease.
+    pub lease: Lease,
+    /// The page's permit, when it went through a fetch.
+    pub permit: Option<PagePermit>,
+    /// How it ends.
+    pub ending: Ending,
+    /// What it leaves behind.
+    pub parts: Option<Box<PageParts>>,
+    /// URLs found, judged by the rules, not yet by the seen test.
+    pub links: LinkChange,
+    /// A host that joins the scope.
+    pub joins: Option<String>,
+    /// When its request was sent.
+    pub begun: UnixMillis,
+    /// How long that took.
+    pub took: Duration,
+}
+
+impl Parsed {
+    /// A URL that leaves nothing behind but its state.
+    #[must_use]
+    pub fn bare(lease: Lease, permit: Option<PagePermit>, ending: Ending) -> Self {
+        Self {
+            lease,
+            permit,
+            ending,
+            parts: None,
+            links: LinkChange::default(),
+            joins: None,
+            begun: UnixMillis(0),
+            took: Duration::ZERO,
+        }
+    }
+
+    /// The same with the times of its request.
+    #[must_use]
+    pub fn with_timing(self, begun: UnixMillis, took: Duration) -> Self {
+        Self { begun, took, ..self }
+    }
+}
+
+/// Seeds. Their hosts join the scope.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Inject {
+    /// The seeds, canonical.
+    pub urls: Vec<PageUrl>,
+    /// Told when they are committed; dropped when they are not.
+    pub reply: Option<oneshot::Sender<SeedReport>>,
+}
+
+/// A batch was committed: these are on disk and no longer pending.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Settled {
+    /// The epoch of their commits.
+    pub epoch: u64,
+    /// URLs.
+    pub urls: Vec<UrlKey>,
+    /// Contents.
+    pub contents: Vec<ContentDigest>,
+}
+
+/// Save the filter: nothing more is coming.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct SaveFilter(pub oneshot::Sender<()>);

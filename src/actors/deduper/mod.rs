@@ -1,0 +1,255 @@
+//! Deduper.
+//!
+//! Owns: the Bloom filter, the cache of popular URLs, the marks of links that are new but whose page is not committed yet
+//! (*pending*), the same for contents. Receives: [`Parsed`], [`Inject`], [`Settled`], [`SaveFilter`]. Sends: commits to the
+//! Store, in order, with its epoch. Never: calls a URL new that is on disk or pending; writes. After a restart: the epoch
+//! is raised, so that nothing hangs on marks it has forgotten; the filter is not believed until it has caught up (I4).
+
+mod filter;
+mod messages;
+mod popular;
+mod seen;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use tokio::sync::oneshot;
+
+use super::admit::admit;
+use super::node::{Node, Stop};
+use super::parser::archive::Tools;
+use super::store::Commit;
+use super::supervise::{Kind, Room};
+use crate::admin::SeedReport;
+use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::storage::keys::ContentKey;
+use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
+use crate::storage::values::{ContentValue, How};
+use crate::storage::{StorageError, read};
+
+use filter::SeenFilter;
+pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
+use popular::Popular;
+
+/// How often a rebuild of the filter goes on.
+const REBUILD_TICK: Duration = Duration::from_millis(20);
+
+/// The actor.
+pub struct Deduper {
+    node: Arc<Node>,
+    filter: SeenFilter,
+    popular: Popular,
+    /// New URLs of pages not committed yet, with their depth.
+    pending: HashMap<UrlKey, u16>,
+    pending_contents: HashMap<ContentDigest, ContentValue>,
+    epoch: u64,
+    tools: Tools,
+}
+
+impl Deduper {
+    /// A fresh one: raises the epoch, for it has forgotten what was pending.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        let epoch = node.epoch.raise();
+        Self {
+            filter: SeenFilter::open(&node),
+            popular: Popular::new(),
+            pending: HashMap::new(),
+            pending_contents: HashMap::new(),
+            tools: Tools::new(&node),
+            epoch,
+            node,
+        }
+    }
+
+    /// Marks of a lost commit go.
+    fn look_at_epoch(&mut self) {
+        let now = self.node.epoch.now();
+        if now != self.epoch {
+            self.pending.clear();
+            self.pending_contents.clear();
+            self.epoch = now;
+        }
+    }
+
+    /// The commit of a page; `None` when it could not be archived and is to be taken up again.
+    fn page(&mut self, parsed: Parsed) -> Result<Option<Commit>, StorageError> {
+        let Parsed { lease, permit, mut ending, parts, links, joins, begun, took } = parsed;
+        let links = self.unseen(links)?;
+        let mut records = None;
+        let mut capture = None;
+        let mut first_with = None;
+        if let Some(parts) = parts {
+            let PageParts { mut record, records: mut built, content } = *parts;
+            if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
+                if let Err(e) = self.tools.make_revisit(&mut built, &first) {
+                    log::error!("a revisit record could not be built, its page is taken up again: {e}");
+                    return Ok(None);
+                }
+                record.how = How::Duplicate;
+                if ending == Ending::Done(How::Stored) {
+                    ending = Ending::Done(How::Duplicate);
+                }
+            }
+            records = Some(built);
+            capture = Some(record);
+        } else if matches!(ending, Ending::Done(_)) {
+            return Ok(None); // not archived, though it should be
+        }
+        let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
+        let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, joins, pace };
+        Ok(Some(Commit {
+            epoch: Some(self.epoch),
+            change: Change::Page(Box::new(change)),
+            lease: Some(lease),
+            permit,
+            records: records.into_iter().collect(),
+            took,
+            reply: None,
+        }))
+    }
+
+    /// The first capture with the same content, if there is one; else this page is it.
+    fn known_content(
+        &mut self,
+        content: Option<ContentDigest>,
+        record: &crate::storage::values::PageRecord,
+        lease: &super::lease::Lease,
+        first_with: &mut Option<(ContentDigest, ContentValue)>,
+    ) -> Result<Option<ContentValue>, StorageError> {
+        let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
+        let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
+        if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
+            return Ok(Some(first));
+        }
+        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
+        let value = ContentValue { first: key, url: record.url.clone(), date: record.fetched };
+        self.pending_contents.insert(digest, value.clone());
+        *first_with = Some((digest, value));
+        Ok(None)
+    }
+
+    fn inject(&mut self, urls: Vec<crate::domain::url::PageUrl>, reply: Option<oneshot::Sender<SeedReport>>) {
+        {
+            let mut scope = self.node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for url in &urls {
+                scope.join_host(url.host());
+            }
+        }
+        let asked = urls.len();
+        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None });
+        let judged = admit(&self.node, found);
+        let mut report = SeedReport::default();
+        for turned in &judged.turned {
+            report.rejected.push((turned.new.url.to_string(), turned.reason.to_string()));
+        }
+        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }) {
+            Ok(links) => links,
+            Err(e) => return self.failed(&e),
+        };
+        report.accepted = (links.new.len() + links.readmitted.len()) as u64;
+        report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
+        let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
+            Box::new(move || {
+                let _ = reply.send(report);
+            })
+        });
+        let commit = Commit {
+            epoch: Some(self.epoch),
+            reply: hook,
+            ..Commit::bare(Change::Links(Box::new(links)))
+        };
+        self.node.doors().store.tell(commit);
+    }
+
+    fn failed(&mut self, error: &StorageError) {
+        log::error!("the seen test failed, its page is taken up again: {error}");
+        self.node.epoch.raise();
+        self.look_at_epoch();
+        self.node.stop_with(Stop::Disk(error.to_string()));
+    }
+}
+
+impl Actor for Deduper {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("deduper.started");
+        ctx.run_interval(REBUILD_TICK, |this, _| {
+            if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys()) {
+                log::error!("the seen filter could not be rebuilt and stays unused: {e}");
+            }
+        });
+    }
+}
+
+impl Supervised for Deduper {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Deduper {
+    const KIND: Kind = Kind::Deduper;
+}
+
+impl Handler<Parsed> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, parsed: Parsed, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.look_at_epoch();
+        self.node.faults.pass("deduper.parsed");
+        match self.page(parsed) {
+            Ok(None) => {}
+            Ok(Some(commit)) => {
+                self.node.faults.pass("deduper.commit");
+                self.node.doors().store.tell(commit);
+            }
+            Err(e) => self.failed(&e),
+        }
+    }
+}
+
+impl Handler<Inject> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, message: Inject, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.look_at_epoch();
+        self.node.faults.pass("deduper.inject");
+        self.inject(message.urls, message.reply);
+    }
+}
+
+impl Handler<Settled> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, settled: Settled, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.node.faults.pass("deduper.settled");
+        if settled.epoch != self.epoch {
+            return;
+        }
+        for key in &settled.urls {
+            self.pending.remove(key);
+        }
+        for digest in &settled.contents {
+            self.pending_contents.remove(digest);
+        }
+    }
+}
+
+impl Handler<SaveFilter> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, message: SaveFilter, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        if let Err(e) = self.filter.save(&self.node) {
+            log::warn!("the seen filter was not saved and will be rebuilt at the next start: {e}");
+        }
+        let _ = message.0.send(());
+    }
+}

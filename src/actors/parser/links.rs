@@ -1,0 +1,73 @@
+//! The URLs a page leads to: links, redirect target, judged by traps and scope.
+
+use std::collections::HashSet;
+
+use crate::actors::admit::admit;
+use crate::actors::lease::Lease;
+use crate::actors::node::Node;
+use crate::domain::html::{Directives, Page};
+use crate::domain::outcome::Verdict;
+use crate::domain::url::PageUrl;
+use crate::net::protocol::Fetched;
+use crate::storage::ledger::{LinkChange, NewUrl};
+
+/// What a page leads to.
+pub(super) struct Found {
+    pub links: LinkChange,
+    /// A host that joins the scope.
+    pub joins: Option<String>,
+}
+
+/// The links of a page, or the target of a redirect.
+pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Found {
+    if matches!(verdict, Verdict::Follow) {
+        return redirect(node, lease, fetched);
+    }
+    let Some(page) = page else { return Found { links: LinkChange::default(), joins: None } };
+    let robots: Vec<String> =
+        fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag")).map(|(_, v)| {
+            String::from_utf8_lossy(v).into_owned()
+        }).collect();
+    let tokens = &node.rules.settings.agent.robots_tokens;
+    let directives = page.facts.robots.and(Directives::from_header(robots.iter().map(String::as_str), tokens));
+    if directives.nofollow {
+        return Found { links: LinkChange::default(), joins: None };
+    }
+    let base = page.facts.base_url(&lease.url.to_url());
+    let depth = lease.entry.depth.saturating_add(1);
+    let mut known = HashSet::new();
+    let mut found = Vec::new();
+    for link in page.facts.links.iter().filter(|l| !l.nofollow) {
+        let Ok(url) = node.rules.canon.join(&base, &link.href, Some(page.charset)) else { continue };
+        if url != lease.url && known.insert(url.clone()) {
+            found.push(NewUrl { url, depth, hops: 0, seed: false, via: Some(lease.url.as_str().to_owned()) });
+        }
+    }
+    Found { links: admit(node, found), joins: None }
+}
+
+/// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
+fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
+    let none = Found { links: LinkChange::default(), joins: None };
+    let Some(location) = fetched.header("location") else { return none };
+    let Ok(url) = node.rules.canon.join(&lease.url.to_url(), &location, None) else {
+        log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
+        return none;
+    };
+    if url == lease.url {
+        return none;
+    }
+    let joins = lease.entry.seed.then(|| join_scope(node, &url, &lease.url)).flatten();
+    let via = Some(lease.url.as_str().to_owned());
+    let new = NewUrl { url, depth: lease.entry.depth, hops: lease.entry.hops.saturating_add(1), seed: lease.entry.seed, via };
+    Found { links: admit(node, [new]), joins }
+}
+
+fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) -> Option<String> {
+    let mut scope = node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !scope.join_host(target.host()) {
+        return None;
+    }
+    log::info!("scope widened by a seed's redirect: host={} seed={seed}", target.host());
+    Some(target.host().to_owned())
+}

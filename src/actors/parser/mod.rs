@@ -1,0 +1,113 @@
+//! Parser.
+//!
+//! Owns: a pool of CPU threads fed by one bounded channel, as long as there are page permits, so that a hand-over never
+//! fails. Receives: [`Parse`]. Sends: `Parsed` to the Deduper. Never: touches the disk's database; blocks its arbiter.
+//! A panic costs one page, not a thread. After a restart: a new pool; pages in the old channel are still worked off.
+
+pub mod archive;
+mod links;
+mod page;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use actix::{Actor, Context, Handler, Message, Supervised};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+
+use super::lease::Lease;
+use super::node::{Node, PagePermit};
+use super::supervise::{Kind, Room, panic_text};
+use crate::domain::outcome::Verdict;
+use crate::domain::time::UnixMillis;
+use crate::net::protocol::Fetched;
+
+/// A document to be read. Dropping it gives back lease and permit.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Parse {
+    /// The URL's lease.
+    pub lease: Lease,
+    /// The page's permit.
+    pub permit: PagePermit,
+    /// The exchange.
+    pub fetched: Box<Fetched>,
+    /// What the outcome table says of it.
+    pub verdict: Verdict,
+    /// When the request was sent.
+    pub begun: UnixMillis,
+}
+
+/// The actor.
+pub struct Parser {
+    node: Arc<Node>,
+    jobs: Sender<Parse>,
+}
+
+impl Parser {
+    /// A fresh one, with its threads.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        let (jobs, work) = bounded(node.pages_total.max(1));
+        for n in 0..node.rules.settings.parse_threads().max(1) {
+            let (node, work) = (node.clone(), work.clone());
+            let thread = std::thread::Builder::new().name(format!("parser-{n}")).spawn(move || run(&node, &work));
+            if let Err(e) = thread {
+                log::error!("a parser thread could not be started: {e}");
+            }
+        }
+        Self { node, jobs }
+    }
+}
+
+/// One thread: works until the last sender is gone.
+fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
+    let mut tools = archive::Tools::new(node);
+    for job in work {
+        let url = job.lease.url.clone();
+        job.lease.mark_parsing();
+        node.parsing.fetch_add(1, Ordering::Relaxed);
+        let parsed = catch_unwind(AssertUnwindSafe(|| page::read(node, &mut tools, job)));
+        node.parsing.fetch_sub(1, Ordering::Relaxed);
+        match parsed {
+            Ok(parsed) => node.doors().deduper.tell(parsed),
+            Err(panic) => {
+                log::warn!("a page ended its parser and is taken up again: url={url} why={:?}", panic_text(&*panic));
+                tools = archive::Tools::new(node); // may be half mutated
+            }
+        }
+    }
+}
+
+impl Actor for Parser {
+    type Context = Context<Self>;
+
+    fn started(&mut self, _: &mut Context<Self>) {
+        self.node.faults.pass("parser.started");
+    }
+}
+
+impl Supervised for Parser {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Parser {
+    const KIND: Kind = Kind::Parser;
+}
+
+impl Handler<Parse> for Parser {
+    type Result = ();
+
+    fn handle(&mut self, job: Parse, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().parser.meter().enter();
+        self.node.faults.pass("parser.parse");
+        match self.jobs.try_send(job) {
+            Ok(()) => {}
+            // The channel holds as many as there are page permits, so neither can happen; the lease comes back by Drop.
+            Err(TrySendError::Full(_)) => log::error!("the parser's channel is full although permits bound it"),
+            Err(TrySendError::Disconnected(_)) => log::error!("the parser has no threads"),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One page: from the exchange to its links, facts and records.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use super::archive::Tools;
+use super::{Parse, links};
+use crate::actors::deduper::{PageParts, Parsed};
+use crate::actors::fetcher::ending_of_verdict;
+use crate::actors::node::Node;
+use crate::document::decoded;
+use crate::domain::fingerprint::{ContentDigest, ContentHasher};
+use crate::domain::html::{ExtractOptions, Page, PageReader};
+use crate::domain::mime::{Kind, sniff};
+use crate::domain::outcome::Verdict;
+use crate::net::protocol::{Cut, Fetched};
+use crate::storage::ledger::LinkChange;
+use crate::storage::values::{self, How, PageRecord};
+use crate::warc::page::PageRecords;
+
+/// Bytes looked at to tell the type.
+const SNIFF: usize = 1_500;
+/// Characters of a title that are kept.
+const TITLE: usize = 512;
+
+/// Reads a page. What cannot be read is stored and recorded all the same.
+pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
+    let Parse { lease, permit, fetched, verdict, begun } = job;
+    node.faults.pass("parser.page");
+    let looked = look(node, &lease.url.to_url(), &fetched, &verdict);
+    let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
+    let joins = found.joins;
+    let change: LinkChange = found.links;
+    let parts = match tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change) {
+        Ok(records) => Some(PageParts {
+            record: record(&lease, begun, &fetched, &looked, &records, &change),
+            content: looked.content,
+            records,
+        }),
+        Err(e) => {
+            log::error!("page not archived, it is taken up again: url={} error={e}", lease.url);
+            None
+        }
+    };
+    let ending = ending_of_verdict(&verdict);
+    Parsed { lease, permit: Some(permit), ending, parts: parts.map(Box::new), links: change, joins, begun, took: fetched.timings.total }
+}
+
+/// What looking at a body gives.
+struct Looked {
+    page: Option<Page>,
+    content: Option<ContentDigest>,
+    kind: Kind,
+}
+
+fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
+    let content_type = fetched.header("content-type");
+    let nothing = Looked { page: None, content: None, kind: Kind::Other };
+    if !verdict.parses() || fetched.body.is_empty() {
+        return nothing;
+    }
+    let coding = fetched.header_list("content-encoding").unwrap_or_default();
+    let settings = &node.rules.settings;
+    let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
+    let mut buffer = vec![0; 32 * 1024];
+    let mut hasher = ContentHasher::new();
+    let mut reader: Option<PageReader> = None;
+    let mut kind = None;
+    let mut wanted = true;
+    loop {
+        let n = match read_some(&mut body, &mut buffer, if kind.is_none() { SNIFF } else { 1 }) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(e) => {
+                log::debug!("body read only in part: url={url} error={e}");
+                break;
+            }
+        };
+        let piece = buffer.get(..n).unwrap_or_default();
+        let kind = *kind.get_or_insert_with(|| sniff(content_type.as_deref(), piece));
+        if reader.is_none() && matches!(kind, Kind::Html | Kind::Xhtml) {
+            let options = ExtractOptions {
+                assets: settings.parse.assets,
+                max_links: settings.parse.max_links_per_page,
+                agent_tokens: settings.agent.robots_tokens.clone(),
+                ..ExtractOptions::default()
+            };
+            reader = Some(PageReader::new(content_type.as_deref(), url, options, settings.parse.max_parse));
+        }
+        hasher.update(piece);
+        if let (Some(reader), true) = (&mut reader, wanted) {
+            wanted = reader.push(piece);
+        }
+    }
+    Looked {
+        page: reader.map(PageReader::finish),
+        content: Some(hasher.finish()),
+        kind: kind.unwrap_or(Kind::Other),
+    }
+}
+
+/// Reads at least `least` bytes, unless the body ends before.
+fn read_some(body: &mut impl Read, buffer: &mut [u8], least: usize) -> std::io::Result<usize> {
+    let mut n = 0;
+    while n < least {
+        match body.read(buffer.get_mut(n..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(more) => n += more,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) if n == 0 => return Err(e),
+            Err(_) => break,
+        }
+    }
+    Ok(n)
+}
+
+fn record(
+    lease: &crate::actors::lease::Lease,
+    begun: crate::domain::time::UnixMillis,
+    fetched: &Fetched,
+    looked: &Looked,
+    records: &PageRecords,
+    links: &LinkChange,
+) -> PageRecord {
+    let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
+    let out_links = links.new.len() + links.turned.len();
+    let how = if (300..400).contains(&fetched.status) { How::Redirect } else { How::Stored };
+    PageRecord {
+        url: lease.url.as_str().to_owned(),
+        status: fetched.status,
+        fetched: begun,
+        took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
+        mime: mime_of(fetched, looked.kind),
+        bytes: fetched.body.len(),
+        payload_digest: records.payload_digest().0,
+        content: looked.content,
+        warc: None,
+        etag: fetched.header("etag").map(|v| short(&v, 256)),
+        last_modified: fetched.header("last-modified").map(|v| short(&v, 64)),
+        title: title.map(|t| short(t, TITLE)),
+        out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
+        depth: lease.entry.depth,
+        hops: lease.entry.hops,
+        how,
+        cut: fetched.cut.map(|c| match c {
+            Cut::Length => values::Cut::Length,
+            Cut::Time => values::Cut::Time,
+            Cut::Disconnect => values::Cut::Disconnect,
+        }),
+        charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
+    }
+}
+
+fn mime_of(fetched: &Fetched, kind: Kind) -> Option<String> {
+    let header = fetched.header("content-type")?;
+    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.is_empty() { Some(kind.as_str().to_owned()) } else { Some(short(&essence, 128)) }
+}
+
+/// The first `max` characters.
+fn short(text: &str, max: usize) -> String {
+    text.chars().take(max).collect()
+}

@@ -1,0 +1,81 @@
+//! The Store's part in the files beside the database: the line of a finished URL, and what the archive is told.
+
+use super::messages::Commit;
+use crate::actors::node::Node;
+use crate::actors::parser::archive::hop_path;
+use crate::domain::time::UnixMillis;
+use crate::storage::ledger::{Change, Ending};
+use crate::storage::values::{How, WarcPlace};
+use crate::warc::WarcError;
+use crate::warc::archive::ArchiveSettings;
+use crate::warc::digest::WarcDigest;
+use crate::warc::info::WarcInfo;
+use crate::warc::jsonl::CrawlLine;
+use crate::warc::name::Series;
+use crate::warc::writer::{Place, WarcLimits};
+
+/// Notes in a page's record where its response stands.
+pub(super) fn note_place(commit: &mut Commit, place: Option<&Place>) {
+    if let (Change::Page(page), Some(place)) = (&mut commit.change, place) {
+        if let Some(capture) = &mut page.capture {
+            let Place { file, offset, length } = place;
+            capture.warc = Some(WarcPlace { file: file.to_string(), offset: *offset, length: *length });
+        }
+    }
+}
+
+/// The line of `crawl.jsonl` for a URL that is finished; retries and other changes have none.
+pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMillis) -> Option<CrawlLine<'c>> {
+    let Change::Page(page) = &commit.change else { return None };
+    let reason = match &page.ending {
+        Ending::Retry { .. } => return None,
+        Ending::Done(How::Duplicate) => Some("revisit"),
+        Ending::Done(_) => None,
+        Ending::Error(failure) => Some(failure.as_str()),
+        Ending::Rejected(rejection) => Some(rejection.as_str()),
+    };
+    let mut line = CrawlLine::new(now, page.url.as_str());
+    line.reason = reason.map(Into::into);
+    line.ms = u64::try_from(commit.took.as_millis()).unwrap_or(u64::MAX);
+    if let Some(lease) = &commit.lease {
+        let entry = &lease.entry;
+        line.via = entry.via.as_deref().map(Into::into);
+        line.attempt = u32::from(entry.attempts) + 1;
+        line.hop_path = hop_path(entry).into();
+    }
+    if let Some(capture) = &page.capture {
+        line.status = Some(capture.status);
+        line.bytes = capture.bytes;
+        line.mime = capture.mime.as_deref().map(Into::into);
+        line.digest = Some(WarcDigest(capture.payload_digest));
+    }
+    Some(match place {
+        Some(place) => line.placed(place),
+        None => line,
+    })
+}
+
+/// Where the archive's files are and what they say of themselves.
+///
+/// # Errors
+/// A prefix or host name that cannot be part of a file name.
+pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError> {
+    let settings = &node.rules.settings;
+    let info = WarcInfo {
+        software: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
+        operator: settings.agent.contact.clone().unwrap_or_default(),
+        hostname: node.rules.host_name.clone(),
+        user_agent: settings.agent.user_agent.clone(),
+        robots: if settings.politeness.respect_robots { "obey" } else { "ignore" }.to_owned(),
+        is_part_of: settings.crawl.name.clone(),
+        ..WarcInfo::default()
+    };
+    Ok(ArchiveSettings {
+        dir: settings.warc_dir(),
+        jsonl: settings.store.data_dir.join("crawl.jsonl"),
+        series: Series::new(&settings.store.warc_prefix, &node.rules.host_name)?,
+        limits: WarcLimits { max_size: settings.store.warc_max_size, max_age: settings.store.warc_max_age },
+        level: settings.store.compression,
+        info,
+    })
+}

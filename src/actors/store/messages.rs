@@ -1,0 +1,44 @@
+//! What the Store is told.
+
+use std::time::Duration;
+
+use actix::Message;
+use tokio::sync::oneshot;
+
+use crate::actors::lease::Lease;
+use crate::actors::node::PagePermit;
+use crate::storage::ledger::Change;
+use crate::warc::page::PageRecords;
+
+/// A change to be committed, with everything that ends with it.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Commit {
+    /// Refused when another epoch is in force; `None` for changes that hang on nothing pending.
+    pub epoch: Option<u64>,
+    /// The change.
+    pub change: Change,
+    /// The lease that ends with it.
+    pub lease: Option<Lease>,
+    /// The permit that comes back with it.
+    pub permit: Option<PagePermit>,
+    /// Exchanges for the archive; a page has one.
+    pub records: Vec<PageRecords>,
+    /// How long its fetch took.
+    pub took: Duration,
+    /// Called after the commit; dropped when it is lost.
+    pub reply: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Commit {
+    /// A change that ends nothing.
+    #[must_use]
+    pub fn bare(change: Change) -> Self {
+        Self { epoch: None, change, lease: None, permit: None, records: Vec::new(), took: Duration::ZERO, reply: None }
+    }
+}
+
+/// Everything is to be brought to the disk and closed: the node ends. Answered with false when that failed.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Close(pub oneshot::Sender<bool>);

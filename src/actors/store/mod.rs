@@ -1,0 +1,344 @@
+//! Store.
+//!
+//! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family. Receives:
+//! [`Commit`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
+//! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
+//! is committed (I3), the epoch is raised, the ledger is read anew.
+
+mod files;
+mod messages;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+
+use super::deduper::Settled;
+use super::frontier::{Committed, Reload};
+use super::node::{Node, Stop};
+use super::supervise::{Kind, Room, lock};
+use crate::config::Sync;
+use crate::domain::time::UnixMillis;
+use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::storage::StorageError;
+use crate::storage::ledger::{Change, HostNews, Ledger};
+use crate::storage::txn::Txn;
+use crate::storage::values::{RunState, ScopeJoined, Tails};
+use crate::storage::read;
+use crate::warc::WarcError;
+use crate::warc::archive::{Archive, Strays};
+use crate::warc::page::PageRecords;
+use crate::warc::writer::Place;
+
+pub use messages::{Close, Commit};
+
+/// Changes in one batch at most.
+const GROUP: usize = 128;
+/// Bytes of records in one batch at most.
+const GROUP_BYTES: u64 = 4 << 20;
+/// How long the first change of a group waits for company.
+const GROUP_WAIT: Duration = Duration::from_millis(2);
+/// Failed groups in a row after which the node stops.
+const PATIENCE: u32 = 5;
+
+/// Why a group was not committed.
+#[derive(Debug, thiserror::Error)]
+enum StoreError {
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    #[error(transparent)]
+    Warc(#[from] WarcError),
+    #[error("fault injected at {0}")]
+    Injected(&'static str),
+}
+
+struct Open {
+    ledger: Ledger,
+    archive: Archive,
+    /// The files as of the last commit.
+    tails: Tails,
+}
+
+impl Open {
+    /// Takes up files and counts where the last commit left them.
+    fn open(node: &Node) -> Result<Self, StoreError> {
+        let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
+        let tails: Option<Tails> = read::meta(&*node.storage, ())?;
+        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
+        let tails = tails.unwrap_or_default();
+        let settings = files::archive_settings(node)?;
+        let (archive, repair) =
+            Archive::open(settings, node.rules.record_ids(), &tails, None, strays, node.clock.now())?;
+        if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
+            log::info!(
+                "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
+                repair.warc.cut,
+                repair.jsonl.cut,
+                repair.removed
+            );
+        }
+        let tails = archive.tails();
+        Ok(Self { ledger, archive, tails })
+    }
+}
+
+/// The actor.
+pub struct Store {
+    node: Arc<Node>,
+    open: Option<Open>,
+    group: Vec<Commit>,
+    group_bytes: u64,
+    flush_planned: bool,
+    failures: u32,
+    closed: bool,
+}
+
+impl Store {
+    /// A fresh one; it opens its files when it is started.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
+    }
+
+    fn open(&mut self) {
+        let node = &self.node;
+        match Open::open(node) {
+            Ok(open) => {
+                *lock(&node.counters) = open.ledger.counters().clone();
+                self.open = Some(open);
+                node.epoch.raise();
+                node.doors().frontier.tell(Reload);
+            }
+            Err(e) => {
+                log::error!("the store cannot open its files: {e}");
+                node.stop_with(Stop::Disk(e.to_string()));
+            }
+        }
+    }
+
+    /// Writes the group; whatever the outcome, it is empty afterwards.
+    fn flush(&mut self) {
+        self.flush_planned = false;
+        self.group_bytes = 0;
+        let group = std::mem::take(&mut self.group);
+        if group.is_empty() || self.closed {
+            return;
+        }
+        let Some(open) = &mut self.open else { return };
+        match write(&self.node, open, group) {
+            Ok(done) => {
+                self.failures = 0;
+                done.announce(&self.node, open);
+            }
+            Err(e) => self.lost(&e),
+        }
+    }
+
+    /// A group was lost: nothing may hang on it. Its leases came back by Drop.
+    fn lost(&mut self, error: &StoreError) {
+        self.failures += 1;
+        log::error!("commit lost, its pages are taken up again: failures={} error={error}", self.failures);
+        if let Some(open) = &mut self.open {
+            open.ledger.revert();
+            if let Err(e) = open.archive.roll_back(&open.tails) {
+                log::error!("the archive cannot be cut back: {e}");
+                self.node.stop_with(Stop::Disk(e.to_string()));
+            }
+        }
+        self.node.epoch.raise();
+        self.node.doors().frontier.tell(Reload);
+        if self.failures >= PATIENCE {
+            self.node.stop_with(Stop::Disk(error.to_string()));
+        }
+    }
+
+    /// Brings everything committed to the disk: archive first, then the database's log (I3).
+    fn barrier(&mut self) {
+        self.flush();
+        let Some(open) = &mut self.open else { return };
+        match open.archive.rotate_if_due(self.node.clock.now()) {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                log::info!("warc closed: file={name}");
+                open.tails = open.archive.tails();
+            }
+            Err(e) => return self.lost(&e.into()),
+        }
+        let synced = open.archive.sync().map_err(StoreError::from);
+        let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
+        if let Err(e) = synced {
+            self.lost(&e);
+        }
+    }
+
+    fn close(&mut self) -> Result<(), StoreError> {
+        self.flush();
+        self.closed = true;
+        let Some(open) = &mut self.open else { return Ok(()) };
+        open.archive.close()?;
+        let mut txn = Txn::new(&*self.node.storage);
+        txn.put_meta((), &open.archive.tails());
+        if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
+            txn.put_meta((), &RunState { clean: true, ..run });
+        }
+        self.node.storage.write(&txn.into_batch())?;
+        self.node.storage.sync()?;
+        Ok(())
+    }
+}
+
+/// What a written group means for the others.
+struct Written {
+    hosts: Vec<HostNews>,
+    group: Vec<Commit>,
+    urls: Vec<UrlKey>,
+    contents: Vec<ContentDigest>,
+    epoch: u64,
+}
+
+fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written, StoreError> {
+    let _no_new_epoch = node.epoch.hold();
+    let epoch = node.epoch.now();
+    group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
+    fault(node, "store.group")?;
+    let now = node.clock.now();
+    archive(open, &mut group, now)?;
+    fault(node, "store.archived")?;
+    let mut txn = Txn::new(&*node.storage);
+    let leased = |key: &UrlKey| node.leases.contains(key);
+    let (mut urls, mut contents) = (Vec::new(), Vec::new());
+    for commit in &group {
+        let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
+        urls.extend(done.settled);
+        if let Change::Page(page) = &commit.change {
+            contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
+            if page.joins.is_some() {
+                note_scope(node, &mut txn);
+            }
+        } else if matches!(commit.change, Change::Links(_)) {
+            note_scope(node, &mut txn);
+        }
+        fault(node, "store.applied")?;
+    }
+    let hosts = open.ledger.seal(&mut txn)?;
+    txn.put_meta((), &open.archive.tails());
+    fault(node, "store.write")?;
+    node.storage.write(&txn.into_batch())?;
+    if node.rules.settings.durability.sync == Sync::Commit {
+        open.archive.sync()?;
+        node.storage.sync()?;
+    }
+    Ok(Written { hosts, group, urls, contents, epoch })
+}
+
+/// Appends a group's records and lines and notes in each page where it stands.
+fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(), StoreError> {
+    let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
+    let mut places = places.into_iter();
+    let mut firsts = Vec::with_capacity(group.len());
+    for commit in group.iter_mut() {
+        let own: Vec<Place> = places.by_ref().take(commit.records.len()).collect();
+        let first = own.into_iter().next();
+        files::note_place(commit, first.as_ref());
+        firsts.push(first);
+    }
+    let lines: Vec<_> =
+        group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
+    open.archive.log(&lines)?;
+    Ok(())
+}
+
+fn fault(node: &Node, point: &'static str) -> Result<(), StoreError> {
+    match node.faults.pass(point) {
+        Some(crate::fault::Fault::Error) => Err(StoreError::Injected(point)),
+        _ => Ok(()),
+    }
+}
+
+/// Keeps the hosts that joined the scope over restarts.
+fn note_scope(node: &Node, txn: &mut Txn<'_>) {
+    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    txn.put_meta(node.crawl, &ScopeJoined(scope.joined().map(str::to_owned).collect()));
+}
+
+impl Written {
+    /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
+    fn announce(self, node: &Node, open: &mut Open) {
+        open.ledger.commit();
+        open.tails = open.archive.tails();
+        *lock(&node.counters) = open.ledger.counters().clone();
+        node.faults.pass("store.written");
+        let mut ended = Vec::new();
+        for commit in self.group {
+            node.note_committed(&commit);
+            if let Some(lease) = commit.lease {
+                ended.push(lease.core().clone());
+                lease.committed();
+            }
+            if let Some(reply) = commit.reply {
+                reply();
+            }
+        }
+        let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
+        node.doors().deduper.tell(Settled { epoch, urls, contents });
+        node.doors().frontier.tell(Committed { hosts: self.hosts, ended });
+        node.committed.send_modify(|n| *n += 1);
+    }
+}
+
+impl Actor for Store {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("store.started");
+        self.open();
+        let interval = match self.node.rules.settings.durability.sync {
+            Sync::Every(interval) => interval,
+            Sync::Commit => Duration::from_secs(1),
+        };
+        ctx.run_interval(interval, |this, _| {
+            this.node.faults.pass("store.barrier");
+            this.barrier();
+        });
+    }
+}
+
+impl Supervised for Store {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Store {
+    const KIND: Kind = Kind::Store;
+}
+
+impl Handler<Commit> for Store {
+    type Result = ();
+
+    fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().store.meter().enter();
+        self.node.faults.pass("store.commit");
+        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
+        self.group.push(commit);
+        if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
+            self.flush();
+        } else if !self.flush_planned {
+            self.flush_planned = true;
+            ctx.run_later(GROUP_WAIT, |this, _| this.flush());
+        }
+    }
+}
+
+impl Handler<Close> for Store {
+    type Result = ();
+
+    fn handle(&mut self, close: Close, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().store.meter().enter();
+        let closed = self.close();
+        if let Err(e) = &closed {
+            log::error!("the store was not closed cleanly; the next start repairs it: {e}");
+        }
+        let _ = close.0.send(closed.is_ok());
+    }
+}

@@ -1,0 +1,53 @@
+//! Errors as `application/problem+json` (RFC 9457).
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use serde::{Deserialize, Serialize};
+
+use super::control::ControlError;
+
+/// What went wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{title}: {detail}")]
+pub struct Problem {
+    /// HTTP status.
+    pub status: u16,
+    /// The status in words.
+    pub title: String,
+    /// What happened and what to do.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem with this status.
+    #[must_use]
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        let title = status.canonical_reason().unwrap_or("Error").to_owned();
+        Self { status: status.as_u16(), title, detail: detail.into() }
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let body = serde_json::to_string(self).unwrap_or_default();
+        let mut response = HttpResponse::build(self.status_code());
+        if self.status == 401 {
+            response.insert_header(("WWW-Authenticate", "Bearer"));
+        }
+        response.content_type("application/problem+json").body(body)
+    }
+}
+
+impl From<ControlError> for Problem {
+    fn from(error: ControlError) -> Self {
+        let status = match error {
+            ControlError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            ControlError::Refused(_) => StatusCode::CONFLICT,
+        };
+        Self::new(status, error.to_string())
+    }
+}

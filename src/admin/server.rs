@@ -1,0 +1,147 @@
+//! Starting and ending the endpoint on a thread of its own.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::web::Data;
+use actix_web::{App, HttpServer};
+
+use super::auth::{Token, TokenError, is_loopback, read_token};
+use super::control::Control;
+use super::routes::{Shared, configure, guard};
+
+/// Why the endpoint does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdminError {
+    /// The address cannot be listened on.
+    #[error("the admin endpoint cannot listen on {address}: {source}{}", advice(source))]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The token is unusable.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Reachable from other machines without a token.
+    #[error("the admin endpoint would be open to other machines on {0}: set admin.token_file, or listen on 127.0.0.1")]
+    NeedsToken(SocketAddr),
+    /// The thread or the server could not be started.
+    #[error("the admin endpoint could not be started: {0}")]
+    Start(io::Error),
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::AddrInUse => {
+            "; another crawl may be running (`lycosa ctl status`); \
+             choose another port with `--set admin.listen=127.0.0.1:7701`, or `--set admin.listen=off`"
+        }
+        ErrorKind::PermissionDenied => "; choose a port above 1023 with `--set admin.listen=127.0.0.1:7700`",
+        _ => "; choose an address of this machine with `--set admin.listen=127.0.0.1:7700`",
+    }
+}
+
+/// A running endpoint; dropping it ends it.
+#[derive(Debug)]
+pub struct AdminServer {
+    address: SocketAddr,
+    handle: ServerHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl AdminServer {
+    /// Binds `listen` (port 0: any free one) and serves `control` until dropped.
+    ///
+    /// # Errors
+    /// The address is taken, the token file unusable, or the address is not loopback and there is no token.
+    pub fn start(listen: SocketAddr, token_file: Option<&Path>, control: Arc<dyn Control>) -> Result<Self, AdminError> {
+        let token = token_file.map(read_token).transpose()?.map(|t| Token::new(&t));
+        if token.is_none() && !is_loopback(listen) {
+            return Err(AdminError::NeedsToken(listen));
+        }
+        let bind = |source| AdminError::Bind { address: listen, source };
+        let listener = TcpListener::bind(listen).map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let shared = Data::new(Shared { control, token, listening: address });
+        let (started, wait) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("admin".into())
+            .spawn(move || serve(listener, shared, &started))
+            .map_err(AdminError::Start)?;
+        let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
+        let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
+        Ok(Self { address, handle, thread: Some(thread) })
+    }
+
+    /// The address it listens on, with the real port.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers what is being asked, at most a second long, then ends.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            // The command is sent at once; the future only waits for its end, as joining does.
+            drop(self.handle.stop(true));
+            if thread.join().is_err() {
+                log::error!("the admin thread panicked");
+            }
+        }
+    }
+}
+
+impl Drop for AdminServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn serve(listener: TcpListener, shared: Data<Shared>, started: &Sender<io::Result<ServerHandle>>) {
+    let build = move || {
+        App::new()
+            .app_data(shared.clone())
+            .wrap(from_fn(guard))
+            .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
+            .configure(configure)
+    };
+    let ended = actix_web::rt::System::new().block_on(async move {
+        let server = HttpServer::new(build)
+            .workers(1)
+            .max_connections(64)
+            .client_request_timeout(Duration::from_secs(5))
+            .keep_alive(Duration::from_secs(15))
+            .shutdown_timeout(1)
+            .disable_signals()
+            .listen(listener);
+        match server {
+            Ok(server) => {
+                let server = server.run();
+                // Nobody waits any more only when the caller's thread is gone, and then the server ends with it.
+                let _ = started.send(Ok(server.handle()));
+                server.await
+            }
+            Err(e) => {
+                let _ = started.send(Err(e));
+                Ok(())
+            }
+        }
+    });
+    if let Err(e) = ended {
+        log::error!("the admin endpoint ended: {e}");
+    }
+}

@@ -1,0 +1,187 @@
+//! The endpoint over real sockets on loopback.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::telemetry::StatusSnapshot;
+
+#[derive(Default)]
+struct Recorder {
+    calls: Mutex<Vec<String>>,
+    unready: bool,
+}
+
+impl Recorder {
+    fn note(&self, call: impl Into<String>) {
+        self.calls.lock().unwrap().push(call.into());
+    }
+
+    fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+impl Control for Recorder {
+    fn status(&self) -> StatusSnapshot {
+        StatusSnapshot { waiting: 3, discovered: 3, ..StatusSnapshot::default() }
+    }
+    fn ready(&self) -> Result<(), String> {
+        if self.unready { Err("storage is opening".into()) } else { Ok(()) }
+    }
+    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport> {
+        self.note(format!("seeds {}", urls.join(" ")));
+        Box::pin(async move { Ok(SeedReport { accepted: urls.len() as u64, ..SeedReport::default() }) })
+    }
+    fn pause(&self) -> Result<(), ControlError> {
+        self.note("pause");
+        Ok(())
+    }
+    fn resume(&self) -> Result<(), ControlError> {
+        Err(ControlError::Refused("the disk is full".into()))
+    }
+    fn stop(&self) -> Result<(), ControlError> {
+        self.note("stop");
+        Ok(())
+    }
+    fn metrics_text(&self) -> String {
+        "# EOF\n".into()
+    }
+}
+
+fn start(token: Option<&std::path::Path>) -> (AdminServer, Arc<Recorder>) {
+    let recorder = Arc::new(Recorder::default());
+    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), token, recorder.clone()).unwrap();
+    (server, recorder)
+}
+
+/// Sends a request as typed and gives the status with the whole answer.
+fn ask(to: SocketAddr, request: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(to).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
+    (status, answer)
+}
+
+fn get(to: SocketAddr, path: &str, more: &str) -> (u16, String) {
+    ask(to, &format!("GET {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n{more}\r\n"))
+}
+
+fn post(to: SocketAddr, path: &str, more: &str, body: &str) -> (u16, String) {
+    let length = body.len();
+    ask(
+        to,
+        &format!(
+            "POST {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nContent-Length: {length}\r\n{more}\r\n{body}"
+        ),
+    )
+}
+
+#[test]
+fn health_readiness_metrics_and_status_are_answered() {
+    let (server, _) = start(None);
+    let to = server.address();
+    assert_eq!(get(to, "/healthz", "").0, 200);
+    assert_eq!(get(to, "/readyz", "").0, 200);
+    let (status, text) = get(to, "/metrics", "");
+    assert!(status == 200 && text.contains("openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
+    let (status, text) = get(to, "/api/v1/status", "");
+    assert!(status == 200 && text.contains("\"waiting\":3") && text.contains("no-store"), "{text}");
+}
+
+#[test]
+fn unreadiness_is_a_503_with_the_reason() {
+    let control = Arc::new(Recorder { unready: true, ..Recorder::default() });
+    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), None, control).unwrap();
+    let (status, text) = get(server.address(), "/readyz", "");
+    assert!(status == 503 && text.contains("storage is opening"), "{text}");
+}
+
+#[test]
+fn commands_reach_the_crawl_and_a_refusal_is_a_problem() {
+    let (server, recorder) = start(None);
+    let to = server.address();
+    let (status, text) = post(to, "/api/v1/seeds", "", "http://a.test/\n\nhttp://b.test/\n");
+    assert!(status == 200 && text.contains("\"accepted\":2"), "{text}");
+    let (status, _) = post(to, "/api/v1/seeds", "Content-Type: application/json\r\n", r#"{"urls":["http://c.test/"]}"#);
+    assert_eq!(status, 200);
+    assert_eq!(post(to, "/api/v1/pause", "", "").0, 200);
+    assert_eq!(post(to, "/api/v1/stop", "", "").0, 200);
+    assert_eq!(recorder.calls(), ["seeds http://a.test/ http://b.test/", "seeds http://c.test/", "pause", "stop"]);
+    let (status, text) = post(to, "/api/v1/resume", "", "");
+    assert!(status == 409 && text.contains("problem+json") && text.contains("the disk is full"), "{text}");
+}
+
+#[test]
+fn bad_requests_are_problems_and_reach_nothing() {
+    let (server, recorder) = start(None);
+    let to = server.address();
+    let large = "http://a.test/\n".repeat(100_000);
+    let json = "Content-Type: application/json\r\n";
+    let cases = [
+        (post(to, "/api/v1/seeds", "", ""), 400, "one a line"),
+        (post(to, "/api/v1/seeds", json, "{"), 400, "urls"),
+        (post(to, "/api/v1/seeds", "", &large), 413, "1048576"),
+        (get(to, "/api/v1/pause", ""), 405, "use POST"),
+        (post(to, "/metrics", "", ""), 405, "use GET"),
+        (get(to, "/nothing", ""), 404, "/api/v1/status"),
+    ];
+    for ((status, text), expected, part) in cases {
+        assert_eq!(status, expected, "{text}");
+        assert!(text.contains("application/problem+json") && text.contains(part), "{text}");
+    }
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+}
+
+#[test]
+fn other_names_and_other_pages_are_refused() {
+    let (server, recorder) = start(None);
+    let to = server.address();
+    let rebound =
+        format!("GET /api/v1/status HTTP/1.1\r\nHost: evil.example:{}\r\nConnection: close\r\n\r\n", to.port());
+    assert_eq!(ask(to, &rebound).0, 403);
+    assert_eq!(ask(to, "GET /metrics HTTP/1.0\r\n\r\n").0, 403);
+    assert_eq!(post(to, "/api/v1/stop", "Origin: http://evil.example\r\n", "").0, 403);
+    assert_eq!(post(to, "/api/v1/stop", "Origin: null\r\n", "").0, 403);
+    assert_eq!(post(to, "/api/v1/stop", "Sec-Fetch-Site: cross-site\r\n", "").0, 403);
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+    assert_eq!(post(to, "/api/v1/stop", &format!("Origin: http://{to}\r\n"), "").0, 200);
+}
+
+#[test]
+fn with_a_token_only_health_is_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("token");
+    std::fs::write(&path, "correct-horse-battery\n").unwrap();
+    let (server, recorder) = start(Some(&path));
+    let to = server.address();
+    assert_eq!(get(to, "/healthz", "").0, 200);
+    assert_eq!(get(to, "/readyz", "").0, 200);
+    for more in ["", "Authorization: Bearer wrong-horse-battery\r\n"] {
+        let (status, text) = get(to, "/metrics", more);
+        assert!(status == 401 && text.to_lowercase().contains("www-authenticate: bearer"), "{text}");
+        assert_eq!(post(to, "/api/v1/stop", more, "").0, 401);
+    }
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+    assert_eq!(post(to, "/api/v1/stop", "Authorization: Bearer correct-horse-battery\r\n", "").0, 200);
+}
+
+#[test]
+fn a_taken_port_and_an_open_address_are_clear_errors() {
+    let (server, recorder) = start(None);
+    let error = AdminServer::start(server.address(), None, recorder.clone()).unwrap_err().to_string();
+    assert!(error.contains(&server.address().to_string()) && error.contains("admin.listen="), "{error}");
+    let error = AdminServer::start("0.0.0.0:0".parse().unwrap(), None, recorder).unwrap_err().to_string();
+    assert!(error.contains("admin.token_file"), "{error}");
+}
+
+#[test]
+fn after_stop_the_port_is_free_again() {
+    let (server, recorder) = start(None);
+    let address = server.address();
+    server.stop();
+    AdminServer::start(address, None, recorder).unwrap().stop();
+}

@@ -1,0 +1,94 @@
+//! `lycosa config init|show`.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::SettingsArgs;
+use super::exit::CliError;
+use super::gather::layers;
+use crate::config::Origin;
+
+/// The file with every key, as shipped.
+pub const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
+
+/// Writes the template; never over an existing file.
+///
+/// # Errors
+/// The file exists already or cannot be written.
+pub fn init(file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
+    if file == Path::new("-") {
+        return Ok(out.write_all(TEMPLATE.as_bytes())?);
+    }
+    let written =
+        OpenOptions::new().write(true).create_new(true).open(file).and_then(|mut f| f.write_all(TEMPLATE.as_bytes()));
+    match written {
+        Ok(()) => Ok(writeln!(out, "{} written; crawl with: lycosa run {}", file.display(), file.display())?),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            Err(CliError::usage(format!("{} exists already and is left as it is; name another file", file.display())))
+        }
+        Err(e) => Err(CliError::new(format!("cannot write {}: {e}", file.display()))),
+    }
+}
+
+/// Shows every key with its value in force; unset ones as comments.
+///
+/// # Errors
+/// A bad source or value.
+pub fn show(
+    config: Option<&Path>,
+    args: &SettingsArgs,
+    origin: bool,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let layers = layers(config, args)?;
+    layers.load()?;
+    for shown in layers.show()? {
+        if json {
+            let row = json!({ "key": shown.key, "value": shown.value, "origin": shown.origin.to_string() });
+            writeln!(out, "{row}")?;
+            continue;
+        }
+        let line = match &shown.value {
+            Some(value) => format!("{} = {value}", shown.key),
+            None => format!("# {} is not set", shown.key),
+        };
+        match &shown.origin {
+            from if origin && *from != Origin::Default => writeln!(out, "{line}  # {from}")?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn init_writes_a_file_that_passes_the_check_and_never_overwrites() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new.toml");
+        let mut out = Vec::new();
+        init(&path, &mut out).unwrap();
+        super::super::check_config::run(&path, &mut out).unwrap();
+        std::fs::write(&path, "mine").unwrap();
+        let error = init(&path, &mut out).unwrap_err();
+        assert!(error.message.contains("exists already"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    #[test]
+    fn show_names_the_origin_of_what_somebody_set() {
+        let args = SettingsArgs { sets: vec!["crawl.max_pages=5".into()], ..SettingsArgs::default() };
+        let mut out = Vec::new();
+        show(None, &args, true, false, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.lines().any(|l| l == "crawl.max_pages = 5  # --set"), "{text}");
+        assert!(text.lines().any(|l| l == "# crawl.max_time is not set"), "{text}");
+        assert!(text.lines().any(|l| l == "fetch.max_body = \"100MiB\""), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! `lycosa ctl …`: speaks to the admin endpoint of a running crawl (awc: the server is our own).
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use awc::Client;
+use awc::http::Method;
+use serde_json::Value;
+
+use super::args::{CtlArgs, CtlCommand, SeedsCommand, SettingsArgs};
+use super::exit::CliError;
+use super::gather::{layers, read_input};
+use super::summary;
+use crate::admin::{Problem, SeedReport, auth, seed_lines};
+use crate::telemetry::StatusSnapshot;
+
+/// Largest answer taken, bytes.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// One request to the endpoint.
+struct Ask {
+    method: Method,
+    path: &'static str,
+    body: String,
+}
+
+/// Where the endpoint is and how to be let in.
+struct Door {
+    address: SocketAddr,
+    token: Option<String>,
+}
+
+/// Carries out a command and shows the answer.
+///
+/// # Errors
+/// Nobody listens, the endpoint refuses, or the answer is none.
+pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let door = door(args)?;
+    let ask = ask(&args.command)?;
+    let answer = actix_rt::System::new().block_on(send(&door, ask))?;
+    if args.json {
+        return Ok(writeln!(out, "{}", answer.trim_end())?);
+    }
+    let unread = |e: serde_json::Error| CliError::new(format!("the answer of {} makes no sense: {e}", door.address));
+    match args.command {
+        CtlCommand::Status => {
+            let status: StatusSnapshot = serde_json::from_str(&answer).map_err(unread)?;
+            out.write_all(summary::table(&status, &format!("{:?}", status.state).to_lowercase()).as_bytes())?;
+            if !status.idle_reason.is_empty() {
+                writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
+            }
+        }
+        CtlCommand::Seeds(_) => report(&serde_json::from_str(&answer).map_err(unread)?, out)?,
+        CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Stop => {
+            let answer: Value = serde_json::from_str(&answer).map_err(unread)?;
+            writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
+        }
+    }
+    Ok(())
+}
+
+fn report(report: &SeedReport, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{} accepted, {} known already, {} rejected", report.accepted, report.known, report.rejected.len())?;
+    for seed in &report.rejected {
+        let text = format!("rejected {}: {}", seed.url, seed.reason);
+        writeln!(out, "{}", crate::telemetry::log::escaped(&text))?;
+    }
+    Ok(())
+}
+
+/// The address and token: flags, else the crawl's own settings.
+fn door(args: &CtlArgs) -> Result<Door, CliError> {
+    let settings = layers(args.config.as_deref(), &SettingsArgs::default())?.load()?;
+    let address = match &args.admin {
+        Some(text) => {
+            let bare = text.trim_start_matches("http://").trim_end_matches('/');
+            bare.parse()
+                .map_err(|_| CliError::usage(format!("--admin {text}: expected ADDRESS:PORT such as 127.0.0.1:7700")))?
+        }
+        None => settings.admin_listen.ok_or_else(|| {
+            CliError::usage("admin.listen is off in this configuration; name the endpoint with --admin ADDRESS:PORT")
+        })?,
+    };
+    let file = args.token_file.as_deref().or(settings.admin_token_file.as_deref());
+    let token = file.map(auth::read_token).transpose().map_err(CliError::usage)?;
+    Ok(Door { address, token })
+}
+
+fn ask(command: &CtlCommand) -> Result<Ask, CliError> {
+    let post = |path, body| Ask { method: Method::POST, path, body };
+    Ok(match command {
+        CtlCommand::Status => Ask { method: Method::GET, path: "/api/v1/status", body: String::new() },
+        CtlCommand::Pause => post("/api/v1/pause", String::new()),
+        CtlCommand::Resume => post("/api/v1/resume", String::new()),
+        CtlCommand::Stop => post("/api/v1/stop", String::new()),
+        CtlCommand::Seeds(SeedsCommand::Add { urls, file }) => {
+            let mut urls = urls.clone();
+            if let Some(file) = file {
+                urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
+            }
+            if urls.is_empty() {
+                return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
+            }
+            post("/api/v1/seeds", urls.join("\n"))
+        }
+    })
+}
+
+async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
+    let client = Client::builder().timeout(Duration::from_secs(60)).disable_redirects().finish();
+    let mut request = client.request(ask.method, format!("http://{}{}", door.address, ask.path));
+    if let Some(token) = &door.token {
+        request = request.bearer_auth(token);
+    }
+    let sent = request.insert_header(("Content-Type", "text/plain; charset=utf-8")).send_body(ask.body).await;
+    let mut response = sent.map_err(|e| unreachable_endpoint(door.address, &e))?;
+    let cut = |e| CliError::new(format!("the answer of {} did not arrive: {e}", door.address));
+    let body = response.body().limit(MAX_ANSWER).await.map_err(cut)?;
+    let text = String::from_utf8_lossy(&body).into_owned();
+    if response.status().is_success() {
+        return Ok(text);
+    }
+    match serde_json::from_str::<Problem>(&text) {
+        Ok(problem) => Err(CliError::new(problem.detail)),
+        Err(_) => Err(CliError::new(format!("{} answered {}; is it a lycosa?", door.address, response.status()))),
+    }
+}
+
+fn unreachable_endpoint(address: SocketAddr, error: &awc::error::SendRequestError) -> CliError {
+    match error {
+        awc::error::SendRequestError::Connect(e) => CliError::new(format!(
+            "no crawl answers on {address} ({e}); start one with `lycosa run`, or name its endpoint with --admin or --config"
+        )),
+        other => CliError::new(format!("asking {address} failed: {other}")),
+    }
+}

@@ -1,0 +1,134 @@
+//! Exit codes of the program: stable, scripts rely on them.
+
+use std::process::ExitCode;
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// An error.
+    Error = 1,
+    /// Bad arguments or configuration.
+    Usage = 2,
+    /// The disk is full or broken.
+    Disk = 3,
+    /// The crawl ended without a page stored.
+    NothingStored = 9,
+    /// Interrupted while `--until-done` was waiting for the end.
+    Interrupted = 11,
+    /// The limit of failures was reached.
+    FailureLimit = 12,
+    /// The limit of bytes or pages was reached.
+    SizeLimit = 14,
+    /// The limit of time was reached.
+    TimeLimit = 15,
+    /// Stopped by the supervisor: an actor died too often or a thread hung.
+    Supervisor = 70,
+}
+
+impl Exit {
+    /// Every way to end.
+    pub const ALL: &'static [Self] = &[
+        Self::Done,
+        Self::Error,
+        Self::Usage,
+        Self::Disk,
+        Self::NothingStored,
+        Self::Interrupted,
+        Self::FailureLimit,
+        Self::SizeLimit,
+        Self::TimeLimit,
+        Self::Supervisor,
+    ];
+
+    /// The process's exit code.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// What it means, in a few words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Error => "error",
+            Self::Usage => "bad arguments or configuration",
+            Self::Disk => "disk full or broken",
+            Self::NothingStored => "no page stored",
+            Self::Interrupted => "interrupted",
+            Self::FailureLimit => "limit of failures reached",
+            Self::SizeLimit => "limit of size reached",
+            Self::TimeLimit => "limit of time reached",
+            Self::Supervisor => "stopped by the supervisor",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// An error that ends a command: one line for stderr, and the exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CliError {
+    /// How the program ends.
+    pub exit: Exit,
+    /// What, where, what to do.
+    pub message: String,
+}
+
+impl CliError {
+    /// An error with the exit code 1.
+    pub fn new(message: impl std::fmt::Display) -> Self {
+        Self { exit: Exit::Error, message: message.to_string() }
+    }
+
+    /// A mistake of the caller's: exit code 2.
+    pub fn usage(message: impl std::fmt::Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string() }
+    }
+
+    /// The message on one line, with nothing in it that moves a cursor.
+    #[must_use]
+    pub fn line(&self) -> String {
+        crate::telemetry::log::escaped(&self.message.lines().map(str::trim).collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl From<crate::config::ConfigError> for CliError {
+    fn from(error: crate::config::ConfigError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    /// A reader that went away (`lycosa config show | head`) has what it wanted.
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self { exit: Exit::Done, message: String::new() };
+        }
+        Self::new(format!("writing the answer: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_are_those_of_the_interface_table() {
+        let codes: Vec<u8> = Exit::ALL.iter().map(|e| e.code()).collect();
+        assert_eq!(codes, [0, 1, 2, 3, 9, 11, 12, 14, 15, 70]);
+    }
+
+    #[test]
+    fn an_error_is_one_line() {
+        assert_eq!(CliError::new("a\n  b\u{1b}").line(), "a; b\\u{1b}");
+    }
+}

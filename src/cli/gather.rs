@@ -1,0 +1,150 @@
+//! From arguments, environment and file to settings.
+
+use std::io::Read;
+use std::path::Path;
+
+use toml::Value;
+
+use super::args::{RunArgs, SettingsArgs};
+use super::exit::CliError;
+use crate::config::{ConfigError, Layers, LogFormat};
+
+/// Largest file of seeds, robots.txt or page that is read, bytes.
+const MAX_INPUT: u64 = 256 << 20;
+
+/// The environment as text; variables that are none cannot be ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Layers of a file (if any), the environment and the shared flags.
+///
+/// # Errors
+/// A source that cannot be read or holds a wrong value.
+pub fn layers(config: Option<&Path>, args: &SettingsArgs) -> Result<Layers, ConfigError> {
+    let mut layers = match config {
+        Some(path) => Layers::new().file(path)?,
+        None => Layers::new(),
+    };
+    layers = layers.env(environment())?;
+    for set in &args.sets {
+        layers = layers.set(set)?;
+    }
+    if let Some(contact) = &args.contact {
+        let key = if contact.contains("://") { "agent.url" } else { "agent.email" };
+        layers = layers.flag("--contact", key, Value::from(contact.as_str()))?;
+    }
+    if !args.allow_net.is_empty() {
+        let all = [layers.form()?.net.allow, args.allow_net.clone()].concat();
+        layers = layers.flag("--allow-net", "net.allow", Value::from(all))?;
+    }
+    Ok(layers)
+}
+
+/// Layers of `lycosa run`.
+///
+/// # Errors
+/// As [`layers`], or the file of seeds cannot be read.
+pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
+    let mut layers = layers(args.config.as_deref(), &args.settings)?;
+    let mut seeds = args.seeds.clone();
+    if let Some(file) = &args.seeds_file {
+        let text = String::from_utf8(read_input(file)?)
+            .map_err(|_| CliError::usage(format!("--seeds {}: it is not UTF-8 text", file.display())))?;
+        seeds.extend(crate::admin::seed_lines(&text));
+    }
+    if !seeds.is_empty() {
+        layers = layers.flag("--seed", "crawl.seeds", Value::from(seeds))?;
+    }
+    let data = args.data.as_ref().map(|d| Value::from(d.to_string_lossy().into_owned()));
+    let format = args.log_format.map(|f| Value::from(if f == LogFormat::Json { "json" } else { "text" }));
+    let number = |n: Option<u64>| n.map(|n| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
+    let flags = [
+        ("--data", "store.data_dir", data),
+        ("--until-done", "crawl.until_done", args.until_done.then_some(Value::Boolean(true))),
+        ("--max-pages", "crawl.max_pages", number(args.max_pages)),
+        ("--max-time", "crawl.max_time", args.max_time.clone().map(Value::from)),
+        ("--max-bytes", "crawl.max_bytes", args.max_bytes.clone().map(Value::from)),
+        ("--max-pages-per-host", "traps.pages_per_host", number(args.max_pages_per_host)),
+        ("--log-format", "log.format", format),
+    ];
+    for (flag, key, value) in flags {
+        if let Some(value) = value {
+            layers = layers.flag(flag, key, value)?;
+        }
+    }
+    Ok(layers)
+}
+
+/// A file's bytes, or standard input's for `-`.
+///
+/// # Errors
+/// It cannot be read or is larger than 256 MiB.
+pub fn read_input(path: &Path) -> Result<Vec<u8>, CliError> {
+    let fault = |e: std::io::Error| CliError::usage(format!("cannot read {}: {e}", path.display()));
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_INPUT + 1).read_to_end(&mut bytes))
+    };
+    if read.map_err(fault)? as u64 > MAX_INPUT {
+        return Err(CliError::usage(format!("{} is larger than {MAX_INPUT} bytes", path.display())));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_flags_win_over_set_and_are_named_in_errors() {
+        let args = RunArgs {
+            seeds: vec!["http://a.test/".into()],
+            max_pages: Some(5),
+            max_time: Some("soon".into()),
+            settings: SettingsArgs { sets: vec!["crawl.max_pages=9".into()], ..SettingsArgs::default() },
+            ..RunArgs::default()
+        };
+        let error = run_layers(&args).unwrap_err();
+        assert_eq!(error.exit, crate::cli::Exit::Usage);
+        assert!(error.message.starts_with("--max-time: crawl.max_time: \"soon\""), "{error}");
+        let settings = run_layers(&RunArgs { max_time: Some("30m".into()), ..args }).unwrap().load().unwrap();
+        assert_eq!(settings.crawl.max_pages, Some(5));
+        assert_eq!(settings.crawl.seeds, ["http://a.test/"]);
+    }
+
+    #[test]
+    fn a_contact_is_a_mail_address_or_a_page() {
+        let contact = |c: &str| SettingsArgs { contact: Some(c.into()), ..SettingsArgs::default() };
+        let mail = layers(None, &contact("me@example.org")).unwrap().load().unwrap();
+        assert_eq!(mail.agent.from.as_deref(), Some("me@example.org"));
+        let page = layers(None, &contact("https://example.org/bot")).unwrap().load().unwrap();
+        assert!(page.agent.user_agent.contains("+https://example.org/bot"));
+        let error = layers(None, &contact("me")).unwrap().load().unwrap_err().to_string();
+        assert!(error.starts_with("--contact: agent.email: "), "{error}");
+    }
+
+    #[test]
+    fn allowed_networks_add_to_those_of_the_settings() {
+        let args = SettingsArgs {
+            sets: vec!["net.allow=10.0.0.0/8".into()],
+            allow_net: vec!["127.0.0.1/32:8500".into()],
+            ..SettingsArgs::default()
+        };
+        let settings = layers(None, &args).unwrap().load().unwrap();
+        assert_eq!(settings.net.allow, ["10.0.0.0/8", "127.0.0.1/32:8500"]);
+    }
+
+    #[test]
+    fn seeds_come_from_a_file_one_a_line() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "# mine\nhttp://b.test/\n\n http://c.test/ \n").unwrap();
+        let args = RunArgs { seeds_file: Some(file.path().into()), seeds: vec!["http://a.test/".into()], ..RunArgs::default() };
+        let seeds = run_layers(&args).unwrap().load().unwrap().crawl.seeds;
+        assert_eq!(seeds, ["http://a.test/", "http://b.test/", "http://c.test/"]);
+        let missing = RunArgs { seeds_file: Some("/nonexistent".into()), ..RunArgs::default() };
+        assert!(run_layers(&missing).unwrap_err().message.contains("/nonexistent"));
+    }
+}

@@ -1,0 +1,90 @@
+//! `lycosa run`: settings, checks, then the crawl.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use super::args::RunArgs;
+use super::exit::{CliError, Exit};
+use super::gather::run_layers;
+use crate::config::Settings;
+use crate::config::units::format_duration;
+
+/// Checks everything and crawls.
+///
+/// # Errors
+/// Bad settings (exit code 2), or whatever ended the crawl.
+pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let layers = run_layers(args)?;
+    let settings = layers.load()?;
+    crate::telemetry::log::init(&settings.log, rust_log);
+    for notice in layers.notices() {
+        log::warn!("{notice}");
+    }
+    settings.ready_to_run()?;
+    if args.dry_run {
+        out.write_all(plan(&settings).as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    start(settings, !args.no_progress)
+}
+
+/// Hands over to the composition root.
+fn start(settings: Settings, _progress: bool) -> Result<Exit, CliError> {
+    let _ = settings;
+    Err(CliError::new("the crawl itself is not part of this build yet"))
+}
+
+/// What a run with these settings would do.
+fn plan(s: &Settings) -> String {
+    let limit = |text: Option<String>| text.unwrap_or_else(|| "none".into());
+    let rows = [
+        ("seeds", s.crawl.seeds.join(" ")),
+        ("scope", format!("{:?}", s.scope.mode).to_lowercase()),
+        ("order", format!("{:?}", s.crawl.order).to_lowercase()),
+        ("depth", s.crawl.max_depth.to_string()),
+        ("pages", limit(s.crawl.max_pages.map(|n| n.to_string()))),
+        ("time", limit(s.crawl.max_time.map(format_duration))),
+        ("user agent", s.agent.user_agent.clone()),
+        ("from", limit(s.agent.from.clone())),
+        ("gap", format!("{} or more between requests to a host", format_duration(s.politeness.min_delay))),
+        ("data", s.store.data_dir.display().to_string()),
+        ("WARC", s.warc_dir().display().to_string()),
+        ("admin", limit(s.admin_listen.map(|a| format!("http://{a}")))),
+    ];
+    let mut text = rows.iter().fold(String::new(), |mut text, (name, value)| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name:<10}  {value}");
+        text
+    });
+    text.push_str("all settings are good; nothing was contacted or written (--dry-run)\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dry(seeds: &[&str]) -> Result<String, CliError> {
+        let seeds = seeds.iter().map(|s| (*s).to_owned()).collect();
+        let args = RunArgs { seeds, dry_run: true, ..RunArgs::default() };
+        let mut out = Vec::new();
+        run(&args, None, &mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_dry_run_tells_what_would_be_done() {
+        let text = dry(&["http://h0.test/"]).unwrap();
+        assert!(
+            text.contains("http://h0.test/") && text.contains("data/warc") && text.contains("compatible; Lycosa/"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_run_without_seeds_or_contact_is_bad_usage() {
+        for seeds in [&[][..], &["https://example.org/"], &["example.org"]] {
+            assert_eq!(dry(seeds).unwrap_err().exit, Exit::Usage);
+        }
+    }
+}

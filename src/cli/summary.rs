@@ -1,0 +1,146 @@
+//! A status for people: one line for the log, a table for the end (M7).
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::config::units::human_size;
+use crate::telemetry::StatusSnapshot;
+
+/// The counts in one line, with fields: for the log.
+#[must_use]
+pub fn line(s: &StatusSnapshot) -> String {
+    let mut text = format!(
+        "discovered={} waiting={} processing={} done={} errors={} rejected={} stored={} bytes={} pages_per_second={:.1} \
+         hosts_active={} hosts_waiting={} hosts_parked={} in_flight={}",
+        s.discovered,
+        s.waiting,
+        s.processing,
+        s.done,
+        s.errors,
+        s.rejected,
+        s.pages_stored,
+        s.bytes,
+        s.pages_per_second,
+        s.hosts_active,
+        s.hosts_waiting,
+        s.hosts_parked,
+        s.in_flight
+    );
+    if !s.idle_reason.is_empty() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, " idle={:?}", s.idle_reason);
+    }
+    text
+}
+
+/// The table printed when a crawl ends. `outcome`: why it ended.
+#[must_use]
+pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
+    let mut rows = vec![
+        ("outcome".to_owned(), outcome.to_owned()),
+        ("time".to_owned(), clock_time(s.uptime_seconds)),
+        ("URLs discovered".to_owned(), s.discovered.to_string()),
+        ("URLs visited".to_owned(), s.done.saturating_add(s.errors).to_string()),
+        ("still waiting".to_owned(), s.waiting.saturating_add(s.processing).to_string()),
+        ("rejected".to_owned(), s.rejected.to_string()),
+        ("pages stored".to_owned(), s.pages_stored.to_string()),
+        ("known content".to_owned(), s.revisits.to_string()),
+        ("bytes received".to_owned(), format!("{} ({})", s.bytes, human_size(s.bytes))),
+        ("mean time per page".to_owned(), s.mean_fetch().map_or_else(|| "-".to_owned(), mean)),
+    ];
+    rows.extend(s.statuses.iter().map(|(status, n)| (format!("  status {status}"), n.to_string())));
+    rows.extend(s.errors_by_reason.iter().map(|(reason, n)| (format!("  error {reason}"), n.to_string())));
+    rows.extend(s.rejected_by_reason.iter().map(|(reason, n)| (format!("  rejected {reason}"), n.to_string())));
+    if !s.warc_dir.is_empty() {
+        rows.push(("WARC files".to_owned(), s.warc_dir.clone()));
+    }
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "{name:<width$}  {value}");
+        text
+    })
+}
+
+/// What a terminal shows while crawling.
+#[must_use]
+pub fn short(s: &StatusSnapshot) -> String {
+    let left = s.waiting.saturating_add(s.processing);
+    let mut text = format!(
+        "{} done, {} errors, {} left, {} hosts | {:.1} pages/s, {} | {}",
+        s.done,
+        s.errors,
+        left,
+        s.hosts_active,
+        s.pages_per_second,
+        human_size(s.bytes),
+        clock_time(s.uptime_seconds)
+    );
+    if !s.idle_reason.is_empty() {
+        let _ = write!(text, " | {}", s.idle_reason);
+    }
+    crate::telemetry::log::escaped(&text)
+}
+
+fn mean(d: Duration) -> String {
+    format!("{:.1} ms", d.as_secs_f64() * 1_000.0)
+}
+
+/// `1:02:03`, or `2.3 s` below a minute.
+fn clock_time(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds as u64;
+    format!("{}:{:02}:{:02}", whole / 3_600, whole / 60 % 60, whole % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot() -> StatusSnapshot {
+        StatusSnapshot {
+            uptime_seconds: 3_723.4,
+            discovered: 12,
+            waiting: 2,
+            done: 7,
+            errors: 1,
+            rejected: 2,
+            pages_stored: 6,
+            bytes: 3 << 20,
+            fetch_seconds: 0.4,
+            statuses: [(200, 6), (404, 1)].into(),
+            errors_by_reason: [("tls".to_owned(), 1)].into(),
+            warc_dir: "data/warc".into(),
+            idle_reason: "every host waits".into(),
+            ..StatusSnapshot::default()
+        }
+    }
+
+    #[test]
+    fn the_table_shows_times_counts_and_where_the_files_are() {
+        let text = table(&snapshot(), "done");
+        let rows = [
+            "time                1:02:03",
+            "URLs visited        8",
+            "pages stored        6",
+            "bytes received      3145728 (3.0 MiB)",
+            "mean time per page  50.0 ms",
+            "  status 404        1",
+            "  error tls         1",
+            "WARC files          data/warc",
+        ];
+        for row in rows {
+            assert!(text.lines().any(|l| l == row), "{row:?} in\n{text}");
+        }
+        assert!(snapshot().adds_up());
+        assert!(table(&StatusSnapshot::default(), "done").contains("mean time per page  -"));
+    }
+
+    #[test]
+    fn the_log_line_has_fields_and_the_terminals_line_no_control_characters() {
+        let s = StatusSnapshot { idle_reason: "a\u{1b}b".into(), ..snapshot() };
+        assert!(line(&s).contains("waiting=2") && line(&s).contains("idle="));
+        assert!(!line(&s).contains('\u{1b}') && !short(&s).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,251 @@
+//! Just enough of HTTP/1: reading request heads, writing answer heads and chunks.
+//!
+//! By hand, because the synthetic web must frame bodies in every legal way (also up to the end of the connection, which
+//! servers built on libraries do not offer) and must know when the last byte went out.
+
+use std::io::Write as _;
+
+/// Largest request head, bytes.
+pub(super) const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 128;
+
+/// What matters of a request. Reused from one request to the next.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub method: Method,
+    /// Path and query.
+    pub path: String,
+    /// Lower case, without port.
+    pub host: String,
+    pub user_agent: String,
+    pub keep_alive: bool,
+    pub http10: bool,
+    pub accepts_gzip: bool,
+    pub content_length: usize,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    #[default]
+    Get,
+    Head,
+    Post,
+    Other,
+}
+
+/// What the bytes read so far are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// A whole head of so many bytes.
+    Whole(usize),
+    /// More is needed.
+    Partial,
+    /// No request: answer this status and close.
+    Bad(u16),
+}
+
+impl Request {
+    /// Reads a request head from the front of `input`.
+    pub(super) fn parse(&mut self, input: &[u8]) -> Head {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        let length = match request.parse(input) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if input.len() < MAX_HEAD => return Head::Partial,
+            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => return Head::Bad(431),
+            Err(_) => return Head::Bad(400),
+        };
+        self.method = match request.method {
+            Some("GET") => Method::Get,
+            Some("HEAD") => Method::Head,
+            Some("POST") => Method::Post,
+            _ => Method::Other,
+        };
+        self.http10 = request.version == Some(0);
+        self.reset();
+        for header in request.headers.iter() {
+            self.header(header.name, &String::from_utf8_lossy(header.value));
+        }
+        self.target(request.path.unwrap_or("/"));
+        Head::Whole(length)
+    }
+
+    fn reset(&mut self) {
+        self.path.clear();
+        self.host.clear();
+        self.user_agent.clear();
+        self.keep_alive = !self.http10;
+        self.accepts_gzip = false;
+        self.content_length = 0;
+    }
+
+    fn header(&mut self, name: &str, value: &str) {
+        if name.eq_ignore_ascii_case("host") {
+            set_host(&mut self.host, value);
+        } else if name.eq_ignore_ascii_case("user-agent") {
+            self.user_agent.clear();
+            self.user_agent.push_str(value);
+        } else if name.eq_ignore_ascii_case("connection") {
+            let has = |wanted| value.split(',').any(|token: &str| token.trim().eq_ignore_ascii_case(wanted));
+            self.keep_alive = (self.keep_alive || has("keep-alive")) && !has("close");
+        } else if name.eq_ignore_ascii_case("accept-encoding") {
+            self.accepts_gzip = value.split(',').any(accepts_gzip);
+        } else if name.eq_ignore_ascii_case("content-length") {
+            self.content_length = value.trim().parse().unwrap_or(0);
+        }
+    }
+
+    /// Origin form, or absolute form as sent to a proxy.
+    fn target(&mut self, target: &str) {
+        if let Some(rest) = target.strip_prefix("http://") {
+            let split = rest.find(['/', '?']).unwrap_or(rest.len());
+            let (host, path) = rest.split_at(split);
+            set_host(&mut self.host, host);
+            if !path.starts_with('/') {
+                self.path.push('/');
+            }
+            self.path.push_str(path);
+        } else {
+            self.path.push_str(target);
+        }
+    }
+}
+
+fn set_host(host: &mut String, value: &str) {
+    let value = value.trim();
+    // An IPv6 literal keeps its brackets.
+    let end = match value.find(']') {
+        Some(at) => at + 1,
+        None => value.find(':').unwrap_or(value.len()),
+    };
+    host.clear();
+    host.push_str(value.get(..end).unwrap_or_default());
+    host.make_ascii_lowercase();
+}
+
+fn accepts_gzip(item: &str) -> bool {
+    let mut parts = item.split(';').map(str::trim);
+    let coding = parts.next().unwrap_or_default();
+    let refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+    (coding.eq_ignore_ascii_case("gzip") || coding == "*") && !refused
+}
+
+/// How the end of a body is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length,
+    Chunked,
+    /// The connection ends with the body.
+    Eof,
+}
+
+/// Appends the status line.
+pub(super) fn status_line(out: &mut Vec<u8>, status: u16) {
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason()).unwrap_or("Status");
+    // Writing to a Vec cannot fail, here and below.
+    let _ = write!(out, "HTTP/1.1 {status} {reason}\r\n");
+}
+
+/// Appends one header line.
+pub(super) fn header(out: &mut Vec<u8>, name: &str, value: &str) {
+    for part in [name, ": ", value, "\r\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// Appends the framing headers, the end of the head and the framed body.
+pub(super) fn body(out: &mut Vec<u8>, framing: Framing, payload: &[u8], with_body: bool) {
+    match framing {
+        Framing::Length => {
+            let _ = write!(out, "Content-Length: {}\r\n\r\n", payload.len());
+        }
+        Framing::Chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n"),
+        Framing::Eof => out.extend_from_slice(b"\r\n"),
+    }
+    if !with_body {
+        return;
+    }
+    match framing {
+        Framing::Length | Framing::Eof => out.extend_from_slice(payload),
+        Framing::Chunked => {
+            // An odd size, so that chunk borders fall inside characters, tags and gzip blocks.
+            for piece in payload.chunks(3_001) {
+                chunk(out, piece);
+            }
+            last_chunk(out);
+        }
+    }
+}
+
+/// Appends one chunk.
+pub(super) fn chunk(out: &mut Vec<u8>, piece: &[u8]) {
+    let _ = write!(out, "{:x}\r\n", piece.len());
+    out.extend_from_slice(piece);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends the end of a chunked body.
+pub(super) fn last_chunk(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"0\r\n\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Request {
+        let mut request = Request::default();
+        assert_eq!(request.parse(text.as_bytes()), Head::Whole(text.len()), "{text}");
+        request
+    }
+
+    #[test]
+    fn a_host_loses_its_port_and_its_capitals() {
+        let request = parsed("GET /p/7?x=1 HTTP/1.1\r\nHOST: H3.Test:8500\r\nUser-Agent: a b\r\n\r\n");
+        assert_eq!((request.host.as_str(), request.path.as_str()), ("h3.test", "/p/7?x=1"));
+        assert_eq!(request.user_agent, "a b");
+    }
+
+    #[test]
+    fn an_absolute_target_names_the_host() {
+        let request = parsed("GET http://h5.test:80/p/1 HTTP/1.1\r\nHost: h0.test\r\n\r\n");
+        assert_eq!((request.host.as_str(), request.path.as_str()), ("h5.test", "/p/1"));
+    }
+
+    #[test]
+    fn keep_alive_follows_version_and_connection_header() {
+        assert!(parsed("GET / HTTP/1.1\r\n\r\n").keep_alive);
+        assert!(!parsed("GET / HTTP/1.0\r\n\r\n").keep_alive);
+        assert!(parsed("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").keep_alive);
+        assert!(!parsed("GET / HTTP/1.1\r\nConnection: x, close\r\n\r\n").keep_alive);
+    }
+
+    #[test]
+    fn gzip_is_accepted_unless_refused() {
+        for (value, expected) in
+            [("gzip", true), ("br, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false), ("*", true)]
+        {
+            let request = parsed(&format!("GET / HTTP/1.1\r\nAccept-Encoding: {value}\r\n\r\n"));
+            assert_eq!(request.accepts_gzip, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_is_bad_and_a_head_without_end_is_too_large() {
+        let mut request = Request::default();
+        assert_eq!(request.parse(b"\x16\x03\x01 hello\r\n\r\n"), Head::Bad(400));
+        assert_eq!(request.parse(b"GET / HTTP/1.1\r\nA: b\r\n"), Head::Partial);
+        let endless = format!("GET / HTTP/1.1\r\nA: {}", "b".repeat(MAX_HEAD));
+        assert_eq!(request.parse(endless.as_bytes()), Head::Bad(431));
+    }
+
+    #[test]
+    fn chunks_add_up_to_the_payload() {
+        let payload: Vec<u8> = (0..7_000u32).map(|n| n as u8).collect();
+        let mut out = Vec::new();
+        body(&mut out, Framing::Chunked, &payload, true);
+        let text = out.strip_prefix(b"Transfer-Encoding: chunked\r\n\r\nbb9\r\n").unwrap();
+        assert_eq!(&text[..3_001], &payload[..3_001]);
+        assert!(out.ends_with(b"0\r\n\r\n"));
+    }
+}

@@ -1,0 +1,154 @@
+use encoding_rs::{BIG5, EUC_KR, GB18030, GBK, ISO_2022_JP, SHIFT_JIS, WINDOWS_1251};
+use proptest::prelude::*;
+
+use super::*;
+
+fn of(content_type: &str, head: &[u8]) -> (&'static str, CharsetSource) {
+    let (encoding, source) = detect(Some(content_type).filter(|c| !c.is_empty()), head);
+    (encoding.name(), source)
+}
+
+#[test]
+fn a_byte_order_mark_beats_everything() {
+    assert_eq!(of("text/html; charset=gbk", b"\xef\xbb\xbf<meta charset=big5>"), ("UTF-8", CharsetSource::Bom));
+    assert_eq!(of("", b"\xff\xfea\0"), ("UTF-16LE", CharsetSource::Bom));
+    assert_eq!(of("", b"\xfe\xff\0a"), ("UTF-16BE", CharsetSource::Bom));
+}
+
+#[test]
+fn the_header_beats_the_meta() {
+    for header in ["text/html; charset=big5", "text/html;x=y; CHARSET=\"Big5\"", "text/html; charset = 'big5'"] {
+        assert_eq!(of(header, b"<meta charset=gbk>"), ("Big5", CharsetSource::Header), "{header}");
+    }
+    assert_eq!(of("text/html; charset=nonsense", b"<meta charset=big5>"), ("Big5", CharsetSource::Meta));
+}
+
+#[test]
+fn the_meta_is_found_as_browsers_find_it() {
+    for (head, want) in [
+        ("<meta charset=gb2312>", Some("GBK")),
+        ("<META CHARSET = 'Shift_JIS' >", Some("Shift_JIS")),
+        ("<meta/charset=\"euc-kr\"/>", Some("EUC-KR")),
+        ("<meta http-equiv=content-type content='text/html; charset=koi8-r'>", Some("KOI8-R")),
+        ("<meta content='text/html; charset=koi8-r' http-equiv=Content-Type>", Some("KOI8-R")),
+        ("<meta content='text/html; charset=koi8-r'>", None),
+        ("<meta http-equiv=refresh content='text/html; charset=koi8-r'>", None),
+        ("<meta name=x content=y><meta charset=big5>", Some("Big5")),
+        ("<meta charset=nonsense><meta charset=big5>", Some("Big5")),
+        ("<meta charset=big5 charset=gbk>", Some("Big5")),
+        ("<!-- <meta charset=gbk> --><meta charset=big5>", Some("Big5")),
+        ("<!--><meta charset=big5>", Some("Big5")),
+        ("<!-- <meta charset=gbk>", None),
+        ("<a title='<meta charset=gbk>'><meta charset=big5>", Some("Big5")),
+        ("<!doctype x><?x <meta charset=gbk ?></x y><meta charset=big5>", Some("Big5")),
+        ("< meta charset=gbk>", None),
+        ("<metacharset=gbk>", None),
+        ("<meta charset=utf-16le>", Some("UTF-8")),
+        ("<meta charset=x-user-defined>", Some("windows-1252")),
+        ("<meta charset=hz-gb-2312>", None),
+        ("<meta charset=\"gbk>", None),
+    ] {
+        let want = want.map_or(("UTF-8", CharsetSource::Guess), |name| (name, CharsetSource::Meta));
+        assert_eq!(of("text/html", head.as_bytes()), want, "{head}");
+    }
+}
+
+#[test]
+fn a_meta_beyond_the_prescan_does_not_count() {
+    let late = format!("{}<meta charset=big5>", " ".repeat(5000));
+    assert_eq!(of("", late.as_bytes()).1, CharsetSource::Guess);
+    let near = format!("{}<meta charset=big5>", " ".repeat(3000));
+    assert_eq!(of("", near.as_bytes()), ("Big5", CharsetSource::Meta));
+}
+
+#[test]
+fn an_xml_declaration_counts_after_the_meta() {
+    let xml = "<?xml version='1.0' encoding = \"euc-jp\"?>";
+    assert_eq!(of("", xml.as_bytes()), ("EUC-JP", CharsetSource::Xml));
+    assert_eq!(of("", format!("{xml}<meta charset=big5>").as_bytes()), ("Big5", CharsetSource::Meta));
+    assert_eq!(of("", b"<\0?\0x\0m\0l\0"), ("UTF-16LE", CharsetSource::Xml));
+    assert_eq!(of("", b"\0<\0?\0x\0m\0l"), ("UTF-16BE", CharsetSource::Xml));
+}
+
+#[test]
+fn plain_utf8_outweighs_a_declaration_that_says_otherwise() {
+    let page = "<meta charset=iso-8859-1>Größe, Maß, Übung";
+    assert_eq!(of("", page.as_bytes()), ("UTF-8", CharsetSource::Guess));
+    assert_eq!(of("text/html; charset=gbk", "漢字仮名".as_bytes()), ("UTF-8", CharsetSource::Guess));
+    // Too few characters to be sure, and bytes that are no UTF-8.
+    assert_eq!(of("text/html; charset=gbk", "漢".as_bytes()).0, "GBK");
+    let (gbk, _, _) = GBK.encode("汉字编码的中文网页");
+    assert_eq!(of("text/html; charset=gbk", &gbk).0, "GBK");
+}
+
+#[test]
+fn utf16_in_the_header_is_not_believed_of_bytes_without_a_nul() {
+    assert_eq!(of("text/html; charset=utf-16", b"<p>plain").0, "UTF-8");
+    assert_eq!(of("text/html; charset=utf-16", b"<\0p\0>\0").0, "UTF-16LE");
+}
+
+#[test]
+fn undeclared_pages_are_guessed() {
+    for (encoding, text) in [
+        (GBK, "本报讯记者从有关部门获悉，今年以来全国网站数量继续增长，网页内容更加丰富。"),
+        (BIG5, "繁體中文網頁的內容需要正確的編碼才能顯示，否則讀者只會看到亂碼。"),
+        (SHIFT_JIS, "これは日本語のページです。文字コードを正しく判定する必要があります。"),
+        (EUC_KR, "이것은 한국어로 작성된 웹 페이지입니다. 문자 인코딩을 올바르게 판별해야 합니다."),
+        (WINDOWS_1251, "Это страница на русском языке, кодировка которой нигде не указана."),
+        (ISO_2022_JP, "これは日本語のページです。"),
+        (UTF_8, "Größe und Maß einer Übung"),
+    ] {
+        let (bytes, _, _) = encoding.encode(text);
+        assert_eq!(of("text/html", &bytes), (encoding.name(), CharsetSource::Guess), "{text}");
+    }
+    assert_eq!(of("", b""), ("UTF-8", CharsetSource::Guess));
+    // A character cut at the end of what is looked at is no fault.
+    assert_eq!(of("", &"漢字".as_bytes()[..5]), ("UTF-8", CharsetSource::Guess));
+}
+
+#[test]
+fn any_top_level_domain_may_be_given() {
+    for top_level in ["cn", "10", "", "COM", "é", "a.b", "xn--fiqs8s"] {
+        let (encoding, source) = detect_in_domain(None, b"\xc4\xe3\xba\xc3", Some(top_level));
+        assert!(encoding != REPLACEMENT && source == CharsetSource::Guess, "{top_level}");
+    }
+}
+
+fn decode_in_pieces(encoding: &'static Encoding, bytes: &[u8], piece: usize) -> String {
+    let mut decoder = Decoder::new(encoding);
+    let mut out = String::new();
+    for chunk in bytes.chunks(piece.max(1)) {
+        decoder.decode(chunk, false, |text| out.push_str(text));
+    }
+    decoder.decode(&[], true, |text| out.push_str(text));
+    out
+}
+
+#[test]
+fn a_cut_character_at_the_end_is_one_replacement_character() {
+    assert_eq!(decode_in_pieces(UTF_8, b"a\xe6\xbc", 1), "a\u{fffd}");
+    assert_eq!(decode_in_pieces(UTF_8, b"\xef\xbb\xbfa", 1), "a");
+}
+
+proptest! {
+    #[test]
+    fn decoding_does_not_depend_on_the_pieces(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        which in 0usize..8,
+        piece in 1usize..40,
+    ) {
+        let encoding = [UTF_8, GBK, GB18030, BIG5, SHIFT_JIS, ISO_2022_JP, UTF_16LE, WINDOWS_1251][which];
+        let (whole, _) = encoding.decode_with_bom_removal(&bytes);
+        prop_assert_eq!(decode_in_pieces(encoding, &bytes, piece), whole.into_owned());
+    }
+
+    #[test]
+    fn any_bytes_have_an_encoding(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        header in prop::option::of(".{0,40}"),
+    ) {
+        prop_assert_ne!(detect(header.as_deref(), &bytes).0, REPLACEMENT);
+        let meta = [b"<meta ", &bytes[..], b"<?xml encoding='"].concat();
+        prop_assert_ne!(detect(header.as_deref(), &meta).0, REPLACEMENT);
+    }
+}

@@ -1,0 +1,174 @@
+//! Body in, with its caps: size, whole time, minimum rate. What has arrived when one of them strikes is kept and marked.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
+
+use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
+use crate::domain::reason::Failure;
+
+use super::super::protocol::{Cut, FetchRequest, Timings};
+use super::Fault;
+use super::connect::Link;
+use super::exchange::describe;
+
+/// A body as far as it came.
+pub(super) struct Received {
+    pub(super) document: Document,
+    pub(super) cut: Option<Cut>,
+}
+
+/// Receives a body into a document.
+pub(super) async fn receive(
+    link: &mut Link,
+    mut body: Incoming,
+    request: &FetchRequest,
+    spill: &SpillConfig,
+    timings: &mut Timings,
+) -> Result<Received, Fault> {
+    let limits = &request.limits;
+    let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
+    let mut writer = DocumentWriter::new(limits.spill(spill));
+    let cut = loop {
+        let next = next_piece(link, &mut body, &mut clock, writer.len()).await;
+        timings.body = link.log().first_byte().map_or(Duration::ZERO, |at| at.elapsed());
+        match next {
+            Next::Piece(piece) => {
+                let room = limits.max_body.saturating_sub(writer.len());
+                let fits = piece.len() as u64 <= room;
+                let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
+                writer = writer.push_off_thread(&kept).await.map_err(spill_fault)?;
+                if !fits {
+                    break Some(Cut::Length);
+                }
+            }
+            Next::End => break None,
+            Next::Broken(detail) => {
+                log::debug!("body broke off host={} bytes={} error=\"{detail}\"", request.url.host(), writer.len());
+                break Some(Cut::Disconnect);
+            }
+            Next::Late(failure, detail) if writer.is_empty() => return Err(Fault::new(failure, detail)),
+            Next::Late(..) => break Some(Cut::Time),
+        }
+    };
+    let document = writer.finish_off_thread().await.map_err(spill_fault)?;
+    Ok(Received { document, cut })
+}
+
+fn spill_fault(error: SpillError) -> Fault {
+    Fault::new(Failure::Spill, error.to_string())
+}
+
+enum Next {
+    Piece(Bytes),
+    End,
+    Broken(String),
+    Late(Failure, String),
+}
+
+/// The next piece of payload, or why there is none. `have` is what arrived before.
+async fn next_piece(link: &mut Link, body: &mut Incoming, clock: &mut BodyClock, have: u64) -> Next {
+    loop {
+        let result = timeout_at(clock.next_look(), link.drive(body.frame())).await;
+        let frame = match result {
+            Ok(None) => return Next::End,
+            Ok(Some(Err(error))) => return Next::Broken(describe(&error)),
+            Ok(Some(Ok(frame))) => Some(frame),
+            Err(_) => None,
+        };
+        if let Some((failure, detail)) = clock.verdict(Instant::now(), have) {
+            return Next::Late(failure, detail);
+        }
+        if let Some(frame) = frame {
+            match frame.into_data() {
+                Ok(piece) if piece.is_empty() => {}
+                Ok(piece) => return Next::Piece(piece),
+                Err(_trailers) => {}
+            }
+        }
+    }
+}
+
+/// The two time limits of a body. `now` is an argument.
+struct BodyClock {
+    deadline: Instant,
+    limit: Duration,
+    rate: u64,
+    window: Duration,
+    /// The window being measured: its end, and the bytes there were at its beginning.
+    window_end: Option<Instant>,
+    window_base: u64,
+}
+
+impl BodyClock {
+    fn new(now: Instant, limit: Duration, (rate, window): (u64, Duration)) -> Self {
+        let far = now + Duration::from_secs(365 * 24 * 3600);
+        let window_end = if rate == 0 || window.is_zero() { None } else { now.checked_add(window) };
+        let deadline = now.checked_add(limit).unwrap_or(far);
+        Self { deadline, limit, rate, window, window_end, window_base: 0 }
+    }
+
+    /// When to look at the clock even if nothing comes.
+    fn next_look(&self) -> Instant {
+        self.window_end.map_or(self.deadline, |end| end.min(self.deadline))
+    }
+
+    /// Whether a limit has struck, `have` bytes having arrived by `now`.
+    fn verdict(&mut self, now: Instant, have: u64) -> Option<(Failure, String)> {
+        if now >= self.deadline {
+            let detail = format!("the body was not whole within {} s", self.limit.as_secs_f32());
+            return Some((Failure::BodyTimeout, detail));
+        }
+        let end = self.window_end.filter(|end| now >= *end)?;
+        // A late look measures a longer window, so that a busy thread here is not the server's fault.
+        let seconds = (self.window + now.duration_since(end)).as_secs_f64();
+        let came = have.saturating_sub(self.window_base);
+        if (came as f64) < self.rate as f64 * self.window.as_secs_f64() {
+            let detail = format!("{came} bytes in {seconds:.1} s, less than {} bytes/s", self.rate);
+            return Some((Failure::TooSlow, detail));
+        }
+        (self.window_end, self.window_base) = (now.checked_add(self.window), have);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_body_is_late_at_its_deadline_and_not_before() {
+        let start = Instant::now();
+        let mut clock = BodyClock::new(start, 10 * SECOND, (0, SECOND));
+        assert_eq!(clock.next_look(), start + 10 * SECOND);
+        assert!(clock.verdict(start + 9 * SECOND, 0).is_none());
+        assert_eq!(clock.verdict(start + 10 * SECOND, 1 << 40).unwrap().0, Failure::BodyTimeout);
+    }
+
+    #[test]
+    fn each_window_must_bring_its_bytes() {
+        let start = Instant::now();
+        let mut clock = BodyClock::new(start, 1000 * SECOND, (10, 5 * SECOND));
+        assert_eq!(clock.next_look(), start + 5 * SECOND);
+        assert!(clock.verdict(start + SECOND, 0).is_none(), "inside the window nothing is judged");
+        assert!(clock.verdict(start + 5 * SECOND, 50).is_none());
+        assert_eq!(clock.next_look(), start + 10 * SECOND);
+        let (failure, detail) = clock.verdict(start + 10 * SECOND, 99).unwrap();
+        assert_eq!(failure, Failure::TooSlow);
+        assert!(detail.contains("49 bytes"), "{detail}");
+    }
+
+    #[test]
+    fn without_a_rate_only_the_deadline_counts() {
+        let start = Instant::now();
+        for rate in [(0, SECOND), (10, Duration::ZERO)] {
+            let mut clock = BodyClock::new(start, 1000 * SECOND, rate);
+            assert!(clock.verdict(start + 999 * SECOND, 0).is_none());
+        }
+    }
+}

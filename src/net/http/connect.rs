@@ -1,0 +1,180 @@
+//! TCP and TLS to the pinned address, and the connection made of them.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::domain::reason::Failure;
+use crate::domain::url::Scheme;
+
+use super::super::protocol::{FetchRequest, Timings};
+use super::super::tap::{MAX_HEAD, Tap, TapLog, Wire};
+use super::super::tls::TlsClient;
+use super::Fault;
+
+/// Header lines of an answer accepted at most.
+const MAX_HEADERS: usize = 256;
+
+type Engine = Connection<TokioIo<Tap>, Empty<Bytes>>;
+
+/// A connection to one server, with its log.
+pub(super) struct Link {
+    pub(super) sender: SendRequest<Empty<Bytes>>,
+    /// None once the connection has ended.
+    engine: Option<Pin<Box<Engine>>>,
+    log: TapLog,
+    peer: SocketAddr,
+    tls_fault: Option<String>,
+    uses: u32,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("peer", &self.peer).field("uses", &self.uses).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    pub(super) fn log(&self) -> &TapLog {
+        &self.log
+    }
+
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    pub(super) fn tls_fault(&self) -> Option<&str> {
+        self.tls_fault.as_deref()
+    }
+
+    /// Requests sent over it, the present one included.
+    pub(super) fn uses(&self) -> u32 {
+        self.uses
+    }
+
+    /// Starts a request's log.
+    pub(super) fn begin(&mut self) {
+        self.uses = self.uses.saturating_add(1);
+        self.log.begin();
+    }
+
+    /// Waits for `future`, which hangs on this connection, and moves the connection on meanwhile.
+    pub(super) async fn drive<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            if self.engine.as_mut().is_some_and(|engine| engine.as_mut().poll(cx).is_ready()) {
+                self.engine = None;
+            }
+            future.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    /// Whether it is ready for another request, without waiting: the answer is whole, nothing came after it, and
+    /// neither side has closed.
+    pub(super) async fn settle(&mut self) -> bool {
+        for _ in 0..2 {
+            let ready = poll_fn(|cx| {
+                if self.engine.as_mut().is_none_or(|engine| engine.as_mut().poll(cx).is_ready()) {
+                    self.engine = None;
+                    return Poll::Ready(false);
+                }
+                Poll::Ready(matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(()))))
+            })
+            .await;
+            if ready {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A fresh connection to the request's address.
+pub(super) async fn connect(request: &FetchRequest, tls: &TlsClient, timings: &mut Timings) -> Result<Link, Fault> {
+    let tcp = open(request, timings).await?;
+    let (wire, tls_fault) = match request.url.scheme() {
+        Scheme::Http => (Wire::Plain(tcp), None),
+        Scheme::Https => {
+            let (stream, fault) = secure(request, tcp, tls, timings).await?;
+            (Wire::Tls(Box::new(stream)), fault)
+        }
+    };
+    let log = TapLog::default();
+    let io = TokioIo::new(Tap::new(wire, log.clone()));
+    let (sender, engine) =
+        builder().handshake(io).await.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
+    Ok(Link { sender, engine: Some(Box::pin(engine)), log, peer: request.address, tls_fault, uses: 0 })
+}
+
+/// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
+/// banner would be a page.
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .http09_responses(false)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .ignore_invalid_headers_in_responses(true)
+        .title_case_headers(true)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD);
+    builder
+}
+
+async fn open(request: &FetchRequest, timings: &mut Timings) -> Result<TcpStream, Fault> {
+    let start = Instant::now();
+    let (address, limit) = (request.address, request.limits.connect);
+    let result = timeout(limit, TcpStream::connect(address)).await;
+    timings.connect = start.elapsed();
+    let tcp = match result {
+        Ok(Ok(tcp)) => tcp,
+        Ok(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
+            return Err(Fault::new(Failure::ConnectTimeout, format!("{address}: {error}")));
+        }
+        Ok(Err(error)) => return Err(Fault::new(Failure::ConnectRefused, format!("{address}: {error}"))),
+        Err(_) => {
+            let detail = format!("{address}: no connection within {} s", limit.as_secs_f32());
+            return Err(Fault::new(Failure::ConnectTimeout, detail));
+        }
+    };
+    // One small write a request; waiting to fill a packet would only delay it.
+    tcp.set_nodelay(true).map_err(|error| Fault::new(Failure::Reset, format!("{address}: {error}")))?;
+    Ok(tcp)
+}
+
+async fn secure(
+    request: &FetchRequest,
+    tcp: TcpStream,
+    tls: &TlsClient,
+    timings: &mut Timings,
+) -> Result<(TlsStream<TcpStream>, Option<String>), Fault> {
+    let start = Instant::now();
+    let name = server_name(request.url.host())?;
+    let limit = request.limits.tls;
+    let result = timeout(limit, TlsConnector::from(tls.config()).connect(name.clone(), tcp)).await;
+    timings.tls = start.elapsed();
+    let stream = result
+        .map_err(|_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32())))?
+        .map_err(|error| Fault::new(Failure::Tls, error.to_string()))?;
+    let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
+    Ok((stream, fault))
+}
+
+fn server_name(host: &str) -> Result<ServerName<'static>, Fault> {
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    ServerName::try_from(bare.to_owned())
+        .map_err(|_| Fault::new(Failure::Tls, format!("{host} is no name that TLS can ask for")))
+}

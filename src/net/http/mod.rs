@@ -1,0 +1,184 @@
+//! http and https (M20, M21): one GET over a connection of our own, with hyper's HTTP/1 parser in its most lenient
+//! setting over a [tapped](super::tap) stream.
+//!
+//! | file | what |
+//! |---|---|
+//! | `connect` | TCP and TLS to the pinned address |
+//! | `exchange` | request out, head in |
+//! | `body` | body in, with its caps |
+//!
+//! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
+//! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
+//! taken out; one that the server has closed meanwhile is replaced by a fresh one without a word.
+
+mod body;
+mod connect;
+mod exchange;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::document::SpillConfig;
+use crate::domain::reason::Failure;
+use crate::domain::url::Scheme;
+
+use super::guard::AddressPolicy;
+use super::pool::Pool;
+use super::protocol::{FetchFault, FetchFuture, FetchRequest, Fetched, Protocol, Timings};
+use super::tls::{TlsClient, TlsSetupError, TlsVerify};
+
+use connect::Link;
+
+/// What the http module needs for its life.
+#[derive(Clone, Debug)]
+pub struct HttpConfig {
+    /// Which addresses may be connected to; checked before every connect.
+    pub policy: Arc<AddressPolicy>,
+    /// What to do about bad certificates.
+    pub verify: TlsVerify,
+    /// Spill files of bodies; `memory_body` is each request's own.
+    pub spill: SpillConfig,
+    /// How long an unused connection is kept; zero: none is kept.
+    pub idle: Duration,
+    /// Unused connections kept at most.
+    pub max_idle: usize,
+}
+
+impl HttpConfig {
+    /// Idle connections are kept 30 s, 256 at most; certificates are recorded.
+    #[must_use]
+    pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
+        Self { policy, verify: TlsVerify::default(), spill, idle: Duration::from_secs(30), max_idle: 256 }
+    }
+}
+
+/// The module for http and https; one a fetcher. Its connections are its own. Needs a tokio runtime with IO and time.
+#[derive(Debug)]
+pub struct Http {
+    policy: Arc<AddressPolicy>,
+    spill: SpillConfig,
+    tls: TlsClient,
+    pool: Pool<Key, Link>,
+}
+
+/// What a connection can be used again for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    scheme: Scheme,
+    address: SocketAddr,
+    host: String,
+}
+
+impl Http {
+    /// A module without connections.
+    ///
+    /// # Errors
+    /// TLS cannot be set up.
+    pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
+        let tls = TlsClient::new(config.verify)?;
+        Ok(Self::with_tls(config, tls))
+    }
+
+    /// A module with a TLS set-up of your own, whose `verify` counts.
+    #[must_use]
+    pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
+        let HttpConfig { policy, spill, idle, max_idle, .. } = config;
+        Self { policy, spill, tls, pool: Pool::new(idle, max_idle) }
+    }
+
+    /// Connections waiting to be used again.
+    #[must_use]
+    pub fn idle_connections(&self) -> usize {
+        self.pool.len()
+    }
+
+    async fn fetch_one(&self, request: &FetchRequest) -> Result<Fetched, FetchFault> {
+        let start = Instant::now();
+        let mut timings = Timings::default();
+        let result = self.attempt(request, &mut timings).await;
+        timings.total = start.elapsed();
+        result.map(|fetched| Fetched { timings, ..fetched }).map_err(|Fault { failure, detail, .. }| FetchFault {
+            failure,
+            detail,
+            timings,
+        })
+    }
+
+    async fn attempt(&self, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
+        let refused = |refused: super::Refused| Fault::new(Failure::AddressRefused, refused.to_string());
+        self.policy.check(request.url.host(), request.address).map_err(refused)?;
+        let url = &request.url;
+        let key = Key { scheme: url.scheme(), address: request.address, host: url.authority() };
+        if let Some(mut link) = self.pool.take(&key)
+            && link.settle().await
+        {
+            match self.over(link, request, timings, &key).await {
+                Err(fault) if fault.stale => log::debug!("connection was stale host={} retry=fresh", key.host),
+                other => return other,
+            }
+        }
+        let link = connect::connect(request, &self.tls, timings).await?;
+        self.over(link, request, timings, &key).await
+    }
+
+    /// One exchange over a connection, which goes back to the pool if it can be used again.
+    async fn over(
+        &self,
+        mut link: Link,
+        request: &FetchRequest,
+        timings: &mut Timings,
+        key: &Key,
+    ) -> Result<Fetched, Fault> {
+        let answer = exchange::exchange(&mut link, request, timings).await?;
+        let received = body::receive(&mut link, answer.body, request, &self.spill, timings).await?;
+        let fetched = Fetched {
+            status: answer.status,
+            headers: answer.headers,
+            request_head: answer.request_head,
+            response_head: answer.response_head,
+            body: received.document,
+            cut: received.cut,
+            peer: link.peer(),
+            timings: *timings,
+            tls_fault: link.tls_fault().map(str::to_owned),
+            reused: link.uses() > 1,
+            version: answer.version,
+            wire_bytes: link.log().bytes(),
+        };
+        if fetched.cut.is_none() && !answer.ambiguous && link.settle().await {
+            self.pool.put(key.clone(), link);
+        }
+        Ok(fetched)
+    }
+}
+
+impl Protocol for Http {
+    fn schemes(&self) -> &[Scheme] {
+        &[Scheme::Http, Scheme::Https]
+    }
+
+    fn fetch(&self, request: FetchRequest) -> FetchFuture<'_> {
+        Box::pin(async move { self.fetch_one(&request).await })
+    }
+}
+
+/// A fetch that failed, inside this module.
+#[derive(Debug)]
+struct Fault {
+    failure: Failure,
+    detail: String,
+    /// A used connection ended before a byte of the answer: worth a fresh one, for the request was not answered.
+    stale: bool,
+}
+
+impl Fault {
+    fn new(failure: Failure, detail: impl Into<String>) -> Self {
+        Self { failure, detail: detail.into(), stale: false }
+    }
+}
+
+#[cfg(test)]
+mod tests;

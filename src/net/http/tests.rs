@@ -1,0 +1,60 @@
+//! Real sockets on loopback: a thread with a std listener plays the server.
+
+mod framing;
+mod limits;
+mod reuse;
+mod secure;
+mod server;
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::document::{SpillBudget, SpillConfig};
+use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
+
+use super::super::guard::parse_allow;
+use super::super::protocol::FetchLimits;
+use super::*;
+
+/// What a test waits for at most before it calls the code hung.
+const HUNG: Duration = Duration::from_secs(60);
+
+fn on_runtime<R>(test: impl Future<Output = R>) -> R {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(HUNG, test).await.expect("the fetch hangs") })
+}
+
+fn config() -> HttpConfig {
+    let policy = AddressPolicy::new(vec![parse_allow("127.0.0.0/8").unwrap()], Vec::new());
+    let spill = SpillConfig { dir: std::env::temp_dir(), memory_body: 0, budget: SpillBudget::new(1 << 30) };
+    HttpConfig::new(Arc::new(policy), spill)
+}
+
+fn client() -> Http {
+    Http::new(config()).unwrap()
+}
+
+fn url(text: &str) -> PageUrl {
+    Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()
+}
+
+fn request(address: SocketAddr) -> FetchRequest {
+    FetchRequest {
+        url: url("http://h0.test/a/b?q=1"),
+        address,
+        headers: vec![
+            ("User-Agent".to_owned(), "Lycosa/test".to_owned()),
+            ("Accept".to_owned(), "text/html, */*;q=0.1".to_owned()),
+            ("Accept-Encoding".to_owned(), "gzip".to_owned()),
+        ],
+        conditional: None,
+        limits: FetchLimits::default(),
+    }
+}
+
+fn bytes(fetched: &Fetched) -> Vec<u8> {
+    let mut out = Vec::new();
+    fetched.body.reader().read_to_end(&mut out).unwrap();
+    out
+}

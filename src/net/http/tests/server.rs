@@ -1,0 +1,93 @@
+//! The server of these tests: a thread that runs a script on every connection it accepts.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    /// What the server read as requests, one message a request.
+    pub(super) requests: Receiver<Vec<u8>>,
+    thread: Option<JoinHandle<()>>,
+    done: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+/// One connection of the server, the `number`th since its start (from 0).
+pub(super) struct Session {
+    pub(super) number: usize,
+    pub(super) stream: TcpStream,
+    requests: std::sync::mpsc::Sender<Vec<u8>>,
+}
+
+impl Session {
+    /// Reads a request head; false when the client has closed.
+    pub(super) fn read_request(&mut self) -> bool {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            match self.stream.read(&mut byte) {
+                Ok(1) => head.push(byte[0]),
+                _ => return false,
+            }
+        }
+        self.requests.send(head).is_ok()
+    }
+
+    /// Writes; a client that has gone is no fault of the test.
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Waits until the client closes.
+    pub(super) fn until_closed(&mut self) {
+        let _ = std::io::copy(&mut self.stream, &mut std::io::sink());
+    }
+
+    /// Ends the answer by closing, without a reset.
+    pub(super) fn close(mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.until_closed();
+    }
+}
+
+impl Server {
+    /// Runs `script` on every connection, one after the other, until the server is dropped.
+    pub(super) fn start(mut script: impl FnMut(Session) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, requests) = channel();
+        let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stop = std::sync::Arc::clone(&done);
+        let thread = std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                if stop.load(std::sync::atomic::Ordering::SeqCst) {
+                    return;
+                }
+                script(Session { number, stream: stream.unwrap(), requests: sender.clone() });
+            }
+        });
+        Self { address, requests, thread: Some(thread), done }
+    }
+
+    /// Answers every connection's first request with `raw`, then closes.
+    pub(super) fn raw(raw: impl Into<Vec<u8>>) -> Self {
+        let raw = raw.into();
+        Self::start(move |mut session| {
+            session.read_request();
+            session.write(&raw);
+            session.close();
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.done.store(true, std::sync::atomic::Ordering::SeqCst);
+        drop(TcpStream::connect(self.address));
+        let result = self.thread.take().map(JoinHandle::join);
+        if !std::thread::panicking() {
+            assert!(matches!(result, Some(Ok(()))), "the server's script failed");
+        }
+    }
+}

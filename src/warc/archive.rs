@@ -1,0 +1,245 @@
+//! The files of a crawl together: the open WARC with its CDXJ, and `crawl.jsonl`.
+//!
+//! The one who commits appends pages and lines, takes [`Archive::tails`], and stores these lengths in the same
+//! transaction as the pages. At the next start [`Archive::open`] cuts off what no commit knows (invariant I3). Order of
+//! the barrier: [`Archive::sync`] first, then the transaction log. Rotation belongs between commits: a page that is
+//! appended and not yet committed cannot be rolled back once its file is closed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::append::AppendFile;
+use super::cdxj::sort_into;
+use super::error::WarcError;
+use super::id::IdSource;
+use super::info::WarcInfo;
+use super::jsonl::CrawlLine;
+use super::name::{Series, cdxj_name, open_name};
+use super::page::PageRecords;
+use super::record::RecordBuilder;
+use super::repair;
+use super::spool::SpoolRule;
+use super::writer::{Place, WarcLimits, WarcWriter};
+use crate::domain::time::UnixMillis;
+use crate::storage::values::Tails;
+
+pub use super::repair::{ArchiveRepair, Strays};
+
+/// How and where the files are written.
+#[derive(Clone, Debug)]
+pub struct ArchiveSettings {
+    /// Folder of WARC and CDXJ files; created when missing.
+    pub dir: PathBuf,
+    /// The file `crawl.jsonl`.
+    pub jsonl: PathBuf,
+    /// Parts of the file names.
+    pub series: Series,
+    /// When a WARC is full.
+    pub limits: WarcLimits,
+    /// gzip level of the `warcinfo` record.
+    pub level: u32,
+    /// Content of the `warcinfo` record.
+    pub info: WarcInfo,
+}
+
+/// The files of a crawl.
+pub struct Archive {
+    settings: ArchiveSettings,
+    ids: IdSource,
+    open: Option<OpenWarc>,
+    jsonl: AppendFile,
+    serial: u32,
+}
+
+/// The WARC being written and its index.
+pub(super) struct OpenWarc {
+    pub(super) warc: WarcWriter,
+    pub(super) cdxj: AppendFile,
+    /// Length of the `warcinfo` record: the file without any page. 0 when the file was taken up again.
+    pub(super) empty: u64,
+}
+
+impl Archive {
+    /// Takes up the files where the last commit left them.
+    ///
+    /// `tails` is that of the last commit. `unsynced_from` is the lowest offset in the open WARC of a page that was
+    /// committed after the last barrier: from there on records are read and checked, since a power failure may have lost
+    /// them. `strays` says what becomes of open files that `tails` does not name.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`].
+    pub fn open(
+        settings: ArchiveSettings,
+        ids: IdSource,
+        tails: &Tails,
+        unsynced_from: Option<u64>,
+        strays: Strays,
+        now: UnixMillis,
+    ) -> Result<(Self, ArchiveRepair), WarcError> {
+        fs::create_dir_all(&settings.dir).map_err(WarcError::io("create the folder", &settings.dir))?;
+        let mut report = ArchiveRepair::default();
+        let open = repair::take_up(&settings, tails, unsynced_from, now, &mut report)?;
+        let kept = open.as_ref().map(|o| Arc::clone(o.warc.name()));
+        let serial = repair::tidy(&settings, kept.as_deref(), strays, &mut report)?;
+        let jsonl = repair::take_up_lines(&settings.jsonl, tails.jsonl, &mut report)?;
+        Ok((Self { settings, ids, open, jsonl, serial }, report))
+    }
+
+    /// Appends the records of pages and their index lines, all or none; gives the place of each page's response or
+    /// revisit, in the same order. Begins a WARC when none is open.
+    ///
+    /// # Errors
+    /// [`WarcError`], with nothing appended.
+    pub fn append<'p>(
+        &mut self,
+        pages: impl IntoIterator<Item = &'p PageRecords>,
+        now: UnixMillis,
+    ) -> Result<Vec<Place>, WarcError> {
+        let pages: Vec<&PageRecords> = pages.into_iter().collect();
+        if pages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let open = self.begun(now)?;
+        let before = open.warc.position();
+        let all = open.warc.append(pages.iter().flat_map(|p| p.records().iter().map(|r| &r.data)))?;
+        let places = first_of_each(&pages, all);
+        let lines: String = pages.iter().zip(&places).map(|(page, place)| page.entry().line(place)).collect();
+        if let Err(fault) = open.cdxj.append(lines.as_bytes()) {
+            open.warc.roll_back(before)?;
+            return Err(fault);
+        }
+        Ok(places)
+    }
+
+    /// Appends lines to `crawl.jsonl`, all or none.
+    ///
+    /// # Errors
+    /// As for [`AppendFile::append`].
+    pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<(), WarcError> {
+        let mut text = Vec::new();
+        lines.into_iter().for_each(|line| line.write(&mut text));
+        self.jsonl.append(&text).map(drop)
+    }
+
+    /// The lengths to be stored with the next commit.
+    #[must_use]
+    pub fn tails(&self) -> Tails {
+        let warc = self.open.as_ref().map(|o| (o.warc.name().to_string(), o.warc.position()));
+        let cdxj = self.open.as_ref().map(|o| (cdxj_name(o.warc.name()), o.cdxj.len()));
+        Tails { warc, cdxj, jsonl: self.jsonl.len() }
+    }
+
+    /// Undoes what was appended since `tails`, when its commit failed.
+    ///
+    /// # Errors
+    /// [`WarcError`]; the files then refuse writes and the archive must be opened anew.
+    pub fn roll_back(&mut self, tails: &Tails) -> Result<(), WarcError> {
+        self.jsonl.roll_back(tails.jsonl)?;
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let length_of = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map(|t| t.1);
+        let name = Arc::clone(open.warc.name());
+        open.warc.roll_back(length_of(&tails.warc, &name).unwrap_or(open.empty))?;
+        open.cdxj.roll_back(length_of(&tails.cdxj, &cdxj_name(&name)).unwrap_or(0))
+    }
+
+    /// Brings everything appended to the disk.
+    ///
+    /// # Errors
+    /// As for [`AppendFile::sync`].
+    pub fn sync(&mut self) -> Result<(), WarcError> {
+        if let Some(open) = &mut self.open {
+            open.warc.sync()?;
+            open.cdxj.sync()?;
+        }
+        self.jsonl.sync()
+    }
+
+    /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
+    /// Call it after a commit and before the next append; then commit [`tails`](Self::tails) again with the next page.
+    ///
+    /// # Errors
+    /// As for [`close`](Self::close).
+    pub fn rotate_if_due(&mut self, now: UnixMillis) -> Result<Option<Arc<str>>, WarcError> {
+        if self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now)) { self.close() } else { Ok(None) }
+    }
+
+    /// Syncs all files and closes the open WARC: its index is sorted, then both get their final names.
+    ///
+    /// # Errors
+    /// [`WarcError`]; the WARC then stays open and usable, and closing may be tried again.
+    pub fn close(&mut self) -> Result<Option<Arc<str>>, WarcError> {
+        self.sync()?;
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let name = Arc::clone(open.warc.name());
+        sort_into(open.cdxj.path(), &self.settings.dir.join(cdxj_name(&name)))?;
+        open.warc.close()?;
+        // If this fails, the next start removes it: its WARC and sorted index are closed.
+        let _ = fs::remove_file(open.cdxj.path());
+        self.open = None;
+        Ok(Some(name))
+    }
+
+    /// The open WARC as it is named now.
+    #[must_use]
+    pub fn open_path(&self) -> Option<&Path> {
+        self.open.as_ref().map(|o| o.warc.path())
+    }
+
+    /// Where a file of a [`Place`] lies now: closed, or still open.
+    #[must_use]
+    pub fn path_of(&self, file: &str) -> PathBuf {
+        match &self.open {
+            Some(open) if **open.warc.name() == *file => open.warc.path().to_owned(),
+            _ => self.settings.dir.join(file),
+        }
+    }
+
+    fn begun(&mut self, now: UnixMillis) -> Result<&mut OpenWarc, WarcError> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => self.begin(now)?,
+        };
+        Ok(self.open.insert(open))
+    }
+
+    /// Begins a WARC with its `warcinfo` record. A number already taken is passed over, as after a failed beginning.
+    fn begin(&mut self, now: UnixMillis) -> Result<OpenWarc, WarcError> {
+        let s = &self.settings;
+        self.serial = self.serial.wrapping_add(1);
+        let mut warc = WarcWriter::create(&s.dir, &s.series, self.serial, now, s.limits)?;
+        let begun = begin_with_info(s, &mut self.ids, &mut warc, now);
+        begun.map(|(cdxj, empty)| OpenWarc { warc, cdxj, empty }).inspect_err(|_| {
+            let name = s.series.warc_name(now, self.serial);
+            let _ = fs::remove_file(s.dir.join(open_name(&name)));
+            let _ = fs::remove_file(s.dir.join(open_name(&cdxj_name(&name))));
+        })
+    }
+}
+
+fn begin_with_info(
+    settings: &ArchiveSettings,
+    ids: &mut IdSource,
+    warc: &mut WarcWriter,
+    now: UnixMillis,
+) -> Result<(AppendFile, u64), WarcError> {
+    let spool = SpoolRule { dir: settings.dir.clone(), memory: usize::MAX };
+    let name = Arc::clone(warc.name());
+    let record = RecordBuilder::new(settings.level, spool).warcinfo(ids.next_id(), now, &name, &settings.info);
+    let record = record.map_err(|e| WarcError::io("begin", warc.path())(std::io::Error::other(e)))?;
+    warc.append([&record.data])?;
+    let cdxj = AppendFile::create(&settings.dir.join(open_name(&cdxj_name(&name))))?;
+    Ok((cdxj, warc.position()))
+}
+
+/// The first place of each page's records.
+fn first_of_each(pages: &[&PageRecords], all: Vec<Place>) -> Vec<Place> {
+    let mut all = all.into_iter();
+    let take = |page: &&PageRecords| {
+        let mut own = all.by_ref().take(page.records().len());
+        let first = own.next();
+        own.for_each(drop);
+        first
+    };
+    pages.iter().filter_map(take).collect()
+}

@@ -1,0 +1,7 @@
+//! Records, files and their repair, seen together.
+
+mod archive;
+mod pages;
+mod reading;
+mod records;
+mod writing;

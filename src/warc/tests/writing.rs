@@ -1,0 +1,95 @@
+use std::fs;
+use std::time::Duration;
+
+use super::pages::{Maker, NOON};
+use crate::warc::WarcError;
+use crate::warc::name::Series;
+use crate::warc::spool::RecordData;
+use crate::warc::writer::{WarcLimits, WarcWriter};
+
+const LIMITS: WarcLimits = WarcLimits { max_size: 1000, max_age: Duration::from_secs(60) };
+
+fn writer(dir: &std::path::Path) -> WarcWriter {
+    WarcWriter::create(dir, &Series::new("T", "h").unwrap(), 1, NOON, LIMITS).unwrap()
+}
+
+#[test]
+fn places_tell_where_each_record_lies() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    let page = Maker::new(dir.path()).html(1);
+    let parts: Vec<_> = page.records().iter().map(|r| r.data.to_vec().unwrap()).collect();
+    let mut places = warc.append(page.records().iter().map(|r| &r.data)).unwrap();
+    places.extend(warc.append([&RecordData::Memory(b"last".to_vec())]).unwrap());
+    let bytes = fs::read(warc.path()).unwrap();
+    for (place, part) in places.iter().zip(parts.iter().map(Vec::as_slice).chain([&b"last"[..]])) {
+        let at = place.offset as usize;
+        assert_eq!(&bytes[at..at + place.length as usize], part);
+        assert_eq!(&place.file, warc.name());
+    }
+    assert_eq!(warc.position(), bytes.len() as u64);
+}
+
+#[test]
+fn records_in_files_and_larger_than_the_gathering_buffer_keep_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    let spilled = tempfile::tempfile_in(dir.path()).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&spilled, &vec![b'f'; 700_000], 0).unwrap();
+    let records = [
+        RecordData::Memory(vec![b'a'; 10]),
+        RecordData::Memory(vec![b'b'; 3_000_000]),
+        RecordData::File(spilled, 700_000),
+        RecordData::Memory(vec![b'c'; 10]),
+    ];
+    warc.append(&records).unwrap();
+    let expected: Vec<u8> = records.iter().flat_map(|r| r.to_vec().unwrap()).collect();
+    assert!(fs::read(warc.path()).unwrap() == expected);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_back_undoes_the_whole_append() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    warc.append([&RecordData::Memory(b"kept".to_vec())]).unwrap();
+    let short = tempfile::tempfile_in(dir.path()).unwrap();
+    let records = [RecordData::Memory(vec![b'x'; 2_000_000]), RecordData::File(short, 10)];
+    assert!(matches!(warc.append(&records), Err(WarcError::Io { .. })));
+    assert_eq!(fs::read(warc.path()).unwrap(), b"kept");
+    assert_eq!(warc.append([&RecordData::Memory(b"!".to_vec())]).unwrap()[0].offset, 4);
+}
+
+#[test]
+fn a_file_is_due_by_size_or_by_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    assert!(!warc.rotate_due(NOON));
+    assert!(!warc.rotate_due(NOON.plus(Duration::from_secs(59))));
+    assert!(warc.rotate_due(NOON.plus(Duration::from_secs(60))));
+    warc.append([&RecordData::Memory(vec![0; 1000])]).unwrap();
+    assert!(warc.rotate_due(NOON));
+}
+
+#[test]
+fn closing_gives_the_final_name_and_ends_writing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    warc.append([&RecordData::Memory(b"x".to_vec())]).unwrap();
+    assert!(warc.path().to_string_lossy().ends_with(".warc.gz.open"));
+    let path = warc.close().unwrap();
+    assert_eq!(path.file_name().unwrap().to_str(), Some(&**warc.name()));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert!(matches!(warc.append([&RecordData::Memory(vec![])]), Err(WarcError::Refusing { .. })));
+}
+
+#[test]
+fn a_closed_file_is_never_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut warc = writer(dir.path());
+    let path = warc.close().unwrap();
+    let again = WarcWriter::create(dir.path(), &Series::new("T", "h").unwrap(), 1, NOON, LIMITS);
+    assert!(matches!(again, Err(WarcError::Io { action: "create", .. })));
+    fs::write(dir.path().join(format!("{}.open", warc.name())), "other").unwrap();
+    assert!(crate::warc::writer::close_name(dir.path(), warc.name()).is_err());
+    assert_eq!(fs::read(path).unwrap(), b"");
+}
