@@ -142,7 +142,7 @@ impl Default for ScopeSection {
 #[serde(default, deny_unknown_fields)]
 pub struct HostQuantum {
     /// Pages.
-    pub pages: u32,
+    pub pages: u64,
     /// Time.
     #[serde(with = "duration")]
     pub time: Duration,
