@@ -1,1 +1,121 @@
-//! `lycosa inspect page`: what the crawler sees in one page, as JSON.
+//! `lycosa inspect page FILE --url URL [--content-type T]`: what the crawler sees in one page, as JSON.
+
+use std::io::{self, Write};
+
+use encoding_rs::Encoding;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page, PageReader};
+use crate::domain::url::{Canonicaliser, CleanRules};
+
+/// Why the command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectPageError {
+    /// The page's URL is no absolute URL.
+    #[error("--url {url}: {fault}; write the URL the page came from, such as https://example.org/dir/page.html")]
+    Url {
+        /// As the user wrote it.
+        url: String,
+        /// What is wrong with it.
+        fault: url::ParseError,
+    },
+    /// The output took no more.
+    #[error("writing the answer: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Writes one JSON object about the page `bytes` that came from `url` as `content_type`.
+///
+/// Keys: `charset` (WHATWG name), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
+/// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
+/// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`.
+///
+/// # Errors
+/// A `url` that is not absolute, or an output that fails.
+pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Write) -> Result<(), InspectPageError> {
+    let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
+    let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), DEFAULT_MAX_PARSE);
+    reader.push(bytes);
+    let report = report(&reader.finish(), &url);
+    serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn report(page: &Page, url: &Url) -> Value {
+    let facts = &page.facts;
+    let base = facts.base_url(url);
+    let canonicaliser = Canonicaliser::new(CleanRules::default());
+    let links: Vec<Value> =
+        facts.links.iter().map(|link| link_report(link, &base, page.charset, &canonicaliser)).collect();
+    json!({
+        "charset": page.charset.name(),
+        "title": facts.title,
+        "description": facts.description,
+        "keywords": facts.keywords,
+        "robots": facts.robots,
+        "canonical": facts.canonical,
+        "base": facts.base,
+        "links": links,
+        "text": facts.text,
+    })
+}
+
+/// A link that has no canonical form is shown as far as it can be resolved.
+fn link_report(link: &Link, base: &Url, charset: &'static Encoding, canonicaliser: &Canonicaliser) -> Value {
+    let url = match canonicaliser.join(base, &link.href, Some(charset)) {
+        Ok(url) => url.as_str().to_owned(),
+        Err(_) => base.join(&link.href).map_or_else(|_| link.href.clone(), String::from),
+    };
+    json!({ "url": url, "kind": link.kind, "nofollow": link.nofollow, "text": link.text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inspect(bytes: &[u8], content_type: Option<&str>) -> Value {
+        let mut out = Vec::new();
+        run(bytes, "http://h.test/dir/page.html", content_type, &mut out).unwrap();
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn the_answer_has_all_keys() {
+        let page = "<base href=/b/><title> A  &amp; B</title><meta name=description content=D><meta name=keywords content='x,y'>\
+                    <meta name=robots content=noindex><link rel=canonical href=c><a rel=nofollow href='../x#f'>An <b>x</b></a>\
+                    <p><a href=ftp://h/>f</a>";
+        let want = json!({
+            "charset": "UTF-8",
+            "title": "A & B",
+            "description": "D",
+            "keywords": ["x", "y"],
+            "robots": { "noindex": true, "nofollow": false, "noarchive": false },
+            "canonical": "http://h.test/b/c",
+            "base": "http://h.test/b/",
+            "links": [
+                { "url": "http://h.test/b/c", "kind": "link", "nofollow": false, "text": "" },
+                { "url": "http://h.test/x", "kind": "a", "nofollow": true, "text": "An x" },
+                { "url": "ftp://h/", "kind": "a", "nofollow": false, "text": "f" },
+            ],
+            "text": "An x f",
+        });
+        assert_eq!(inspect(page.as_bytes(), None), want);
+    }
+
+    #[test]
+    fn what_is_missing_is_null_and_the_charset_is_that_of_the_page() {
+        let got = inspect(b"<meta charset=gb2312><a href='?q=\xd6\xd0'>\xd6\xd0\xce\xc4</a>", Some("text/html"));
+        assert_eq!(got["charset"], "GBK");
+        assert_eq!(got["title"], Value::Null);
+        assert_eq!(got["links"][0]["text"], "中文");
+        assert_eq!(got["links"][0]["url"], "http://h.test/dir/page.html?q=%D6%D0");
+    }
+
+    #[test]
+    fn a_relative_url_is_an_error_that_says_what_to_write() {
+        let error = run(b"", "page.html", None, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.starts_with("--url page.html: ") && error.contains("https://example.org/"), "{error}");
+    }
+}

@@ -235,10 +235,8 @@ impl Sink for Collector {
             Element::Title if !tag.foreign => {
                 self.title = Some(Fold::new(MAX_FIELD));
             }
-            Element::Base if !tag.foreign => {
-                if self.base_href.is_none() {
-                    self.base_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
-                }
+            Element::Base if !tag.foreign && self.base_href.is_none() => {
+                self.base_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
             }
             Element::Meta => self.meta(tag),
             element if self.wants(element) => self.links_of(tag),
@@ -296,3 +294,6 @@ fn web_url(base: &Url, href: &str) -> Option<String> {
     let url = base.join(href).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| url.into())
 }
+
+#[cfg(test)]
+mod tests;

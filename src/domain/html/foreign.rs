@@ -37,6 +37,12 @@ impl Foreign {
         matches!(self.open.last(), Some(Root::Island(Element::Title | Element::Desc)))
     }
 
+    /// `<![CDATA[` begins text here. Browsers ask whether the innermost element is HTML's; within `<title>` and `<desc>` it
+    /// seldom is, within the other places where HTML begins it mostly is.
+    pub(super) fn allows_cdata(&self) -> bool {
+        self.inside() || self.hides_text()
+    }
+
     /// The attributes of this element decide here.
     pub(super) fn wants(&self, element: Element) -> bool {
         self.inside() && matches!(element, Element::Font | Element::AnnotationXml)

@@ -107,10 +107,8 @@ pub(super) fn of_tag<'a>(tag: &Tag<'a>, rel: &Rel<'_>, assets: bool, mut add: im
         },
         _ if !assets => {}
         Image | Use if tag.foreign => one(LinkKind::Asset, tag.attr("href").or_else(|| tag.attr("xlink:href"))),
-        Input => {
-            if tag.attr("type").is_some_and(|t| t.eq_ignore_ascii_case("image")) {
-                one(LinkKind::Asset, tag.attr("src"));
-            }
+        Input if tag.attr("type").is_some_and(|t| t.eq_ignore_ascii_case("image")) => {
+            one(LinkKind::Asset, tag.attr("src"));
         }
         Object => one(LinkKind::Asset, tag.attr("data")),
         Body => one(LinkKind::Asset, tag.attr("background")),

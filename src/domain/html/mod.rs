@@ -22,4 +22,4 @@ mod tokenizer;
 pub use directives::Directives;
 pub use extract::{ExtractOptions, Extractor};
 pub use facts::{Link, LinkKind, PageFacts};
-pub use page::{Page, PageReader, read_page};
+pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};

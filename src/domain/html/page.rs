@@ -5,7 +5,11 @@ use url::Url;
 
 use super::extract::{ExtractOptions, Extractor};
 use super::facts::PageFacts;
-use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect};
+use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
+use crate::domain::mime::{self, Kind};
+
+/// How much of a page is read unless configured otherwise (`parse.max_parse`): 10 MiB.
+pub const DEFAULT_MAX_PARSE: u64 = 10 << 20;
 
 /// A page read to its end, or to the cap.
 #[derive(Clone, Debug)]
@@ -26,6 +30,7 @@ pub struct Page {
 #[derive(Debug)]
 pub struct PageReader {
     content_type: Option<String>,
+    top_level: Option<String>,
     head: Vec<u8>,
     decoder: Option<Decoder>,
     extractor: Extractor,
@@ -39,11 +44,13 @@ impl PageReader {
     /// For the page at `url` sent with `content_type`; reads at most `max_parse` bytes of it.
     #[must_use]
     pub fn new(content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
+        let xhtml = mime::sniff(content_type, b"") == Kind::Xhtml;
         Self {
             content_type: content_type.map(str::to_owned),
+            top_level: url.domain().and_then(|d| d.rsplit('.').next()).map(str::to_owned),
             head: Vec::new(),
             decoder: None,
-            extractor: Extractor::new(url, opts),
+            extractor: if xhtml { Extractor::for_xhtml(url, opts) } else { Extractor::new(url, opts) },
             source: CharsetSource::Guess,
             bytes: 0,
             max_parse,
@@ -87,7 +94,7 @@ impl PageReader {
 
     fn start(&mut self, last: bool) {
         let head = std::mem::take(&mut self.head);
-        let (encoding, source) = detect(self.content_type.as_deref(), head.get(..HEAD).unwrap_or(&head));
+        let (encoding, source) = detect_in_domain(self.content_type.as_deref(), &head, self.top_level.as_deref());
         self.source = source;
         self.decoder = Some(Decoder::new(encoding));
         self.decode(&head, last);

@@ -174,7 +174,7 @@ impl Tokenizer {
     /// At `<!`.
     fn declaration(&mut self, bytes: &[u8], at: usize, last: bool) -> Step {
         let rest = from(bytes, at + 2);
-        let cdata = self.xml || self.foreign.inside();
+        let cdata = self.xml || self.foreign.allows_cdata();
         if rest.starts_with(b"--") {
             return self.switch(Mode::Comment { whole: true }, at + 4);
         }
