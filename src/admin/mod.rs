@@ -20,7 +20,7 @@ mod seeds;
 mod server;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 pub use problem::Problem;

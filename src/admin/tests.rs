@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::telemetry::StatusSnapshot;
 
+/// A crawl that only notes what it is told.
 #[derive(Default)]
-struct Recorder {
+pub(crate) struct Recorder {
     calls: Mutex<Vec<String>>,
     unready: bool,
 }
@@ -18,7 +19,7 @@ impl Recorder {
         self.calls.lock().unwrap().push(call.into());
     }
 
-    fn calls(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.lock().unwrap().clone()
     }
 }
@@ -50,7 +51,7 @@ impl Control for Recorder {
     }
 }
 
-fn start(token: Option<&std::path::Path>) -> (AdminServer, Arc<Recorder>) {
+pub(crate) fn start(token: Option<&std::path::Path>) -> (AdminServer, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
     let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), token, recorder.clone()).unwrap();
     (server, recorder)

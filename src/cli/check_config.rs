@@ -13,7 +13,7 @@ use crate::config::Layers;
 pub fn run(file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     let settings = Layers::new().file(file)?.load()?;
     writeln!(out, "{}: ok", file.display())?;
-    if let Err(lacking) = settings.ready_to_run() {
+    if let Err(lacking) = settings.ready_to_run(true) {
         writeln!(out, "note: {lacking}")?;
     }
     Ok(())

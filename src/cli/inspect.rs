@@ -5,7 +5,7 @@ use std::io::Write;
 use super::args::InspectCommand;
 use super::exit::CliError;
 use super::gather::read_input;
-use super::{inspect_robots, inspect_url};
+use super::{inspect_page, inspect_robots, inspect_url};
 
 /// Shows what the crawler makes of its input.
 ///
@@ -21,8 +21,7 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<(), CliError
             Ok(inspect_robots::run(agent, &read_input(robots)?, urls, out)?)
         }
         InspectCommand::Page { file, url, content_type } => {
-            let _ = (file, url, content_type);
-            Err(CliError::new("not part of this build yet"))
+            inspect_page::run(&read_input(file)?, url, content_type.as_deref(), out).map_err(CliError::usage)
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
     for notice in layers.notices() {
         log::warn!("{notice}");
     }
-    settings.ready_to_run()?;
+    settings.ready_to_run(args.config.is_some())?;
     if args.dry_run {
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
@@ -82,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_seeds_or_contact_is_bad_usage() {
-        for seeds in [&[][..], &["https://example.org/"], &["example.org"]] {
+    fn a_bad_seed_or_a_missing_contact_is_bad_usage() {
+        for seeds in [&["https://example.org/"], &["example.org"]] {
             assert_eq!(dry(seeds).unwrap_err().exit, Exit::Usage);
         }
     }

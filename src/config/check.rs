@@ -8,8 +8,11 @@ use url::Url;
 
 use super::contact::override_ip;
 use super::file::FileForm;
+use super::rules;
 use super::sections::*;
 use super::settings::{Agent, Settings};
+use crate::domain::host::is_canonical_host;
+use crate::net::guard::{HostPattern, parse_allow};
 
 /// A value out of its range.
 #[derive(Debug)]
@@ -54,6 +57,7 @@ impl Settings {
         check_fetch(&form.fetch)?;
         check_timeouts(&form.fetch.timeouts)?;
         check_pages(&form.parse, &form.traps)?;
+        check_net(&form.net)?;
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
@@ -211,14 +215,33 @@ fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked {
 
 fn check_dns(dns: &DnsSection) -> Checked {
     for server in &dns.servers {
-        ensure(override_ip(server).is_some(), "dns.servers", || format!("{server:?} is no ADDRESS or ADDRESS:PORT"))?;
+        ensure(rules::server(server).is_some(), "dns.servers", || format!("{server:?} is no ADDRESS or ADDRESS:PORT"))?;
     }
     for (pattern, target) in &dns.overrides {
-        ensure(override_ip(target).is_some(), "dns.overrides", || {
-            format!("{target:?} for {pattern:?} is no ADDRESS or ADDRESS:PORT, such as 127.0.0.1:8500")
+        ensure(HostPattern::parse(pattern).is_ok(), "dns.overrides", || {
+            format!("{pattern:?} is no host name or *.domain")
+        })?;
+        ensure(is_destination(target), "dns.overrides", || {
+            format!("{target:?} for {pattern:?} is no ADDRESS[:PORT] or HOST[:PORT], such as 127.0.0.1:8500")
         })?;
     }
     ensure(dns.min_ttl <= dns.max_ttl, "dns.min_ttl", || "must not be longer than dns.max_ttl".into())
+}
+
+/// An address or a host name, with or without a port.
+fn is_destination(target: &str) -> bool {
+    if override_ip(target).is_some() {
+        return true;
+    }
+    let (name, port) = target.rsplit_once(':').unwrap_or((target, "1"));
+    is_canonical_host(&name.to_ascii_lowercase()) && !name.starts_with('[') && port.parse::<u16>().is_ok_and(|p| p > 0)
+}
+
+fn check_net(net: &NetSection) -> Checked {
+    net.allow.iter().try_for_each(|rule| {
+        let problem = parse_allow(rule).err();
+        ensure(problem.is_none(), "net.allow", || problem.map(|e| e.to_string()).unwrap_or_default())
+    })
 }
 
 fn check_dedup(dedup: &DedupSection) -> Checked {

@@ -9,6 +9,7 @@ mod contact;
 mod error;
 mod file;
 mod layers;
+mod rules;
 mod sections;
 mod settings;
 mod source;

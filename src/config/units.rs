@@ -31,7 +31,7 @@ pub fn format_duration(d: Duration) -> String {
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
     for (unit, size) in units {
         let enough = if unit == "d" { 2 * size } else { size };
-        if ms >= enough && ms % size == 0 {
+        if ms >= enough && ms.is_multiple_of(size) {
             return format!("{}{unit}", ms / size);
         }
     }
@@ -67,7 +67,7 @@ pub fn format_size(bytes: u64) -> String {
         ("MB", 1_000_000),
         ("KB", 1_000),
     ];
-    match names.iter().find(|(_, f)| bytes >= *f && bytes % f == 0) {
+    match names.iter().find(|(_, f)| bytes >= *f && bytes.is_multiple_of(*f)) {
         Some((name, f)) => format!("{}{name}", bytes / f),
         None => bytes.to_string(),
     }

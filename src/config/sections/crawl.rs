@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::domain::rank::Order;
+
 use crate::config::units::{duration, optional_duration, optional_size};
 
 /// `[agent]`: how the crawler introduces itself.
@@ -32,21 +34,6 @@ impl Default for AgentSection {
             robots_tokens: Vec::new(),
         }
     }
-}
-
-/// In which order URLs are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Oldest first everywhere.
-    Breadth,
-    /// Newest first.
-    Depth,
-    /// Breadth across hosts, depth within a host.
-    #[default]
-    Mixed,
-    /// By rank.
-    Best,
 }
 
 /// `[crawl]`: seeds and limits.
@@ -125,8 +112,12 @@ pub struct ScopeSection {
     pub deny_hosts: Vec<String>,
     /// File extensions that are skipped; the built-in list (images, archives, audio, video, programs, fonts) when absent.
     pub skip_extensions: Option<Vec<String>>,
-    /// Query parameters removed from URLs; `utm_*` covers a family; the built-in list (tracking, session ids) when absent.
+    /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
     pub remove_params: Option<Vec<String>>,
+    /// Session ids removed from query and path; the built-in list when absent.
+    pub remove_sessions: Option<Vec<String>>,
+    /// Whether rejected URLs are remembered, so that wider rules can take them up again.
+    pub record_rejected: bool,
 }
 
 impl Default for ScopeSection {
@@ -140,6 +131,8 @@ impl Default for ScopeSection {
             deny_hosts: Vec::new(),
             skip_extensions: None,
             remove_params: None,
+            remove_sessions: None,
+            record_rejected: true,
         }
     }
 }
@@ -149,7 +142,7 @@ impl Default for ScopeSection {
 #[serde(default, deny_unknown_fields)]
 pub struct HostQuantum {
     /// Pages.
-    pub pages: u32,
+    pub pages: u64,
     /// Time.
     #[serde(with = "duration")]
     pub time: Duration,

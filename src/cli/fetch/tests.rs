@@ -1,0 +1,110 @@
+//! One fetch from a server of a few lines on loopback.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use super::*;
+use crate::cli::args::SettingsArgs;
+
+const ROBOTS: &str = "User-agent: *\nDisallow: /private\nAllow: /\n";
+const PAGE: &str = "<title>A\u{1b}</title><a href='/next?utm_source=x'>next</a><a href='mailto:a@b'>mail</a>";
+
+/// Answers every request on one thread until the test's process ends.
+fn serve(robots: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4_096];
+            let n = stream.read(&mut head).unwrap_or(0);
+            let asked = String::from_utf8_lossy(&head[..n]).into_owned();
+            let (kind, body) =
+                if asked.starts_with("GET /robots.txt ") { ("text/plain", robots) } else { ("text/html", PAGE) };
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+fn args(address: SocketAddr, path: &str) -> FetchArgs {
+    let sets = vec!["politeness.min_delay=0s".to_owned()];
+    let settings = SettingsArgs { sets, allow_net: vec![format!("127.0.0.1/32:{}", address.port())], contact: None };
+    FetchArgs {
+        url: format!("http://{address}{path}"),
+        config: None,
+        ignore_robots: false,
+        body: false,
+        json: false,
+        settings,
+    }
+}
+
+fn fetch(args: &FetchArgs) -> (Exit, String) {
+    let mut out = Vec::new();
+    let exit = run(args, &mut out).unwrap();
+    (exit, String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn address_timings_verdict_headers_and_links_are_shown() {
+    let address = serve(ROBOTS);
+    let (exit, text) = fetch(&args(address, "/start"));
+    assert_eq!(exit, Exit::Done);
+    let next = format!("a http://{address}/next");
+    for part in ["allow: 3: Allow: /", "HTTP/1.1 200", "first byte", "Content-Type: text/html", "title", next.as_str()]
+    {
+        assert!(text.contains(part), "{part:?} in\n{text}");
+    }
+    assert!(text.contains(&format!("{address} of {address}")));
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn the_report_is_json_on_request() {
+    let address = serve(ROBOTS);
+    let (_, text) = fetch(&FetchArgs { json: true, ..args(address, "/start") });
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["answer"]["status"], 200);
+    assert_eq!(value["robots"]["allowed"], true);
+    assert_eq!(value["answer"]["page"]["links"][0]["url"], format!("http://{address}/next"));
+}
+
+#[test]
+fn what_robots_txt_disallows_is_not_fetched_unless_asked() {
+    let address = serve(ROBOTS);
+    let private = args(address, "/private/x");
+    let (exit, text) = fetch(&private);
+    assert_eq!(exit, Exit::Error);
+    assert!(text.contains("disallow: 2: Disallow: /private") && text.contains("--ignore-robots"), "{text}");
+    let (exit, text) = fetch(&FetchArgs { ignore_robots: true, ..private });
+    assert!(exit == Exit::Done && text.contains("HTTP/1.1 200"), "{text}");
+}
+
+#[test]
+fn the_body_can_be_had_alone() {
+    let address = serve(ROBOTS);
+    let (_, text) = fetch(&FetchArgs { body: true, ..args(address, "/start") });
+    assert_eq!(text, PAGE);
+}
+
+#[test]
+fn an_address_that_is_not_public_is_refused_with_what_to_type() {
+    let address = serve(ROBOTS);
+    let closed = FetchArgs { settings: SettingsArgs::default(), ignore_robots: true, ..args(address, "/start") };
+    let settings = SettingsArgs { sets: vec!["politeness.min_delay=0s".into()], ..SettingsArgs::default() };
+    let error = run(&FetchArgs { settings, ..closed }, &mut Vec::new()).unwrap_err();
+    assert!(error.message.contains("--allow-net"), "{error}");
+}
+
+#[test]
+fn a_public_url_needs_a_contact_and_a_bad_one_is_bad_usage() {
+    for url in ["https://example.org/", "nonsense"] {
+        let args = FetchArgs { url: url.into(), ..args("127.0.0.1:9".parse().unwrap(), "/") };
+        assert_eq!(run(&args, &mut Vec::new()).unwrap_err().exit, Exit::Usage);
+    }
+}

@@ -1,0 +1,272 @@
+//! Settings as the other rooms take them: each conversion in one place.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use super::contact::host_matches;
+use super::sections::{HostSection, ScopeMode, TlsVerify};
+use super::settings::Settings;
+use crate::domain::html::ExtractOptions;
+use crate::domain::outcome::RetryRules;
+use crate::domain::politeness::PaceRules;
+use crate::domain::rank::Ranker;
+use crate::domain::robots::RobotsCachePolicy;
+use crate::domain::scope::{self, ScopeRules};
+use crate::domain::traps::TrapRules;
+use crate::domain::url::CleanRules;
+use crate::net::guard::{AddressPolicy, AllowError, parse_allow};
+use crate::net::{self, DnsConfig, FetchLimits};
+
+impl Settings {
+    /// What is removed from URLs.
+    #[must_use]
+    pub fn clean_rules(&self) -> CleanRules {
+        let mut rules = CleanRules { max_url_length: self.traps.max_url_length, ..CleanRules::default() };
+        if let Some(names) = &self.scope.remove_params {
+            rules.tracking.clone_from(names);
+        }
+        if let Some(names) = &self.scope.remove_sessions {
+            rules.sessions.clone_from(names);
+            rules.session_tokens.clear();
+        }
+        rules
+    }
+
+    /// Which URLs belong to the crawl.
+    #[must_use]
+    pub fn scope_rules(&self) -> ScopeRules {
+        let defaults = ScopeRules::default();
+        let mode = match self.scope.mode {
+            ScopeMode::Hosts => scope::ScopeMode::Hosts,
+            ScopeMode::Domains => scope::ScopeMode::Domains,
+            ScopeMode::Any => scope::ScopeMode::Any,
+            ScopeMode::Prefixes => scope::ScopeMode::Prefixes(self.scope.prefixes.clone()),
+        };
+        ScopeRules {
+            mode,
+            include: self.scope.include.clone(),
+            exclude: self.scope.exclude.clone(),
+            allow_hosts: self.scope.allow_hosts.clone(),
+            deny_hosts: self.scope.deny_hosts.clone(),
+            skip_extensions: self.scope.skip_extensions.clone().unwrap_or(defaults.skip_extensions),
+            max_depth: Some(self.crawl.max_depth),
+        }
+    }
+
+    /// Endless URL spaces.
+    #[must_use]
+    pub fn trap_rules(&self) -> TrapRules {
+        TrapRules {
+            max_url_length: self.traps.max_url_length,
+            max_segments: self.traps.max_segments,
+            max_repeats: self.traps.max_repeats,
+            max_params: self.traps.max_params,
+        }
+    }
+
+    /// Order and importance.
+    #[must_use]
+    pub fn ranker(&self) -> Ranker {
+        Ranker::new(self.crawl.order, self.frontier.depth_weights.clone(), self.frontier.ranks)
+    }
+
+    /// Politeness that holds where no `[[host]]` says otherwise.
+    #[must_use]
+    pub fn pace_rules(&self) -> PaceRules {
+        PaceRules {
+            min_delay: self.politeness.min_delay,
+            delay_factor: self.politeness.delay_factor,
+            max_delay: self.politeness.max_delay,
+            waf_brake: self.fetch.waf_brake,
+            ..PaceRules::default()
+        }
+    }
+
+    /// The first `[[host]]` that covers a host.
+    #[must_use]
+    pub fn host_rules(&self, host: &str) -> Option<&HostSection> {
+        self.hosts.iter().find(|section| host_matches(&section.pattern, host))
+    }
+
+    /// Politeness for one host. A `min_delay` of its own also caps the multiple of the answer's time.
+    #[must_use]
+    pub fn pace_rules_for(&self, host: &str) -> PaceRules {
+        let mut rules = self.pace_rules();
+        if let Some(own) = self.host_rules(host).and_then(|section| section.min_delay) {
+            rules.min_delay = own;
+            rules.max_delay = own;
+        }
+        rules
+    }
+
+    /// Requests in flight that a host may have at a time: one, unless a `[[host]]` says otherwise.
+    #[must_use]
+    pub fn max_connections(&self, host: &str) -> u32 {
+        self.host_rules(host).and_then(|section| section.max_connections).unwrap_or(1)
+    }
+
+    /// How robots.txt files are kept.
+    #[must_use]
+    pub fn robots_policy(&self) -> RobotsCachePolicy {
+        RobotsCachePolicy {
+            max_age: self.robots.max_age,
+            error_retry: self.robots.error_retry.clone(),
+            keep_stale: self.robots.keep_stale,
+        }
+    }
+
+    /// Retries: as many waits as tries, the last wait repeated.
+    #[must_use]
+    pub fn retry_rules(&self) -> RetryRules {
+        let last = self.fetch.retry_delays.last().copied().unwrap_or(Duration::from_secs(60));
+        let delays = self.fetch.retry_delays.iter().copied().chain(std::iter::repeat(last));
+        RetryRules { delays: delays.take(usize::from(self.fetch.retries)).collect() }
+    }
+
+    /// Time-outs and caps of a fetch.
+    #[must_use]
+    pub fn fetch_limits(&self) -> FetchLimits {
+        let t = &self.fetch.timeouts;
+        FetchLimits {
+            connect: t.connect,
+            tls: t.tls,
+            first_byte: t.first_byte,
+            body: t.body,
+            min_rate: (t.min_rate, t.min_rate_window),
+            max_body: self.fetch.max_body,
+            ..FetchLimits::default()
+        }
+    }
+
+    /// The headers of every request, in order: who asks, and what is welcome.
+    #[must_use]
+    pub fn request_headers(&self) -> Vec<(String, String)> {
+        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut headers = vec![text("User-Agent", &self.agent.user_agent)];
+        headers.extend(self.agent.from.as_deref().map(|mail| text("From", mail)));
+        headers.push(text("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"));
+        headers.push(text("Accept-Encoding", &self.fetch.accept_encoding));
+        headers
+    }
+
+    /// What is taken from a page.
+    #[must_use]
+    pub fn extract_options(&self) -> ExtractOptions {
+        ExtractOptions {
+            assets: self.parse.assets,
+            max_links: self.parse.max_links_per_page,
+            agent_tokens: self.agent.robots_tokens.clone(),
+            ..ExtractOptions::default()
+        }
+    }
+
+    /// Names.
+    #[must_use]
+    pub fn dns_config(&self) -> DnsConfig {
+        DnsConfig {
+            servers: self.dns.servers.iter().filter_map(|text| server(text)).collect(),
+            overrides: self.dns.overrides.iter().map(|(p, t)| (p.clone(), t.clone())).collect(),
+            min_ttl: self.dns.min_ttl,
+            max_ttl: self.dns.max_ttl,
+            nxdomain_ttl: self.dns.nxdomain,
+            servfail_ttl: self.dns.servfail,
+            ..DnsConfig::default()
+        }
+    }
+
+    /// Which addresses may be connected to (I7). `own`: the daemon's listeners, always refused.
+    ///
+    /// # Errors
+    /// A rule of `net.allow` that cannot be read; the checks have found it before.
+    pub fn address_policy(&self, own: Vec<SocketAddr>) -> Result<AddressPolicy, AllowError> {
+        let allow = self.net.allow.iter().map(|rule| parse_allow(rule)).collect::<Result<_, _>>()?;
+        Ok(AddressPolicy::new(allow, own))
+    }
+
+    /// What a bad certificate does.
+    #[must_use]
+    pub fn tls_verify(&self) -> net::TlsVerify {
+        match self.tls.verify {
+            TlsVerify::Record => net::TlsVerify::Record,
+            TlsVerify::Strict => net::TlsVerify::Strict,
+            TlsVerify::Off => net::TlsVerify::Off,
+        }
+    }
+}
+
+/// `ADDRESS[:PORT]` of a name server.
+pub(super) fn server(text: &str) -> Option<SocketAddr> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Layers;
+
+    fn settings(sets: &[&str]) -> Settings {
+        sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap()
+    }
+
+    #[test]
+    fn the_defaults_of_the_settings_are_those_of_the_rooms() {
+        let s = settings(&[]);
+        assert_eq!(s.clean_rules(), CleanRules::default());
+        assert_eq!(s.scope_rules(), ScopeRules::default());
+        assert_eq!(s.trap_rules().max_segments, TrapRules::default().max_segments);
+        assert_eq!(s.pace_rules(), PaceRules::default());
+        assert_eq!(s.robots_policy(), RobotsCachePolicy::default());
+        assert_eq!(s.retry_rules(), RetryRules::default());
+        assert_eq!(s.fetch_limits(), FetchLimits::default());
+        let dns = DnsConfig::default();
+        assert_eq!((s.dns_config().min_ttl, s.dns_config().max_ttl), (dns.min_ttl, dns.max_ttl));
+        assert_eq!((s.dns_config().nxdomain_ttl, s.dns_config().servfail_ttl), (dns.nxdomain_ttl, dns.servfail_ttl));
+        assert_eq!(s.ranker().order(), crate::domain::rank::Order::Mixed);
+        assert!(s.address_policy(Vec::new()).unwrap().allow.is_empty());
+    }
+
+    #[test]
+    fn retries_repeat_the_last_wait() {
+        let s = settings(&["fetch.retries=4", "fetch.retry_delays=1s,2s"]);
+        assert_eq!(s.retry_rules().delays, [1, 2, 2, 2].map(Duration::from_secs));
+        assert!(settings(&["fetch.retries=0"]).retry_rules().delays.is_empty());
+    }
+
+    #[test]
+    fn a_host_section_holds_for_its_hosts_only() {
+        let s = settings(&[r#"host=[{match="*.my.test", max_connections=4, min_delay="100ms"}]"#]);
+        assert_eq!(s.pace_rules_for("a.my.test").min_delay, Duration::from_millis(100));
+        assert_eq!(s.max_connections("a.my.test"), 4);
+        assert_eq!(s.pace_rules_for("my.test"), s.pace_rules());
+        assert_eq!(s.max_connections("my.test"), 1);
+    }
+
+    #[test]
+    fn parameters_to_remove_replace_the_built_in_lists() {
+        let rules = settings(&["scope.remove_params=ref,utm_*", "scope.remove_sessions=[]"]).clean_rules();
+        assert_eq!(rules.tracking, ["ref", "utm_*"]);
+        assert!(rules.sessions.is_empty() && rules.session_tokens.is_empty());
+    }
+
+    #[test]
+    fn the_headers_say_who_asks() {
+        let headers = settings(&["agent.email=me@example.org"]).request_headers();
+        assert!(headers.contains(&("From".into(), "me@example.org".into())));
+        assert!(headers[0].0 == "User-Agent" && headers[0].1.starts_with("Mozilla/5.0 (compatible; Lycosa/"));
+    }
+
+    #[test]
+    fn name_servers_have_the_port_53_unless_another_is_named() {
+        let cases = [
+            ("9.9.9.9", "9.9.9.9:53"),
+            ("127.0.0.1:5353", "127.0.0.1:5353"),
+            ("::1", "[::1]:53"),
+            ("[::1]:5", "[::1]:5"),
+        ];
+        for (text, address) in cases {
+            assert_eq!(server(text), Some(address.parse().unwrap()), "{text}");
+        }
+        assert_eq!(server("dns.example"), None);
+    }
+}
