@@ -87,7 +87,6 @@ impl Counters {
         let count = self.statuses.entry(status).or_default();
         *count = count.saturating_add(1);
     }
-    }
 
     /// I2: every URL is in exactly one state.
     #[must_use]
