@@ -1,6 +1,7 @@
 //! Doors: an actor's address with a meter, because actix does not tell a mailbox's depth.
 
-use actix::dev::{AddressReceiver, ToEnvelope, channel};
+use actix::dev::ToEnvelope;
+use actix::dev::channel::{self, AddressReceiver};
 use actix::{Actor, Addr, Context, Handler, Message};
 
 use super::supervise::Kind;

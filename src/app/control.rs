@@ -10,7 +10,7 @@ use super::status;
 use crate::actors::deduper::Inject;
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
-use crate::admin::{Control, ControlError, Reply, SeedReport};
+use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
@@ -30,7 +30,7 @@ impl NodeControl {
             match node.rules.canon.parse(text.trim()) {
                 Ok(url) if !good.contains(&url) => good.push(url),
                 Ok(_) => {}
-                Err(e) => refused.push((text, e.to_string())),
+                Err(e) => refused.push(RejectedSeed { url: text, reason: e.to_string() }),
             }
         }
         let mut report = SeedReport::default();

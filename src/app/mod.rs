@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use actix::dev::AddressReceiver;
+use actix::dev::channel::AddressReceiver;
 use actix::{Actor, Context, System};
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{Semaphore, oneshot, watch as channel};
@@ -44,7 +44,7 @@ use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
 pub use rules::{HostRules, Rules, allowed, clean_rules, dns, limits, tls};
-pub use run::{Outcome, run};
+pub use run::{Outcome, RunError, run};
 pub use status::status;
 
 /// How long a drain waits for what is in flight.

@@ -10,7 +10,7 @@ use crate::admin::{AdminError, AdminServer};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::fault::Faults;
-use crate::storage::values::RunState;
+use crate::storage::values::{Format, RunState};
 use crate::storage::{Storage, read};
 use crate::telemetry::StatusSnapshot;
 
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub stop: Stop,
     /// The counts at the end.
     pub status: StatusSnapshot,
+    /// True when the run was to go on until everything is done.
+    pub until_done: bool,
     /// False when something could not be closed; the next start repairs it.
     pub clean: bool,
 }
@@ -68,7 +70,8 @@ pub fn run<W>(settings: Settings, watched: impl FnOnce(Arc<dyn Fn() -> StatusSna
     if let Some(admin) = admin {
         admin.stop();
     }
-    Ok(Outcome { stop: why, status: status(&node), clean })
+    let until_done = node.rules.settings.crawl.until_done;
+    Ok(Outcome { stop: why, status: status(&node), until_done, clean })
 }
 
 #[cfg(feature = "faults")]
@@ -86,7 +89,7 @@ fn open_storage(settings: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::s
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let storage = RocksStorage::open(&settings.store.data_dir, RocksOptions { memory, ..RocksOptions::default() })?;
-    let seed = storage.seed();
+    let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
     Ok((Arc::new(storage), seed))
 }
 
@@ -112,8 +115,8 @@ async fn begin(running: &Running) {
     let seeds = node.rules.settings.crawl.seeds.clone();
     match NodeControl::add_seeds(node.clone(), seeds).await {
         Ok(report) => {
-            for (seed, why) in &report.rejected {
-                log::warn!("seed not taken: seed={seed:?} why={why}");
+            for refused in &report.rejected {
+                log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
             }
             log::info!(
                 "crawl begins: run={} new_seeds={} known_seeds={}",
@@ -152,7 +155,7 @@ fn listen(running: &Running) -> std::io::Result<Signals> {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = usr1.recv() => {
-                    log::info!("state: {}", crate::cli::progress::line(&status(&node)));
+                    log::info!("state: {}", crate::cli::summary::line(&status(&node)));
                     continue;
                 }
             }
