@@ -108,7 +108,7 @@ impl Ranker {
                 let seq = seq & ((1 << SEQ_BITS) - 1);
                 Place { rank: self.breadth_rank(depth), order: (u64::from(depth) << SEQ_BITS) | seq }
             }
-            Order::Depth | Order::Mixed => Place { rank: 0, order: !seq },
+            Order::Depth | Order::Mixed => Place { rank: 0, order: last_first(seq) },
             Order::Best => Place { rank: self.rank_of(self.importance(depth)), order: seq },
         }
     }
@@ -117,9 +117,8 @@ impl Ranker {
     /// whole crawl goes depth first.
     #[must_use]
     pub fn host_order(&self, seq: u64) -> u64 {
-        if self.order == Order::Depth { !seq } else { seq }
+        if self.order == Order::Depth { last_first(seq) } else { seq }
     }
-
 
     fn breadth_rank(&self, depth: u16) -> u8 {
         let upto = usize::from(depth).saturating_add(1).min(self.weights.len());
@@ -180,6 +179,11 @@ fn preferred(ranks: u8, draw: u64) -> u8 {
     let turn = (draw >> GROUPS) % u64::from(size.max(1));
     let rank = u64::from(start(group)) + turn;
     u8::try_from(rank).unwrap_or(0).min(ranks - 1)
+}
+
+/// The order in which the last found comes first; never the largest number, so that there is always one behind it.
+fn last_first(seq: u64) -> u64 {
+    !seq.saturating_add(1)
 }
 
 #[cfg(test)]

@@ -60,10 +60,9 @@ impl Active {
         for rank in (0u8..).take(RANKS) {
             while out.len() < n {
                 let from = self.cursors.from(rank);
-                let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, n - out.len())?;
-                if found.is_empty() {
-                    break;
-                }
+                let asked = n - out.len();
+                let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, asked)?;
+                let last = found.len() < asked;
                 for entry in found {
                     if strict && self.is_too_deep(&entry) {
                         return Ok(out);
@@ -74,6 +73,9 @@ impl Active {
                         self.leased.insert(lease.core().url_key, depth);
                         out.push(lease);
                     }
+                }
+                if last {
+                    break;
                 }
             }
         }

@@ -25,11 +25,10 @@ use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
 use crate::domain::rank::{Order, RankChooser};
 use crate::domain::reason::{Failure, Rejection};
-use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::QueueEntry;
-use crate::storage::read;
+use crate::storage::{StorageError, read};
 
 use active::Active;
 use heads::Fronts;

@@ -34,7 +34,6 @@ const PAUSE_LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Lane {
     pub node: Arc<Node>,
     pub at: HostAt,
-    pub name: Arc<str>,
     pub seat: Arc<Seat>,
     pub inbox: Rc<Inbox>,
     pub robots: Rc<robots::Cache>,

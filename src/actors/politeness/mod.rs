@@ -109,7 +109,6 @@ impl Actor for Host {
             let lane = Lane {
                 node: self.node.clone(),
                 at: self.at,
-                name: self.name.clone(),
                 seat: self.seat.clone(),
                 inbox: self.inbox.clone(),
                 robots: self.robots.clone(),
