@@ -1,5 +1,7 @@
 //! The program as a user meets it: exit codes, one line on stderr, output for machines.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 use std::process::{Command, Output};
 
