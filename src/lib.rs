@@ -12,12 +12,15 @@
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
 
+pub mod actors;
 pub mod admin;
+pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod document;
 pub mod domain;
+pub mod fault;
 pub mod net;
 pub mod storage;
 pub mod telemetry;

@@ -11,7 +11,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     for new in found {
         let verdict = node.rules.traps.judge(&new.url).and_then(|()| scope.judge(&new.url, new.depth));
         let verdict = verdict.and_then(|()| {
-            let too_many = u32::from(new.hops) > node.rules.settings.fetch.max_redirects;
+            let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
         });
         match verdict {

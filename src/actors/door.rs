@@ -1,80 +1,51 @@
 //! Doors: an actor's address with a meter, because actix does not tell a mailbox's depth.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use actix::dev::{AddressReceiver, ToEnvelope, channel};
+use actix::dev::ToEnvelope;
+use actix::dev::channel::{self, AddressReceiver};
 use actix::{Actor, Addr, Context, Handler, Message};
 
-/// Counts what goes into and through a mailbox.
-#[derive(Debug, Default)]
+use super::supervise::Kind;
+use crate::clock::Stopwatch;
+use crate::telemetry::metrics::Metrics;
+
+/// Counts what goes into and through the mailboxes of one kind of actor.
+#[derive(Clone)]
 pub struct Meter {
-    sent: AtomicU64,
-    handled: AtomicU64,
-    micros: AtomicU64,
-    restarts: AtomicU64,
+    metrics: Metrics,
+    kind: Kind,
 }
 
 impl Meter {
+    /// A handler begins; its time is counted when the guard drops (also when it panics).
+    #[must_use]
+    pub fn enter(&self) -> Entered {
+        self.metrics.queue(self.kind, -1);
+        Entered { meter: self.clone(), since: Stopwatch::start() }
+    }
+
     /// Messages waiting now.
     #[must_use]
     pub fn depth(&self) -> u64 {
-        self.sent.load(Ordering::Relaxed).saturating_sub(self.handled.load(Ordering::Relaxed))
-    }
-
-    /// Messages taken out so far.
-    #[must_use]
-    pub fn handled(&self) -> u64 {
-        self.handled.load(Ordering::Relaxed)
-    }
-
-    /// Microseconds spent in handlers so far.
-    #[must_use]
-    pub fn micros(&self) -> u64 {
-        self.micros.load(Ordering::Relaxed)
-    }
-
-    /// Deaths so far.
-    #[must_use]
-    pub fn restarts(&self) -> u64 {
-        self.restarts.load(Ordering::Relaxed)
-    }
-
-    /// Counts a message sent by another way than [`Door::tell`].
-    pub fn note_sent(&self) {
-        self.sent.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a death.
-    pub fn note_restart(&self) {
-        self.restarts.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A handler begins; its time is counted when the guard drops (also when it panics).
-    #[must_use]
-    pub fn enter(self: &Arc<Self>) -> Entered {
-        self.handled.fetch_add(1, Ordering::Relaxed);
-        Entered { meter: self.clone(), since: crate::clock::Stopwatch::start() }
+        u64::try_from(self.metrics.queued(self.kind)).unwrap_or(0)
     }
 }
 
 /// A handler at work.
 pub struct Entered {
-    meter: Arc<Meter>,
-    since: crate::clock::Stopwatch,
+    meter: Meter,
+    since: Stopwatch,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        let micros = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.meter.micros.fetch_add(micros, Ordering::Relaxed);
+        self.meter.metrics.handled(self.meter.kind, self.since.elapsed());
     }
 }
 
 /// The way into an actor. It stays the same over the actor's deaths.
 pub struct Door<A: Actor> {
     addr: Addr<A>,
-    meter: Arc<Meter>,
+    meter: Meter,
 }
 
 impl<A: Actor> Clone for Door<A> {
@@ -86,9 +57,9 @@ impl<A: Actor> Clone for Door<A> {
 impl<A: Actor<Context = Context<A>>> Door<A> {
     /// A door and the receiving end that its actor is started with, so that doors exist before actors.
     #[must_use]
-    pub fn new() -> (Self, AddressReceiver<A>) {
+    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
         let (tx, rx) = channel::channel(16);
-        (Self { addr: Addr::new(tx), meter: Arc::new(Meter::default()) }, rx)
+        (Self { addr: Addr::new(tx), meter: Meter { metrics: metrics.clone(), kind } }, rx)
     }
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
@@ -100,13 +71,13 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
         A: Handler<M>,
         A::Context: ToEnvelope<A, M>,
     {
-        self.meter.note_sent();
+        self.meter.metrics.queue(self.meter.kind, 1);
         self.addr.do_send(message);
     }
 
     /// The meter of this mailbox.
     #[must_use]
-    pub fn meter(&self) -> &Arc<Meter> {
+    pub fn meter(&self) -> &Meter {
         &self.meter
     }
 }

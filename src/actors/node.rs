@@ -7,21 +7,20 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::app::Rules;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
-use crate::domain::outcome::RetryRules;
-use crate::domain::politeness::PaceRules;
-use crate::domain::rank::Ranker;
+use crate::domain::outcome::FetchOutcome;
 use crate::domain::scope::Scope;
 use crate::domain::time::UnixMillis;
-use crate::domain::traps::TrapRules;
-use crate::domain::url::Canonicaliser;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
+use crate::net::protocol::Timings;
 use crate::storage::Storage;
-use crate::storage::values::Counters;
-use crate::telemetry::metrics::Metrics;
+use crate::storage::ledger::{Change, Ending};
+use crate::storage::values::{Counters, How};
+use crate::telemetry::StatusSnapshot;
+use crate::telemetry::metrics::{Metrics, Phase};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -31,8 +30,8 @@ use super::lease::{LeaseCore, LeaseEnd, LeaseTable};
 use super::parser::Parser;
 use super::politeness::Host;
 use super::slot::Slots;
-use super::store::Store;
-use super::supervise::{Coroner, Death, Kind, RestartRules, lock};
+use super::store::{Commit, Store};
+use super::supervise::{Coroner, Death, RestartRules, lock};
 use super::supervisor::Supervisor;
 
 /// Why a node ends.
@@ -100,22 +99,6 @@ pub struct Doors {
     pub store: Door<Store>,
 }
 
-/// The rules of this run, ready for use.
-pub struct Rules {
-    /// What the user set.
-    pub settings: Settings,
-    /// Canonical form.
-    pub canon: Canonicaliser,
-    /// Trap limits.
-    pub traps: TrapRules,
-    /// Ranks and orders.
-    pub ranker: Ranker,
-    /// Politeness.
-    pub pace: PaceRules,
-    /// Retries.
-    pub retry: RetryRules,
-}
-
 /// The shared part of a running node.
 pub struct Node {
     /// Rules of the run.
@@ -160,16 +143,41 @@ pub struct Node {
     pub doors: OnceLock<Doors>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
-    /// Deaths of Host actors.
-    pub host_deaths: AtomicU64,
+    /// Pages a second, measured between looks.
+    pub rate: Mutex<Rate>,
     /// No leases while set (pause).
     pub paused: AtomicBool,
     /// No new work while set (drain).
     pub draining: AtomicBool,
+    /// No leases while set: the disk is low on space.
+    pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
     /// No request before this moment: after an unclean stop every host first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
+    /// When this node was built.
+    pub started: UnixMillis,
+}
+
+/// Pages a second over the last looks.
+#[derive(Default)]
+pub struct Rate(std::collections::VecDeque<(UnixMillis, u64)>);
+
+impl Rate {
+    /// The rate over the last minute, with a look at `now` when `pages` are stored.
+    pub fn per_second(&mut self, now: UnixMillis, pages: u64) -> f64 {
+        const WINDOW: std::time::Duration = std::time::Duration::from_secs(60);
+        const BETWEEN: std::time::Duration = std::time::Duration::from_millis(500);
+        if self.0.back().is_none_or(|(last, _)| now.since(*last) >= BETWEEN) {
+            self.0.push_back((now, pages));
+        }
+        while self.0.len() > 1 && self.0.front().is_some_and(|(first, _)| now.since(*first) > WINDOW) {
+            self.0.pop_front();
+        }
+        let Some((first, at_first)) = self.0.front() else { return 0.0 };
+        let seconds = now.since(*first).as_secs_f64();
+        if seconds > 0.0 { pages.saturating_sub(*at_first) as f64 / seconds } else { 0.0 }
+    }
 }
 
 impl Node {
@@ -187,8 +195,7 @@ impl Node {
     #[must_use]
     pub fn fetcher_of(&self, host: &HostKey) -> &Door<Fetcher> {
         let doors = &self.doors().fetchers;
-        let n = usize::from(host.0[7]) % doors.len().max(1);
-        &doors[n]
+        &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
     }
 
     /// Ends the node; the first reason wins.
@@ -205,7 +212,64 @@ impl Node {
     /// True while nothing new may be begun.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.paused.load(Ordering::Acquire) || self.draining.load(Ordering::Acquire)
+        [&self.paused, &self.draining, &self.disk_low].iter().any(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// How many more leases `crawl.max_pages` leaves room for.
+    #[must_use]
+    pub fn lease_room(&self) -> usize {
+        let Some(max) = self.rules.settings.crawl.max_pages else { return usize::MAX };
+        let spoken_for = lock(&self.counters).pages_stored.saturating_add(self.leases.len() as u64);
+        usize::try_from(max.saturating_sub(spoken_for)).unwrap_or(usize::MAX)
+    }
+
+    /// True when no page is between fetch and commit.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.pages.available_permits() == self.pages_total
+    }
+
+    /// Counts a committed change for the outside.
+    pub fn note_committed(&self, commit: &Commit) {
+        let Change::Page(page) = &commit.change else { return };
+        match &page.ending {
+            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => self.metrics.error(*failure),
+            Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
+            Ending::Done(_) => {}
+        }
+        for turned in &page.links.turned {
+            self.metrics.rejected(turned.reason);
+        }
+        if let Some(capture) = &page.capture {
+            self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
+            self.metrics.received(capture.bytes);
+        }
+    }
+
+    /// Counts what became of a request.
+    pub fn note_fetched(&self, outcome: &FetchOutcome, timings: Option<&Timings>) {
+        if let FetchOutcome::Answer(answer) = outcome {
+            self.metrics.response(answer.status);
+        }
+        if let Some(t) = timings {
+            let phases = [
+                (Phase::Connect, t.connect),
+                (Phase::Tls, t.tls),
+                (Phase::FirstByte, t.first_byte),
+                (Phase::Body, t.body),
+                (Phase::Total, t.total),
+            ];
+            for (phase, took) in phases.into_iter().filter(|(_, took)| !took.is_zero()) {
+                self.metrics.phase(phase, took);
+            }
+        }
+    }
+
+    /// Brings the gauges up to date.
+    pub fn publish_metrics(&self, status: &StatusSnapshot) {
+        self.metrics.publish(status);
+        let free = self.pages.available_permits();
+        self.metrics.permits(free as u64, self.pages_total.saturating_sub(free) as u64);
     }
 
     /// The counters of the last commit.
@@ -225,7 +289,7 @@ impl Coroner for Node {
     }
 
     fn died(&self, death: Death) {
-        self.metrics.actor_restarted(death.kind.as_str());
+        self.metrics.restarted(death.kind);
         log::warn!(
             "actor died: kind={} instance={} why={:?} rest_ms={}",
             death.kind.as_str(),
@@ -236,13 +300,7 @@ impl Coroner for Node {
         if death.rest.is_none() {
             self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
         }
-        if death.kind == Kind::Host {
-            self.host_deaths.fetch_add(1, Ordering::Relaxed);
-        }
         if let Some(doors) = self.doors.get() {
-            if let Some(meter) = doors.meter_of(death.kind) {
-                meter.note_restart();
-            }
             doors.supervisor.tell(super::supervisor::Died(death));
         }
     }

@@ -44,7 +44,7 @@ impl Seat {
 
     /// Sets what robots.txt asks for.
     pub fn set_crawl_delay(&self, delay: Option<Duration>) {
-        lock(&self.pace).set_crawl_delay(delay);
+        lock(&self.pace).set_crawl_delay(delay, &self.rules);
     }
 
     /// Waits until no request is in flight and takes the slot. `None` only when the registry was closed.

@@ -20,44 +20,7 @@ use actix::{Actor, Context, Supervised};
 
 use crate::domain::time::UnixMillis;
 
-/// The seven kinds of actor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// Watches the others and stops the node when one dies too often.
-    Supervisor,
-    /// Chooses hosts and leases URLs.
-    Frontier,
-    /// Politeness of one active host.
-    Host,
-    /// Connections.
-    Fetcher,
-    /// Documents to links and facts.
-    Parser,
-    /// Seen test and content test.
-    Deduper,
-    /// The only writer.
-    Store,
-}
-
-impl Kind {
-    /// Every kind, in the order of a page's way.
-    pub const ALL: [Self; 7] =
-        [Self::Supervisor, Self::Frontier, Self::Host, Self::Fetcher, Self::Parser, Self::Deduper, Self::Store];
-
-    /// The name in logs, metrics and the admin API.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Supervisor => "supervisor",
-            Self::Frontier => "frontier",
-            Self::Host => "host",
-            Self::Fetcher => "fetcher",
-            Self::Parser => "parser",
-            Self::Deduper => "deduper",
-            Self::Store => "store",
-        }
-    }
-}
+pub use crate::telemetry::metrics::ActorKind as Kind;
 
 /// How often an actor may die before the node gives up, and how long it rests in between.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! | [`writer`] | [`DocumentWriter`]: takes the body as it arrives |
 //! | [`reader`] | [`DocumentReader`]: a cursor of its own over a [`Document`] |
 //! | [`budget`] | [`SpillBudget`]: the cap on bytes that lie in spill files at one time |
-//! | [`decode`] | [`decoded`](decode::decoded): takes the content coding off, with a cap |
+//! | [`decode`] | [`decoded`]: takes the content coding off, with a cap |
 
 pub mod budget;
 pub mod decode;

@@ -1,7 +1,7 @@
 //! Which encoding a page is in, and decoding it piece by piece.
 //!
 //! The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, `charset` of the Content-Type header, `<meta>`, XML
-//! declaration, then a guess from the bytes (`chardetng`). One decision departs from it: whatever header, meta or declaration
+//! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). One decision departs from it: whatever header, meta or declaration
 //! say, bytes that are plainly UTF-8 are read as UTF-8. "Plainly" means: no fault in the whole head, and at least
 //! [`PLAIN_UTF8`] characters of more than one byte, which text in another encoding does not form by chance. Servers that declare
 //! `ISO-8859-1` or `GB2312` for everything are common; UTF-8 that must be read as something else is not.
@@ -105,6 +105,9 @@ fn is_plainly_utf8(head: &[u8]) -> bool {
 }
 
 fn guess(head: &[u8], top_level: Option<&str>) -> &'static Encoding {
+    if let Some(encoding) = utf16_by_zeros(head) {
+        return encoding;
+    }
     if head.is_ascii() && !head.contains(&0x1b) {
         return UTF_8;
     }
@@ -112,6 +115,25 @@ fn guess(head: &[u8], top_level: Option<&str>) -> &'static Encoding {
     detector.feed(head, false);
     let top_level = top_level.map(str::as_bytes).filter(|t| is_top_level(t));
     detector.guess(top_level, Utf8Detection::Allow)
+}
+
+/// UTF-16 without mark or declaration: in markup at least a quarter of the units are ASCII, so the other byte is zero.
+fn utf16_by_zeros(head: &[u8]) -> Option<&'static Encoding> {
+    let units = head.get(..512).unwrap_or(head).chunks_exact(2);
+    let count = units.len();
+    let (mut first, mut second) = (0, 0);
+    for unit in units {
+        first += usize::from(unit.first() == Some(&0));
+        second += usize::from(unit.get(1) == Some(&0));
+    }
+    let mostly = |many: usize, few: usize| many > 0 && many * 4 >= count && few * 16 <= many;
+    if mostly(second, first) {
+        Some(UTF_16LE)
+    } else if mostly(first, second) {
+        Some(UTF_16BE)
+    } else {
+        None
+    }
 }
 
 /// What the detector accepts: it panics on anything else.

@@ -113,6 +113,14 @@ impl Ranker {
         }
     }
 
+    /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
+    /// whole crawl goes depth first.
+    #[must_use]
+    pub fn host_order(&self, seq: u64) -> u64 {
+        if self.order == Order::Depth { !seq } else { seq }
+    }
+
+
     fn breadth_rank(&self, depth: u16) -> u8 {
         let upto = usize::from(depth).saturating_add(1).min(self.weights.len());
         self.weights.iter().take(upto).map(|weight| self.rank_of(*weight)).max().unwrap_or(0)

@@ -45,7 +45,7 @@ impl HostPattern {
     /// # Errors
     /// It is no such thing.
     pub fn parse(text: &str) -> Result<Self, AllowError> {
-        let lower = text.trim().trim_end_matches('.').to_ascii_lowercase();
+        let lower = text.trim().to_ascii_lowercase();
         let (wild, suffix) = match lower.strip_prefix('*') {
             Some(rest) => (true, rest),
             None => (false, lower.as_str()),
@@ -54,6 +54,7 @@ impl HostPattern {
         if wild && suffix.is_empty() {
             return Ok(Self { suffix: String::new(), wild });
         }
+        let name = name.map(|n| n.strip_suffix('.').unwrap_or(n)).filter(|n| !n.is_empty());
         let ascii = name.and_then(|n| url::Host::parse(n).ok()).map(|host| host.to_string());
         match ascii.filter(|a| is_canonical_host(a)) {
             Some(name) if wild => Ok(Self { suffix: format!(".{name}"), wild }),

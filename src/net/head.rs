@@ -146,6 +146,8 @@ pub fn warc_head(head: &[u8], body_len: u64) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -194,6 +196,60 @@ mod tests {
         ];
         for (head, expected) in cases {
             assert_eq!(String::from_utf8_lossy(&warc_head(head, 7)), String::from_utf8_lossy(expected));
+        }
+    }
+
+    /// Lines that heads are made of, good and bad.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let known = prop::sample::select(vec![
+            "Transfer-Encoding: chunked",
+            "TRANSFER-ENCODING : gzip",
+            "Content-Length: 12",
+            "content-length:",
+            "X-A: b",
+            " folded: 1",
+            "\tContent-Length: 3",
+            "no header",
+            "Bad Name: x",
+            ": nameless",
+        ]);
+        let noise = prop::collection::vec(any::<u8>().prop_filter("no line end", |b| !b"\r\n".contains(b)), 1..20);
+        prop_oneof![3 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => noise]
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_can_be_looked_at(bytes in prop::collection::vec(prop::sample::select(b"\r\n :aH1".to_vec()), 0..60)) {
+            if let Some(head) = final_head(&bytes) {
+                prop_assert!(bytes.windows(head.len()).any(|w| w == head));
+                prop_assert_eq!(final_head(head), Some(head));
+            }
+            let _ = parse_head(&bytes);
+            let _ = warc_head(&bytes, 1);
+        }
+
+        #[test]
+        fn a_warc_head_has_one_true_length_and_no_transfer_coding(
+            lines in prop::collection::vec(line(), 0..12), crlf in any::<bool>(), length in any::<u64>(),
+        ) {
+            let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
+            let mut head = b"HTTP/1.1 200 OK".to_vec();
+            head.extend_from_slice(end);
+            for line in &lines {
+                head.extend_from_slice(line);
+                head.extend_from_slice(end);
+            }
+            head.extend_from_slice(end);
+            let (before, after) = (parse_head(&head).unwrap(), parse_head(&warc_head(&head, length)).unwrap());
+            let is = |wanted: &'static str| move |(name, _): &&(String, Vec<u8>)| name.eq_ignore_ascii_case(wanted);
+            let lengths: Vec<_> = after.headers.iter().filter(is("content-length")).map(|(_, v)| v.clone()).collect();
+            prop_assert_eq!(lengths, vec![length.to_string().into_bytes()]);
+            prop_assert!(!after.headers.iter().any(|h| is("transfer-encoding")(&h)));
+            let others = |head: &ParsedHead| -> Vec<_> {
+                let own = |name: &str| ["content-length", "transfer-encoding", "x-crawler-transfer-encoding"].contains(&name);
+                head.headers.iter().filter(|(name, _)| !own(&name.to_ascii_lowercase())).cloned().collect()
+            };
+            prop_assert_eq!(others(&before), others(&after));
         }
     }
 }

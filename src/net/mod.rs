@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`guard`] | the address policy (I7): pure, asked before every connect |
-//! | [`dns`] | [`Resolver`](dns::Resolver): names to addresses, cached (M19) |
+//! | [`dns`] | [`Resolver`]: names to addresses, cached (M19) |
 //! | [`protocol`] | what every protocol module gives and takes (M18) |
 //! | [`http`] | http and https (M20, M21) |
 //! | [`head`] | request and response heads as bytes |

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::document::{Document, SpillConfig};
+use crate::document::{Decoded, Document, SpillConfig, decoded};
 use crate::domain::reason::Failure;
 use crate::domain::url::{PageUrl, Scheme};
 
@@ -181,6 +181,12 @@ impl Fetched {
             .map(|(_, v)| String::from_utf8_lossy(v))
             .collect();
         (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// The body with its content codings taken off, at most `max_decoded` bytes of it; a reader of its own each time.
+    #[must_use]
+    pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
+        decoded(self.body.reader(), &self.header_list("content-encoding").unwrap_or_default(), max_decoded)
     }
 
     /// The head for a WARC `response` record whose block holds the body without transfer coding: the exact bytes, but

@@ -21,12 +21,14 @@ pub mod error;
 pub mod folder;
 pub mod format;
 pub mod keys;
+pub mod ledger;
 pub mod memory;
 pub mod read;
 #[cfg(feature = "rocksdb")]
 pub mod rocks;
 pub mod schema;
 pub mod tables;
+pub mod txn;
 pub mod values;
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 //!
 //! By default a body is stored without its transfer coding. Readers that trust the head would then look for chunk lines
 //! that are not there, so `Transfer-Encoding` is renamed and `Content-Length` made true. The originals stay readable as
-//! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Line ends, order and case
-//! of everything else are kept byte by byte.
+//! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Lines that end with LF
+//! alone get CRLF, without which some readers find no body. Order, case and spaces of everything else are kept.
 
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
+
+/// The head of an answer that came without one: readers want a status line.
+const HEADLESS: &[u8] = b"HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
 
 const SECRETS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", b"cookie"];
 
@@ -27,7 +30,7 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
             out.extend_from_slice(REDACTED);
             out.extend_from_slice(b"\r\n");
         } else {
-            out.extend_from_slice(line.whole);
+            put_line(&mut out, line.whole);
         }
     }
     end(out)
@@ -38,30 +41,29 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
 /// A head that tells the truth already is returned unchanged. A head without any length gets none unless it named a
 /// transfer coding: a body that ends with the connection is legal as it is. Heads of 1xx, 204 and 304 answers keep their
 /// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). Empty lines before the status line are dropped
-/// (RFC 9112, section 2.2). It always ends with an empty line.
+/// (RFC 9112, section 2.2). No head at all is an HTTP/0.9 answer and becomes `HTTP/1.0 200 OK` with a note. It always ends
+/// with an empty line.
 #[must_use]
 pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
     let head = head.get(blank_lines(head)..).unwrap_or_default();
+    if head.is_empty() {
+        return HEADLESS.to_vec();
+    }
     let bodiless = matches!(status(head), Some(100..=199 | 204 | 304)) && body_len == 0;
     let mut out = Vec::with_capacity(head.len() + 64);
-    let mut had_coding = false;
+    let mut renamed = false;
     let mut true_length = false;
     for line in fields(head) {
-        if line.is(b"transfer-encoding") {
-            had_coding = true;
+        let length = line.is(b"content-length") && !bodiless;
+        if length && !true_length && line.value_is_number(body_len) {
+            true_length = true;
+        } else if length || line.is(b"transfer-encoding") {
+            renamed = true;
             out.extend_from_slice(b"X-Crawl-");
-        } else if line.is(b"content-length") && !bodiless {
-            if !true_length && line.value_is_number(body_len) {
-                true_length = true;
-            } else {
-                out.extend_from_slice(b"X-Crawl-");
-            }
         }
-        out.extend_from_slice(line.whole);
+        put_line(&mut out, line.whole);
     }
-    let changed = had_coding || out.len() != head_end(head);
-    if changed && !true_length && !bodiless {
-        ensure_line_end(&mut out);
+    if renamed && !true_length && !bodiless {
         out.extend_from_slice(format!("Content-Length: {body_len}\r\n").as_bytes());
     }
     end(out)
@@ -150,14 +152,14 @@ fn blank_lines(head: &[u8]) -> usize {
     head.split_inclusive(|b| *b == b'\n').take_while(|line| matches!(*line, b"\r\n" | b"\n")).map(<[u8]>::len).sum()
 }
 
-fn ensure_line_end(out: &mut Vec<u8>) {
-    if !out.is_empty() && out.last() != Some(&b'\n') {
-        out.extend_from_slice(b"\r\n");
-    }
+/// Writes a line with CRLF at its end, whatever it had.
+fn put_line(out: &mut Vec<u8>, line: &[u8]) {
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    out.extend_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
+    out.extend_from_slice(b"\r\n");
 }
 
 fn end(mut out: Vec<u8>) -> Vec<u8> {
-    ensure_line_end(&mut out);
     out.extend_from_slice(b"\r\n");
     out
 }
@@ -182,11 +184,7 @@ mod tests {
 
     #[test]
     fn a_true_head_is_kept_byte_by_byte() {
-        for head in [
-            "HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\nX:y\r\n\r\n",
-            "HTTP/1.0 200 OK\r\nX: y\r\n\r\n",
-            "HTTP/1.1 200 OK\nContent-Length: 5\n\r\n",
-        ] {
+        for head in ["HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\nX:y\r\n\r\n", "HTTP/1.0 200 OK\r\nX: y\r\n\r\n"] {
             assert_eq!(stored(head, 5), head);
         }
     }
@@ -220,13 +218,23 @@ mod tests {
     #[test]
     fn empty_lines_before_the_status_line_are_dropped() {
         assert_eq!(stored("\r\n\nHTTP/1.1 200 OK\r\n\r\n", 0), "HTTP/1.1 200 OK\r\n\r\n");
-        assert_eq!(stored("\r\n\r\n", 0), "\r\n");
+    }
+
+    #[test]
+    fn lines_that_end_with_lf_alone_get_crlf() {
+        assert_eq!(stored("HTTP/1.1 200 OK\nContent-Length: 5\n\n", 5), "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+    }
+
+    #[test]
+    fn an_answer_without_a_head_gets_one_that_says_so() {
+        let noted = "HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
+        assert_eq!(stored("", 7), noted);
+        assert_eq!(stored("\r\n\r\n", 7), noted);
     }
 
     #[test]
     fn a_head_without_its_end_gets_one() {
         assert_eq!(stored("HTTP/1.1 200 OK", 0), "HTTP/1.1 200 OK\r\n\r\n");
-        assert_eq!(stored("", 0), "\r\n");
         assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
     }
 

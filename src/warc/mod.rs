@@ -2,10 +2,17 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | [`record`] | builds whole records, one gzip member each |
-//! | [`http_head`] | HTTP heads as stored: redacted, framing made true |
-//! | [`digest`], [`date`], [`id`], [`header`], [`info`], [`metadata`] | parts of a record |
-//! | [`gz`], [`spool`] | compressing; small in memory, large in a file |
+//! | [`archive`] | all files of a crawl together; the one the Store holds |
+//! | [`page`] | all records of one fetched page; what a parser thread makes |
+//! | [`record`], [`info`], [`metadata`], [`id`], [`header`] | builds records, one gzip member each |
+//! | [`http_head`] | HTTP heads as stored: credentials redacted, framing made true |
+//! | [`digest`], [`date`], [`gz`], [`spool`] | digests, dates, compression, small in memory and large in a file |
+//! | [`append`], [`name`], [`writer`] | append-only files of known good length; names; one WARC being written |
+//! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
+//! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
+//! | [`reader`], [`scan`] | reads WARC files, checks digests |
+//!
+//! `docs/warc.md` tells users what is in the files.
 
 pub mod append;
 pub mod archive;
@@ -24,7 +31,7 @@ pub mod name;
 pub mod page;
 pub mod reader;
 pub mod record;
-mod repair;
+pub mod repair;
 pub mod scan;
 pub mod spool;
 pub mod surt;

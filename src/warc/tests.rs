@@ -1,6 +1,7 @@
 //! Records, files and their repair, seen together.
 
 mod archive;
+mod model;
 mod pages;
 mod reading;
 mod records;

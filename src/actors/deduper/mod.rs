@@ -22,7 +22,7 @@ use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
 use super::supervise::{Kind, Room};
-use crate::admin::SeedReport;
+use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
@@ -76,7 +76,7 @@ impl Deduper {
 
     /// The commit of a page; `None` when it could not be archived and is to be taken up again.
     fn page(&mut self, parsed: Parsed) -> Result<Option<Commit>, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, joins, begun, took } = parsed;
+        let Parsed { lease, permit, mut ending, parts, links, joins, took, .. } = parsed;
         let links = self.unseen(links)?;
         let mut records = None;
         let mut capture = None;
@@ -143,7 +143,8 @@ impl Deduper {
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();
         for turned in &judged.turned {
-            report.rejected.push((turned.new.url.to_string(), turned.reason.to_string()));
+            let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
+            report.rejected.push(RejectedSeed { url, reason });
         }
         let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }) {
             Ok(links) => links,

@@ -17,7 +17,7 @@ use super::supervise::{Kind, Room, spawn_contained};
 use crate::net::protocol::Protocols;
 
 pub use messages::{Errand, Fetch, Report, RobotsAnswer};
-pub use task::ending_of;
+pub use task::{ending_of, ending_of_verdict};
 
 /// The actor.
 pub struct Fetcher {

@@ -32,7 +32,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
     let result = protocols.fetch(request).await;
     node.faults.pass("fetcher.fetched");
     let outcome = outcome_of(&result, node.clock.now());
-    node.metrics.fetched(&outcome, result.as_ref().map(|f| f.timings).unwrap_or_default());
+    node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     slot.finish(stopwatch.elapsed(), pace_signal(&outcome));
     drop(on_wire);
     match errand {

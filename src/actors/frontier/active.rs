@@ -11,7 +11,7 @@ use crate::actors::door::Door;
 use crate::actors::lease::{Lease, LeaseEnd};
 use crate::actors::node::Node;
 use crate::actors::politeness::Host;
-use crate::actors::supervise::{Guarded, lock};
+use crate::actors::supervise::{Guarded, Kind, lock};
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::frontier::{Cursors, RANKS};
 use crate::storage::keys::HostAt;
@@ -38,7 +38,7 @@ pub(super) struct Active {
 impl Active {
     /// Starts the host's actor on this thread.
     pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, finished: u64) -> Self {
-        let (door, mailbox) = Door::<Host>::new();
+        let (door, mailbox) = Door::<Host>::new(Kind::Politeness, &node.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);

@@ -220,7 +220,6 @@ impl Frontier {
             self.serve_all();
         }
         self.activate();
-        self.node.metrics.hosts_active(self.active.len());
     }
 }
 

@@ -151,10 +151,21 @@ fn record(
     }
 }
 
+/// The type as sent; where none was sent, the one found by looking.
 fn mime_of(fetched: &Fetched, kind: Kind) -> Option<String> {
-    let header = fetched.header("content-type")?;
+    let header = fetched.header("content-type").unwrap_or_default();
     let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence.is_empty() { Some(kind.as_str().to_owned()) } else { Some(short(&essence, 128)) }
+    if !essence.is_empty() {
+        return Some(short(&essence, 128));
+    }
+    let found = match kind {
+        Kind::Html => "text/html",
+        Kind::Xhtml => "application/xhtml+xml",
+        Kind::Xml => "text/xml",
+        Kind::Text => "text/plain",
+        Kind::Other => return None,
+    };
+    Some(found.to_owned())
 }
 
 /// The first `max` characters.

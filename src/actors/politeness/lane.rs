@@ -129,9 +129,6 @@ impl Lane {
 
     /// A URL that ends, or waits for another try, without a request.
     async fn without_fetch(&self, lease: Lease, outcome: FetchOutcome) -> Next {
-        if let FetchOutcome::Fault(failure) = outcome {
-            self.node.metrics.fetch_failed(failure);
-        }
         let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
         if let Ok(permit) = self.node.pages.clone().acquire_owned().await {
             self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending));

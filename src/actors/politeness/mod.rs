@@ -136,7 +136,7 @@ impl Supervised for Host {
 }
 
 impl Room for Host {
-    const KIND: Kind = Kind::Host;
+    const KIND: Kind = Kind::Politeness;
 
     fn instance(&self) -> String {
         self.name.to_string()

@@ -78,6 +78,10 @@ impl Open {
             );
         }
         let tails = archive.tails();
+        // From here on a file without a commit is known to be one.
+        let mut txn = Txn::new(&*node.storage);
+        txn.put_meta((), &tails);
+        node.storage.write(&txn.into_batch())?;
         Ok(Self { ledger, archive, tails })
     }
 }
@@ -223,10 +227,16 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
     fault(node, "store.write")?;
+    let each = node.rules.settings.durability.sync == Sync::Commit;
+    if each {
+        open.archive.sync()?; // before the write: what is committed never points past the archive's end
+    }
     node.storage.write(&txn.into_batch())?;
-    if node.rules.settings.durability.sync == Sync::Commit {
-        open.archive.sync()?;
-        node.storage.sync()?;
+    if each {
+        // Written is committed: a log that cannot be synced is the next barrier's matter, which stops the node.
+        if let Err(e) = node.storage.sync() {
+            log::error!("committed, but not yet safe against power loss: {e}");
+        }
     }
     Ok(Written { hosts, group, urls, contents, epoch })
 }

@@ -152,6 +152,70 @@ impl Audit {
     }
 }
 
+/// At most `most` bytes of the text, whole characters only.
 fn cut(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record<'a>(host: &'a str, path: &'a str, t_request_us: u64) -> Record<'a> {
+        Record {
+            t_request_us,
+            t_end_us: t_request_us + 5,
+            host,
+            path,
+            user_agent: "agent/1",
+            status: 200,
+            bytes: 7,
+            connection: 3,
+            complete: true,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_noted_is_told_in_order(noted in prop::collection::vec(("[a-c]", "/.{0,12}", 0..1u64 << 50), 0..40), since in 0..50usize) {
+            let mut audit = Audit::default();
+            for (host, path, at) in &noted {
+                audit.push(&record(host, path, *at));
+            }
+            let told: Vec<_> = audit.entries(since, usize::MAX).into_iter().map(|e| (e.host, e.path, e.t_request_us)).collect();
+            prop_assert_eq!(&told[..], noted.get(since..).unwrap_or_default());
+            prop_assert_eq!(audit.len(), noted.len());
+        }
+    }
+
+    #[test]
+    fn long_paths_and_names_are_cut_at_a_character() {
+        let mut audit = Audit::default();
+        let path = "é".repeat(3_000);
+        audit.push(&record("h0.test", &path, 1));
+        audit.push(&record("h0.test", "/after", 2));
+        let entries = audit.entries(0, 10);
+        assert_eq!((entries[0].path.len(), entries[1].path.as_str()), (MAX_PATH, "/after"));
+    }
+
+    #[test]
+    fn a_million_entries_take_little_memory() {
+        assert!(std::mem::size_of::<Row>() <= 40);
+        let mut audit = Audit::default();
+        (0..1_000).for_each(|at| audit.push(&record("h7.test", "/p/7", at)));
+        assert_eq!((audit.names.len(), audit.paths.len()), (2, 4_000));
+    }
+
+    #[test]
+    fn a_cleared_log_begins_anew() {
+        let mut audit = Audit::default();
+        audit.push(&record("h7.test", "/p/7", 1));
+        audit.clear();
+        assert_eq!((audit.len(), audit.dropped(), audit.entries(0, 9).len()), (0, 0, 0));
+        audit.push(&record("h8.test", "/p/8", 2));
+        assert_eq!(audit.entries(0, 9)[0].url(), "http://h8.test/p/8");
+    }
 }

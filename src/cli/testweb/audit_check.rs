@@ -98,3 +98,75 @@ pub fn robots_counts(entries: &[AuditEntry]) -> BTreeMap<String, u32> {
 fn is_robots(entry: &AuditEntry) -> bool {
     entry.path == "/robots.txt" || entry.path == super::robots::REAL_ROBOTS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(host: &str, path: &str, t_request_us: u64, t_end_us: u64) -> AuditEntry {
+        AuditEntry {
+            t_request_us,
+            t_end_us,
+            host: host.to_owned(),
+            path: path.to_owned(),
+            user_agent: String::new(),
+            status: 200,
+            bytes: 1,
+            connection: 0,
+            complete: true,
+        }
+    }
+
+    #[test]
+    fn requests_one_after_the_other_are_one_in_flight() {
+        let entries =
+            [entry("a", "/", 0, 10), entry("a", "/1", 10, 20), entry("a", "/2", 20, 20), entry("b", "/", 5, 15)];
+        let expected = BTreeMap::from([("a".to_owned(), 1), ("b".to_owned(), 1)]);
+        assert_eq!(max_in_flight_per_host(&entries), expected);
+    }
+
+    #[test]
+    fn overlapping_requests_are_counted_at_their_deepest() {
+        let entries =
+            [entry("a", "/", 0, 10), entry("a", "/1", 2, 4), entry("a", "/2", 3, 12), entry("a", "/3", 11, 13)];
+        assert_eq!(max_in_flight_per_host(&entries)["a"], 3);
+    }
+
+    #[test]
+    fn a_request_before_its_gap_is_named_with_the_one_before() {
+        let entries = [entry("a", "/1", 1_500, 1_600), entry("a", "/", 0, 1_000), entry("b", "/", 1_100, 1_200)];
+        assert_eq!(early_requests(&entries, |_| Duration::from_micros(500)), []);
+        let found = early_requests(&entries, |host| Duration::from_micros(if host == "a" { 501 } else { 0 }));
+        let expected = Violation {
+            host: "a".to_owned(),
+            before: "http://a/".to_owned(),
+            early: "http://a/1".to_owned(),
+            gap: Duration::from_micros(500),
+            wanted: Duration::from_micros(501),
+        };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn an_overlap_is_early_even_without_a_gap() {
+        let entries = [entry("a", "/", 0, 1_000), entry("a", "/1", 500, 600), entry("a", "/2", 900, 1_100)];
+        let found = early_requests(&entries, |_| Duration::ZERO);
+        let pairs: Vec<_> = found.iter().map(|one| (one.before.as_str(), one.early.as_str())).collect();
+        assert_eq!(pairs, [("http://a/", "http://a/1"), ("http://a/", "http://a/2")]);
+        assert!(found.iter().all(|one| one.gap.is_zero()));
+    }
+
+    #[test]
+    fn fetches_are_counted_by_url_and_robots_apart() {
+        let entries = [
+            entry("a", "/robots.txt", 0, 1),
+            entry("a", "/rules/robots-real.txt", 0, 1),
+            entry("a", "/", 2, 3),
+            entry("a", "/", 4, 5),
+            entry("b", "/p/1", 4, 5),
+        ];
+        let expected = BTreeMap::from([("http://a/".to_owned(), 2), ("http://b/p/1".to_owned(), 1)]);
+        assert_eq!(fetch_counts(&entries), expected);
+        assert_eq!(robots_counts(&entries), BTreeMap::from([("a".to_owned(), 1)]));
+    }
+}

@@ -79,6 +79,9 @@ pub struct TestWebConfig {
     /// Share of pages that redirect into a loop
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub redirect_loops: f64,
+    /// Whether http://h0.test/ redirects to http://h1.test/, which so joins the crawl whatever its scope
+    #[arg(long)]
+    pub start_redirect: bool,
     /// Share of pages whose body is that of another page of the host
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub duplicates: f64,
@@ -161,6 +164,7 @@ impl Default for TestWebConfig {
             redirects: 0.0,
             redirect_hops: 3,
             redirect_loops: 0.0,
+            start_redirect: false,
             duplicates: 0.0,
             errors: 0.0,
             error_status: vec![404, 410, 500, 503],
@@ -240,6 +244,9 @@ impl TestWebConfig {
         if self.min_size > self.max_size {
             return Err(ConfigError(format!("min_size {} is above max_size {}", self.min_size, self.max_size)));
         }
+        if self.start_redirect && self.hosts < 2 {
+            return Err(ConfigError("start_redirect needs at least 2 hosts".to_owned()));
+        }
         self.check_shares()?;
         self.check_errors()
     }
@@ -301,5 +308,92 @@ impl TestWebConfig {
             ("base", self.base),
             ("gbk", self.gbk),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::testweb::TestwebArgs;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: TestwebArgs,
+    }
+
+    fn parsed(flags: &[&str]) -> Result<TestWebConfig, String> {
+        let all = ["testweb", "--listen", "127.0.0.1:0"].into_iter().chain(flags.iter().copied());
+        Command::try_parse_from(all).map(|command| command.args.config).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_flags_have_the_defaults_of_the_library() {
+        assert_eq!(parsed(&[]).unwrap(), TestWebConfig::default());
+        assert_eq!(TestWebConfig::default().check(), Ok(()));
+        assert_eq!(TestWebConfig::rough().check(), Ok(()));
+    }
+
+    #[test]
+    fn flags_are_read_with_shares_in_percent_lists_and_names() {
+        let flags =
+            ["--redirects", "15%", "--error-status=404,503", "--robots", "crawl-delay=1.5", "--traps", "relative"];
+        let config = parsed(&flags).unwrap();
+        assert_eq!((config.redirects, config.error_status), (0.15, vec![404, 503]));
+        assert_eq!(config.robots, RobotsMode::CrawlDelay(1.5));
+        assert_eq!(config.traps, TrapSet { relative: true, ..TrapSet::default() });
+        assert!(!parsed(&["--keep-alive", "false", "--charset-gbk", "0.5"]).unwrap().keep_alive);
+    }
+
+    #[test]
+    fn wrong_flags_are_refused_with_what_is_allowed() {
+        let wrong = [
+            (["--redirects", "2"], "0 to 1"),
+            (["--flaky", "many"], "no share"),
+            (["--robots", "sometimes"], "disallow-some"),
+            (["--robots", "crawl-delay=-1"], "no delay"),
+            (["--traps", "bears"], "calendar"),
+        ];
+        for (flags, hint) in wrong {
+            let error = parsed(&flags).unwrap_err();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_by_name() {
+        type Change = fn(&mut TestWebConfig);
+        let wrong: [(Change, &str); 12] = [
+            (|config| config.hosts = 0, "hosts"),
+            (|config| config.pages = 0, "pages"),
+            (|config| config.threads = 0, "threads"),
+            (|config| config.links = 20_000, "links"),
+            (|config| config.min_size = 20_000, "min_size"),
+            (|config| config.gbk = f64::NAN, "gbk"),
+            (|config| config.nofollow = -0.1, "nofollow"),
+            (|config| (config.redirects, config.errors) = (0.6, 0.6), "sum"),
+            (|config| (config.chunked, config.until_eof) = (0.6, 0.6), "until_eof"),
+            (|config| (config.files, config.unicode) = (0.6, 0.6), "unicode"),
+            (|config| config.error_status = vec![404, 200], "200"),
+            (|config| (config.start_redirect, config.hosts) = (true, 1), "start_redirect"),
+        ];
+        for (change, hint) in wrong {
+            let mut config = TestWebConfig::default();
+            change(&mut config);
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn settings_survive_json_and_toml() {
+        let config = TestWebConfig { traps: TrapSet::ALL, ..TestWebConfig::rough() };
+        let json = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<TestWebConfig>(&json).unwrap(), config);
+        assert_eq!(toml::from_str::<TestWebConfig>(&toml::to_string(&config).unwrap()).unwrap(), config);
+        assert_eq!(toml::from_str::<TestWebConfig>("pages = 7").unwrap().pages, 7);
+        assert!(toml::from_str::<TestWebConfig>("page = 7").is_err());
     }
 }

@@ -39,21 +39,30 @@ impl Control {
 fn truth(query: &str) -> Control {
     let mut truth = TruthQuery::default();
     for (key, value) in pairs(query) {
-        let read = match key {
-            "depth" if value.is_empty() => Ok(truth.depth = None),
-            "depth" => value.parse().map(|depth| truth.depth = Some(depth)).map_err(|_| whole(key, value)),
-            "scope" => value.parse().map(|scope| truth.scope = scope),
-            "max_redirects" => value.parse().map(|most| truth.max_redirects = most).map_err(|_| whole(key, value)),
-            "robots" => flag(key, value).map(|on| truth.robots = on),
-            "nofollow" => flag(key, value).map(|on| truth.nofollow = on),
-            "skip_files" => flag(key, value).map(|on| truth.skip_files = on),
-            _ => Err(format!("no parameter {key:?}; known: depth, scope, max_redirects, robots, nofollow, skip_files")),
-        };
-        if let Err(sentence) = read {
+        if let Err(sentence) = truth_parameter(&mut truth, key, value) {
             return Control::Wrong(400, sentence);
         }
     }
     Control::Truth(truth)
+}
+
+fn truth_parameter(truth: &mut TruthQuery, key: &str, value: &str) -> Result<(), String> {
+    let not_whole = |_| whole(key, value);
+    match key {
+        "depth" if value.is_empty() => truth.depth = None,
+        "depth" => truth.depth = Some(value.parse().map_err(not_whole)?),
+        "scope" => truth.scope = value.parse()?,
+        "max_redirects" => truth.max_redirects = value.parse().map_err(not_whole)?,
+        "robots" => truth.robots = flag(key, value)?,
+        "nofollow" => truth.nofollow = flag(key, value)?,
+        "skip_files" => truth.skip_files = flag(key, value)?,
+        _ => {
+            return Err(format!(
+                "no parameter {key:?}; known: depth, scope, max_redirects, robots, nofollow, skip_files"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn audit(query: &str) -> Control {

@@ -84,3 +84,41 @@ pub fn pick<T: Copy>(draw: u64, all: &[T], fallback: T) -> T {
 pub fn unit(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1u64 << 53) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_even_and_independent_of_each_other() {
+        let dice = Dice::new(1);
+        let draws: Vec<[f64; 2]> = (0..10_000)
+            .map(|page| [Salt::Answer, Salt::Size].map(|salt| unit(dice.draw(salt, page % 7, page, page % 3))))
+            .collect();
+        let share = |hit: &dyn Fn(&[f64; 2]) -> bool| draws.iter().filter(|draw| hit(draw)).count();
+        assert!((2_800..3_200).contains(&share(&|draw| draw[0] < 0.3)));
+        assert!((2_800..3_200).contains(&share(&|draw| draw[1] < 0.3)));
+        assert!((780..1_020).contains(&share(&|draw| draw[0] < 0.3 && draw[1] < 0.3)));
+    }
+
+    #[test]
+    fn every_argument_and_the_seed_change_the_draw() {
+        let base = Dice::new(1).draw(Salt::Answer, 2, 3, 4);
+        let others = [
+            Dice::new(2).draw(Salt::Answer, 2, 3, 4),
+            Dice::new(1).draw(Salt::Size, 2, 3, 4),
+            Dice::new(1).draw(Salt::Answer, 3, 2, 4),
+            Dice::new(1).draw(Salt::Answer, 2, 4, 3),
+            Dice::new(1).draw(Salt::Answer, 2, 3, 5),
+        ];
+        assert!(others.iter().all(|other| *other != base));
+        assert_eq!(base, Dice::new(1).draw(Salt::Answer, 2, 3, 4));
+    }
+
+    #[test]
+    fn below_stays_below_and_an_empty_choice_falls_back() {
+        assert_eq!([below(0, 5), below(u64::MAX, 5), below(u64::MAX, 0)], [0, 4, 0]);
+        assert_eq!(pick(u64::MAX, &[], 9), 9);
+        assert_eq!(pick(u64::MAX, &[1, 2], 9), 2);
+    }
+}

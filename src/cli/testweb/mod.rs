@@ -23,6 +23,7 @@ mod control;
 pub mod dice;
 mod href;
 mod http;
+mod links;
 mod markup;
 mod page;
 pub mod place;

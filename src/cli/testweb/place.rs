@@ -124,9 +124,7 @@ impl Place {
         let (first, rest) = path.strip_prefix('/')?.split_once('/')?;
         match first {
             "p" => find_page(rest),
-            "r" => pair(rest)
-                .map(|(page, left)| Self::Hop { page, left })
-                .filter(|place| *place != Self::Hop { page: 0, left: 0 }),
+            "r" => pair(rest).map(|(page, left)| Self::Hop { page, left }),
             "loop" => pair(rest).map(|(page, at)| Self::Loop { page, at }),
             "private" => match rest.strip_prefix("open/") {
                 Some(open) => number(open).map(Self::Open),
@@ -212,4 +210,56 @@ pub fn host_number(name: &str) -> Option<u32> {
         name
     };
     number(name.strip_prefix('h')?.strip_suffix(".test")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn places() -> impl Strategy<Value = Place> {
+        let number = prop_oneof![0..100u32, any::<u32>()];
+        (number, any::<u8>(), any::<bool>(), 0..13u8).prop_map(|(number, small, flag, kind)| match kind {
+            0 => Place::Page { number, query: flag && number > 0 },
+            1 => Place::Hop { page: number, left: small },
+            2 => Place::Loop { page: number, at: small },
+            3 => Place::Private(number),
+            4 => Place::Open(number),
+            5 => Place::Secret(number),
+            6 => Place::Find { number, gbk: flag },
+            7 => Place::Word(number),
+            8 => Place::File(number),
+            9 => Place::Text(number),
+            10 => Place::Never(number),
+            11 => Place::Calendar { year: number, month: u32::from(small % 12) + 1 },
+            _ => Place::Session(number % SESSION_PAGES),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_leads_back_to_its_place_and_is_canonical(place in places(), host in 0..1_000_000u32) {
+            prop_assert_eq!(Place::find(&place.path()), Some(place));
+            let url = Node { host, place }.url();
+            let parsed = url::Url::parse(&url).unwrap();
+            prop_assert_eq!(parsed.as_str(), &url);
+        }
+
+        #[test]
+        fn any_path_is_either_unknown_or_the_only_one_of_its_place(path in "/(p|r|x|loop|files|text|trap)?/?[0-9a-z./?=&]{0,12}") {
+            if let Some(place) = Place::find(&path).filter(|place| !place.is_trap()) {
+                prop_assert_eq!(place.path(), path);
+            }
+        }
+    }
+
+    #[test]
+    fn host_names_are_read_with_port_and_capitals_but_only_as_written() {
+        let cases =
+            [("h0.test", Some(0)), ("H12.Test:8500", Some(12)), ("h007.test", None), ("www.h1.test", None), ("", None)];
+        for (name, expected) in cases {
+            assert_eq!(host_number(name), expected, "{name}");
+        }
+    }
 }

@@ -153,3 +153,59 @@ impl From<RobotsMode> for String {
         mode.to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::robots::RobotsRules;
+
+    const ALL: [RobotsMode; 9] = [
+        RobotsMode::Missing,
+        RobotsMode::Empty,
+        RobotsMode::Allow,
+        RobotsMode::DisallowSome,
+        RobotsMode::DisallowAll,
+        RobotsMode::CrawlDelay(2.5),
+        RobotsMode::Failing,
+        RobotsMode::Redirect,
+        RobotsMode::Mixed,
+    ];
+
+    #[test]
+    fn each_variant_is_read_back_from_its_name() {
+        for mode in ALL {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+        }
+        assert_eq!("none".parse(), Ok(RobotsMode::Missing));
+        assert!("crawl-delay=NaN".parse::<RobotsMode>().is_err());
+    }
+
+    #[test]
+    fn each_text_says_what_the_variant_means() {
+        for mode in ALL {
+            let (status, text) = match mode.answer() {
+                (302, _) => mode.real_answer(),
+                other => other,
+            };
+            let rules = match status {
+                200 => RobotsRules::parse(text.as_bytes(), &["Lycosa"]),
+                404 => RobotsRules::allow_all(),
+                _ => RobotsRules::disallow_all(),
+            };
+            for tail in ["/", "/p/7", "/private/open/7", "/x/7/secrets"] {
+                assert_eq!(rules.allows(tail), !mode.forbids_all(), "{mode} {tail}");
+            }
+            for tail in ["/private/7", "/x/7/secret"] {
+                assert_eq!(rules.allows(tail), !mode.forbids_all() && !mode.forbids_some(), "{mode} {tail}");
+            }
+            assert_eq!(rules.crawl_delay(), mode.crawl_delay(), "{mode}");
+        }
+    }
+
+    #[test]
+    fn a_mixed_web_has_hosts_of_every_kind() {
+        let kinds: std::collections::BTreeSet<String> =
+            (0..50).map(|draw| RobotsMode::Mixed.of_host(draw).to_string()).collect();
+        assert_eq!(kinds.len(), 5);
+    }
+}

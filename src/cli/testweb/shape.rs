@@ -2,7 +2,7 @@
 
 use super::config::TestWebConfig;
 use super::dice::{Dice, Salt, below, pick, unit};
-use super::place::{Node, Place, SESSION_PAGES};
+use super::place::{Node, Place};
 use super::robots::RobotsMode;
 use super::words::Charset;
 
@@ -85,12 +85,10 @@ pub enum GbkHow {
 /// The settings with their dice.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    config: TestWebConfig,
-    dice: Dice,
+    pub(super) config: TestWebConfig,
+    pub(super) dice: Dice,
 }
 
-/// Pages a page links to, so that each page can be reached from page 0.
-const CHILDREN: u32 = 3;
 /// Draws for a fitting page before falling back.
 const TRIES: u32 = 8;
 
@@ -120,7 +118,13 @@ impl Shape {
     pub fn allowed(&self, node: Node) -> bool {
         let mode = self.robots(node.host);
         let private = matches!(node.place, Place::Private(_) | Place::Secret(_));
-        !mode.forbids_all() && !(private && mode.forbids_some())
+        let forbidden = mode.forbids_all() || (private && mode.forbids_some());
+        !forbidden
+    }
+
+    /// Whether a crawl from the start page with the scope of hosts visits the host.
+    pub fn in_start_scope(&self, host: u32) -> bool {
+        host == Node::START.host || (self.config.start_redirect && host == 1)
     }
 
     /// A page by its number, with the URL form it has.
@@ -190,12 +194,13 @@ impl Shape {
         self.links(node).into_iter().filter(|link| !link.nofollow).map(|link| link.to).collect()
     }
 
-    // ---- answers ----
-
     fn page_answer(&self, host: u32, number: u32) -> Answer {
         let config = &self.config;
         if number == 0 {
-            return Answer::Page { content: 0 };
+            return match self.redirects_start(host) {
+                true => Answer::Redirect { status: 301, to: self.page(1, 0) },
+                false => Answer::Page { content: 0 },
+            };
         }
         let draw = |salt| self.dice.draw(salt, host, number, 0);
         match self.class(host, number) {
@@ -219,6 +224,9 @@ impl Shape {
 
     fn class(&self, host: u32, number: u32) -> Class {
         let config = &self.config;
+        if number == 0 {
+            return if self.redirects_start(host) { Class::Redirect } else { Class::Plain };
+        }
         let mut rest = unit(self.dice.draw(Salt::Answer, host, number, 0));
         let shares = [
             (Class::Redirect, config.redirects),
@@ -228,12 +236,16 @@ impl Shape {
             (Class::Duplicate, config.duplicates),
         ];
         for (class, share) in shares {
-            if number > 0 && rest < share {
+            if rest < share {
                 return class;
             }
             rest -= share;
         }
         Class::Plain
+    }
+
+    pub(super) fn redirects_start(&self, host: u32) -> bool {
+        self.config.start_redirect && host == Node::START.host
     }
 
     fn duplicate_of(&self, host: u32, number: u32) -> u32 {
@@ -282,116 +294,12 @@ impl Shape {
                 return to;
             }
         }
-        self.page(host, 0)
+        self.page(if self.redirects_start(host) { 1 } else { host }, 0)
     }
 
     fn redirect_status(&self, host: u32, page: u32, index: u32) -> u16 {
         pick(self.dice.draw(Salt::RedirectStatus, host, page, index), &[301, 302, 303, 307, 308], 302)
     }
-
-    // ---- links ----
-
-    fn content_links(&self, host: u32, content: u32) -> Vec<Link> {
-        let count = self.config.links;
-        let mut targets = Vec::with_capacity(count as usize + 8);
-        for child in (1..=CHILDREN.min(count)).map(|nth| content.saturating_mul(CHILDREN).saturating_add(nth)) {
-            if child < self.config.pages {
-                targets.push(self.page(host, child));
-            }
-        }
-        if content == 0 && self.config.off_host > 0.0 {
-            let children = [1, 2].map(|nth| host.saturating_mul(2).saturating_add(nth));
-            let children = children.into_iter().filter(|child| *child < self.config.hosts);
-            targets.extend(children.map(|child| self.page(child, 0)));
-        }
-        let random = count.saturating_sub(targets.len() as u32);
-        targets.extend((0..random).map(|index| self.random_target(host, content, index)));
-        self.dress(host, content, &targets)
-    }
-
-    /// Gives the targets of a page their elements, and adds those the page has besides.
-    fn dress(&self, host: u32, content: u32, targets: &[Node]) -> Vec<Link> {
-        let stern = self.page_nofollow(host, content).is_some();
-        let mut links: Vec<Link> = Vec::with_capacity(targets.len() + 4);
-        for (index, to) in targets.iter().enumerate() {
-            let index = index as u32;
-            let tag = if stern { Tag::A } else { self.tag(host, content, index) };
-            let nofollow = matches!(tag, Tag::A | Tag::Area)
-                && unit(self.dice.draw(Salt::LinkNofollow, host, content, index)) < self.config.nofollow;
-            links.push(Link { to: *to, nofollow, tag });
-        }
-        if !stern && self.hit(self.config.canonical, Salt::Canonical, host, content) {
-            links.push(Link { to: self.page(host, content), nofollow: false, tag: Tag::Canonical });
-        }
-        links.extend(self.trap_links(host, content).map(|to| Link { to, nofollow: false, tag: Tag::A }));
-        links
-    }
-
-    fn tag(&self, host: u32, content: u32, index: u32) -> Tag {
-        if unit(self.dice.draw(Salt::LinkKind, host, content, index)) >= self.config.kinds {
-            return Tag::A;
-        }
-        match self.dice.draw(Salt::LinkKind, host, content, index | 1 << 31) % 4 {
-            0 => Tag::Area,
-            1 => Tag::Iframe,
-            2 => Tag::LinkNext,
-            // A page has at most one refresh.
-            _ if index == 0 => Tag::Refresh,
-            _ => Tag::Area,
-        }
-    }
-
-    fn random_target(&self, host: u32, content: u32, index: u32) -> Node {
-        let config = &self.config;
-        let mut rest = unit(self.dice.draw(Salt::LinkClass, host, content, index));
-        let number = below(self.dice.draw(Salt::File, host, content, index), config.pages);
-        let which = self.dice.draw(Salt::File, host, content, index | 1 << 31);
-        if self.robots(host).forbids_some() {
-            if rest < config.private {
-                return Node {
-                    host,
-                    place: pick(which, &[Place::Private, Place::Open, Place::Secret], Place::Open)(number),
-                };
-            }
-            rest -= config.private;
-        }
-        if rest < config.files {
-            return Node { host, place: pick(which, &[Place::File, Place::Text], Place::File)(number) };
-        }
-        rest -= config.files;
-        if rest < config.unicode {
-            let gbk = self.charset(host, content) == Charset::Gbk;
-            let all = [Place::Word(number), Place::Find { number, gbk }];
-            return Node { host, place: pick(which, &all, Place::Word(number)) };
-        }
-        self.random_page(host, content, index, Salt::LinkPage)
-    }
-
-    /// Any page, on another host in `off_host` of the cases.
-    fn random_page(&self, host: u32, page: u32, index: u32, salt: Salt) -> Node {
-        let config = &self.config;
-        let away = unit(self.dice.draw(Salt::OffHost, host, page, index ^ ((salt as u32) << 16))) < config.off_host;
-        let to_host = if away && config.hosts > 1 {
-            let other =
-                below(self.dice.draw(Salt::LinkHost, host, page, index ^ ((salt as u32) << 16)), config.hosts - 1);
-            if other >= host { other + 1 } else { other }
-        } else {
-            host
-        };
-        self.page(to_host, below(self.dice.draw(salt, host, page, index), config.pages))
-    }
-
-    fn trap_links(&self, host: u32, content: u32) -> impl Iterator<Item = Node> + use<> {
-        let traps = self.config.traps;
-        let draw = self.dice.draw(Salt::Trap, host, content, 0);
-        let here = content == 0 || unit(draw) < 0.1;
-        let calendar = Place::Calendar { year: 2000 + (draw % 50) as u32, month: 1 + (draw % 12) as u32 };
-        let session = Place::Session((draw % u64::from(SESSION_PAGES)) as u32);
-        let all = [(traps.calendar, calendar), (traps.sessions, session), (traps.relative, Place::Relative)];
-        all.into_iter().filter(move |(on, _)| here && *on).map(move |(_, place)| Node { host, place })
-    }
-
-    // ---- looks of a page ----
 
     /// Whether and how page `content` forbids to follow its links.
     pub fn page_nofollow(&self, host: u32, content: u32) -> Option<NofollowHow> {

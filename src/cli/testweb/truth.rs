@@ -9,7 +9,7 @@ use super::shape::{Answer, Shape};
 /// Which hosts belong to the crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TruthScope {
-    /// The start page's host.
+    /// The start page's host (and the one it redirects to, with `start_redirect`).
     #[default]
     Hosts,
     /// The start page's registrable domain; `.test` is not in the public suffix list, so each `hN.test` is its own.
@@ -114,7 +114,7 @@ impl Walk<'_> {
     fn wanted(&self, node: Node, depth: u16) -> bool {
         let query = self.query;
         query.depth.is_none_or(|most| depth <= most)
-            && (query.scope == TruthScope::Any || node.host == Node::START.host)
+            && (query.scope == TruthScope::Any || self.shape.in_start_scope(node.host))
             && !node.place.is_trap()
             && !(query.skip_files && matches!(node.place, Place::File(_)))
             && (!query.robots || self.shape.allowed(node))

@@ -88,6 +88,16 @@ fn utf16_in_the_header_is_not_believed_of_bytes_without_a_nul() {
 }
 
 #[test]
+fn undeclared_utf16_is_known_by_its_zeros() {
+    let units: Vec<u16> = "<html><title>漢字仮名交じり文</title>".encode_utf16().collect();
+    let little: Vec<u8> = units.iter().flat_map(|u| u.to_le_bytes()).collect();
+    let big: Vec<u8> = units.iter().flat_map(|u| u.to_be_bytes()).collect();
+    assert_eq!(of("text/html", &little), ("UTF-16LE", CharsetSource::Guess));
+    assert_eq!(of("text/html", &big), ("UTF-16BE", CharsetSource::Guess));
+    assert_eq!(of("text/html", b"a\0b\0\0c<p>some text").0, "UTF-8");
+}
+
+#[test]
 fn undeclared_pages_are_guessed() {
     for (encoding, text) in [
         (GBK, "本报讯记者从有关部门获悉，今年以来全国网站数量继续增长，网页内容更加丰富。"),

@@ -276,7 +276,9 @@ fn short(href: &str) -> bool {
 }
 
 fn link_text(mut text: String) -> String {
-    if let Some((at, _)) = text.char_indices().nth(MAX_LINK_TEXT) {
+    if text.len() > MAX_LINK_TEXT
+        && let Some((at, _)) = text.char_indices().nth(MAX_LINK_TEXT)
+    {
         text.truncate(at);
         text.truncate(text.trim_ascii_end().len());
     }

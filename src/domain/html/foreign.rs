@@ -18,6 +18,8 @@ enum Root {
     Math,
     /// HTML inside this element of SVG or MathML.
     Island(Element),
+    /// `<style>` or `<script>` of SVG: markup, but nothing to be seen.
+    Unseen(Element),
 }
 
 /// The open SVG and MathML roots.
@@ -29,12 +31,12 @@ pub(super) struct Foreign {
 impl Foreign {
     /// The next tag is in SVG or MathML.
     pub(super) fn inside(&self) -> bool {
-        matches!(self.open.last(), Some(Root::Svg | Root::Math))
+        matches!(self.open.last(), Some(Root::Svg | Root::Math | Root::Unseen(_)))
     }
 
-    /// Text here is an SVG `<title>` or `<desc>`, which nobody sees.
+    /// Text here is an SVG `<title>`, `<desc>`, `<style>` or `<script>`, which nobody sees.
     pub(super) fn hides_text(&self) -> bool {
-        matches!(self.open.last(), Some(Root::Island(Element::Title | Element::Desc)))
+        matches!(self.open.last(), Some(Root::Unseen(_) | Root::Island(Element::Title | Element::Desc)))
     }
 
     /// `<![CDATA[` begins text here. Browsers ask whether the innermost element is HTML's; within `<title>` and `<desc>` it
@@ -63,6 +65,7 @@ impl Foreign {
         }
         let opened = match (self.open.last(), tag.element) {
             (Some(Root::Svg), e @ (Element::ForeignObject | Element::Desc | Element::Title)) => Root::Island(e),
+            (Some(Root::Svg), e @ (Element::Style | Element::Script)) => Root::Unseen(e),
             (Some(Root::Math), e @ Element::MathText) => Root::Island(e),
             (Some(Root::Math), e @ Element::AnnotationXml) if holds_html(tag) => Root::Island(e),
             (Some(Root::Math), _) => return,
@@ -78,7 +81,7 @@ impl Foreign {
         let closes = |root: &Root| match root {
             Root::Svg => element == Element::Svg,
             Root::Math => element == Element::Math,
-            Root::Island(e) => element == *e,
+            Root::Island(e) | Root::Unseen(e) => element == *e,
         };
         if self.open.is_empty() {
         } else if let Some(at) = self.open.iter().rposition(closes) {

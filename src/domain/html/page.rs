@@ -131,3 +131,72 @@ pub fn read_page<E>(
     }
     Ok(page.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url() -> Url {
+        Url::parse("http://h.test/").unwrap()
+    }
+
+    fn page(bytes: &[u8], piece: usize, max_parse: u64) -> Page {
+        let mut rest = bytes;
+        let read = |buf: &mut [u8]| {
+            let n = piece.min(rest.len()).min(buf.len());
+            let (now, later) = rest.split_at(n);
+            buf[..n].copy_from_slice(now);
+            rest = later;
+            Ok::<_, ()>(n)
+        };
+        read_page(read, Some("text/html"), &url(), ExtractOptions::default(), max_parse).unwrap()
+    }
+
+    #[test]
+    fn a_page_longer_than_the_head_is_read_to_its_end_in_any_pieces() {
+        let (filler, _, _) = encoding_rs::GBK.encode("<p>中文网页</p>");
+        let mut bytes = b"<meta charset=gbk><title>t</title>".to_vec();
+        bytes.extend(filler.repeat(10_000));
+        bytes.extend(b"<a href=last>");
+        for piece in [1, 777, 1 << 20] {
+            let page = page(&bytes, piece, DEFAULT_MAX_PARSE);
+            assert_eq!((page.charset.name(), page.charset_source), ("GBK", CharsetSource::Meta));
+            assert_eq!((page.bytes, page.cut), (bytes.len() as u64, false));
+            assert_eq!(page.facts.text.split(' ').filter(|w| *w == "中文网页").count(), 10_000);
+            assert_eq!(page.facts.links.len(), 1);
+        }
+    }
+
+    #[test]
+    fn no_more_than_the_cap_is_read_and_the_page_is_marked() {
+        let bytes = b"<a href=1></a><a href=2></a>";
+        for piece in [1, 5, 100] {
+            let cut = page(bytes, piece, 14);
+            assert_eq!((cut.bytes, cut.cut, cut.facts.links.len()), (14, true, 1), "pieces of {piece}");
+            let whole = page(bytes, piece, 28);
+            assert_eq!((whole.bytes, whole.cut, whole.facts.links.len()), (28, false, 2), "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn an_empty_page_says_nothing() {
+        let page = page(b"", 1, DEFAULT_MAX_PARSE);
+        assert_eq!(page.facts, PageFacts::default());
+        assert_eq!(page.charset, encoding_rs::UTF_8);
+    }
+
+    #[test]
+    fn an_error_of_the_source_is_handed_on() {
+        let read = |_: &mut [u8]| Err::<usize, _>("broken");
+        assert_eq!(read_page(read, None, &url(), ExtractOptions::default(), 10).unwrap_err(), "broken");
+    }
+
+    #[test]
+    fn xhtml_is_known_by_its_type() {
+        for (content_type, links) in [("application/xhtml+xml", 1), ("text/html", 0)] {
+            let mut reader = PageReader::new(Some(content_type), &url(), ExtractOptions::default(), 1000);
+            reader.push(b"<script src='x'/><a href='y'>");
+            assert_eq!(reader.finish().facts.links.len(), links, "{content_type}");
+        }
+    }
+}

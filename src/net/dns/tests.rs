@@ -1,1 +1,219 @@
+//! Against a name server of our own on loopback.
+
+use std::collections::HashMap;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
 use super::*;
+
+const HUNG: Duration = Duration::from_secs(60);
+
+/// What the name server answers for a name and record type.
+#[derive(Clone)]
+enum Reply {
+    Addresses(Vec<IpAddr>),
+    Code(u8),
+    Silence,
+}
+
+struct NameServer {
+    address: SocketAddr,
+    asked: Arc<AtomicUsize>,
+    done: Arc<AtomicBool>,
+}
+
+impl NameServer {
+    fn start(zone: &[(&str, Reply)]) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let zone: HashMap<String, Reply> =
+            zone.iter().map(|(name, reply)| ((*name).to_owned(), reply.clone())).collect();
+        let (asked, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (count, stop) = (Arc::clone(&asked), Arc::clone(&done));
+        std::thread::spawn(move || {
+            let mut buf = [0; 1500];
+            while let Ok((n, client)) = socket.recv_from(&mut buf) {
+                if stop.load(Ordering::SeqCst) {
+                    return;
+                }
+                count.fetch_add(1, Ordering::SeqCst);
+                if let Some(answer) = answer(&buf[..n], &zone) {
+                    let _ = socket.send_to(&answer, client);
+                }
+            }
+        });
+        Self { address, asked, done }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for NameServer {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::SeqCst);
+        let _ = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.send_to(&[], self.address));
+    }
+}
+
+/// An answer made by hand (RFC 1035 section 4): the question, then one record an address.
+fn answer(query: &[u8], zone: &HashMap<String, Reply>) -> Option<Vec<u8>> {
+    let mut at = 12;
+    let mut labels = Vec::new();
+    while query[at] != 0 {
+        let len = usize::from(query[at]);
+        labels.push(String::from_utf8(query[at + 1..=at + len].to_vec()).unwrap());
+        at += len + 1;
+    }
+    let question = &query[12..at + 5];
+    let kind = query[at + 2];
+    let name = labels.join(".");
+    let (code, records): (u8, Vec<Vec<u8>>) = match zone.get(&name)? {
+        Reply::Silence => return None,
+        Reply::Code(code) => (*code, Vec::new()),
+        Reply::Addresses(ips) => (0, ips.iter().filter_map(|ip| record(*ip, kind)).collect()),
+    };
+    let mut out = query[..2].to_vec();
+    out.extend([0x81, 0x80 | code, 0, 1, 0, records.len() as u8, 0, 0, 0, 0]);
+    out.extend_from_slice(question);
+    out.extend(records.concat());
+    Some(out)
+}
+
+fn record(ip: IpAddr, kind: u8) -> Option<Vec<u8>> {
+    let data = match (ip, kind) {
+        (IpAddr::V4(ip), 1) => ip.octets().to_vec(),
+        (IpAddr::V6(ip), 28) => ip.octets().to_vec(),
+        _ => return None,
+    };
+    let mut out = vec![0xc0, 12, 0, kind, 0, 1, 0, 0, 1, 0, 0, data.len() as u8];
+    out.extend(data);
+    Some(out)
+}
+
+fn resolver(server: &NameServer, overrides: &[(&str, &str)]) -> Resolver {
+    let overrides = overrides.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect();
+    let timeout = Duration::from_millis(300);
+    Resolver::new(DnsConfig { servers: vec![server.address], overrides, timeout, ..DnsConfig::default() }).unwrap()
+}
+
+fn on_runtime<R>(test: impl Future<Output = R>) -> R {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(HUNG, test).await.expect("the look-up hangs") })
+}
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn ips(texts: &[&str]) -> Reply {
+    Reply::Addresses(texts.iter().map(|t| t.parse().unwrap()).collect())
+}
+
+#[test]
+fn a_name_is_asked_for_once_and_then_known_on_every_thread() {
+    let server = NameServer::start(&[("a.test", ips(&["192.0.2.1", "192.0.2.2"]))]);
+    let resolver = resolver(&server, &[]);
+    let mut found = on_runtime(resolver.resolve("a.test", 80)).unwrap();
+    found.sort();
+    assert_eq!(found, [at("192.0.2.1:80"), at("192.0.2.2:80")]);
+    let asked = server.asked();
+    for _ in 0..3 {
+        let resolver = resolver.clone();
+        let again = std::thread::spawn(move || on_runtime(resolver.resolve("a.test", 443)));
+        assert_eq!(again.join().unwrap().unwrap().len(), 2);
+    }
+    assert_eq!(server.asked(), asked);
+    assert_eq!(resolver.stats(), DnsStats { hits: 3, misses: 1, faults: 0 });
+}
+
+#[test]
+fn ipv6_is_asked_for_when_there_is_no_ipv4() {
+    let server = NameServer::start(&[("six.test", ips(&["2001:db8::1"]))]);
+    let found = on_runtime(resolver(&server, &[]).resolve("six.test", 80));
+    assert_eq!(found, Ok(vec![at("[2001:db8::1]:80")]));
+}
+
+#[test]
+fn faults_are_told_apart_and_remembered() {
+    let zone = [
+        ("gone.test", Reply::Code(3)),
+        ("empty.test", Reply::Addresses(Vec::new())),
+        ("broken.test", Reply::Code(2)),
+        ("refused.test", Reply::Code(5)),
+        ("silent.test", Reply::Silence),
+    ];
+    let server = NameServer::start(&zone);
+    let resolver = resolver(&server, &[]);
+    for (name, not_found) in [
+        ("gone.test", true),
+        ("empty.test", true),
+        ("broken.test", false),
+        ("refused.test", false),
+        ("silent.test", false),
+    ] {
+        let fault = on_runtime(resolver.resolve(name, 80)).unwrap_err();
+        assert_eq!(fault == DnsFault::NotFound, not_found, "{name}: {fault}");
+        let asked = server.asked();
+        assert_eq!(on_runtime(resolver.resolve(name, 80)), Err(fault), "{name}");
+        assert_eq!(server.asked(), asked, "{name} was asked for again");
+    }
+    assert_eq!(resolver.stats(), DnsStats { hits: 5, misses: 5, faults: 5 });
+}
+
+#[test]
+fn literals_and_localhost_need_no_server() {
+    let server = NameServer::start(&[]);
+    let resolver = resolver(&server, &[]);
+    let cases = [
+        ("192.0.2.7", &["192.0.2.7:80"][..]),
+        ("[2001:db8::7]", &["[2001:db8::7]:80"]),
+        ("localhost", &["127.0.0.1:80", "[::1]:80"]),
+        ("a.localhost", &["127.0.0.1:80", "[::1]:80"]),
+    ];
+    for (host, want) in cases {
+        let want: Vec<_> = want.iter().map(|w| at(w)).collect();
+        assert_eq!(on_runtime(resolver.resolve(host, 80)), Ok(want), "{host}");
+    }
+    assert_eq!((server.asked(), resolver.stats()), (0, DnsStats::default()));
+}
+
+#[test]
+fn an_override_replaces_address_and_port() {
+    let server = NameServer::start(&[("real.example", ips(&["192.0.2.9"]))]);
+    let overrides = [("*.test", "127.0.0.1:8500"), ("keep.test", "127.0.0.2"), ("alias.test", "real.example:81")];
+    let resolver = resolver(&server, &overrides);
+    for (host, want) in [("h0.test", "127.0.0.1:8500"), ("keep.test", "127.0.0.2:80"), ("alias.test", "192.0.2.9:81")] {
+        assert_eq!(on_runtime(resolver.resolve(host, 80)), Ok(vec![at(want)]), "{host}");
+        assert!(resolver.is_overridden(host));
+    }
+    assert!(!resolver.is_overridden("real.example"));
+}
+
+#[test]
+fn many_names_at_once_from_several_threads_all_get_their_own_answer() {
+    let names: Vec<String> = (0..600).map(|i| format!("h{i}.test")).collect();
+    let address = |i: usize| IpAddr::from([10, 0, (i / 256) as u8, (i % 256) as u8]);
+    let zone: Vec<_> =
+        names.iter().enumerate().map(|(i, n)| (n.as_str(), Reply::Addresses(vec![address(i)]))).collect();
+    let server = NameServer::start(&zone);
+    let resolver = Resolver::new(DnsConfig { servers: vec![server.address], ..DnsConfig::default() }).unwrap();
+    let threads: Vec<_> = (0..3)
+        .map(|turn| {
+            let (resolver, names) = (resolver.clone(), names.clone());
+            std::thread::spawn(move || {
+                on_runtime(async {
+                    let mine = names.iter().enumerate().skip(turn).step_by(3);
+                    let asks: Vec<_> = mine.map(|(i, name)| (i, resolver.resolve(name, 80))).collect();
+                    for (i, ask) in asks {
+                        assert_eq!(ask.await, Ok(vec![SocketAddr::new(address(i), 80)]));
+                    }
+                });
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}

@@ -103,11 +103,7 @@ impl Link {
 }
 
 /// A fresh connection to the request's address.
-pub(super) async fn connect(
-    request: &FetchRequest,
-    tls: &TlsClient,
-    timings: &mut Timings,
-) -> Result<Link, Fault> {
+pub(super) async fn connect(request: &FetchRequest, tls: &TlsClient, timings: &mut Timings) -> Result<Link, Fault> {
     let tcp = open(request, timings).await?;
     let (wire, tls_fault) = match request.url.scheme() {
         Scheme::Http => (Wire::Plain(tcp), None),

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use bytes::Bytes;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use http_body_util::Empty;
 use hyper::body::Incoming;
@@ -29,11 +30,7 @@ pub(super) struct Answer {
 }
 
 /// Sends the request and waits for the whole head of the final answer.
-pub(super) async fn exchange(
-    link: &mut Link,
-    request: &FetchRequest,
-    timings: &mut Timings,
-) -> Result<Answer, Fault> {
+pub(super) async fn exchange(link: &mut Link, request: &FetchRequest, timings: &mut Timings) -> Result<Answer, Fault> {
     let message = build(request)?;
     link.begin();
     let start = Instant::now();
@@ -55,8 +52,7 @@ pub(super) async fn exchange(
     if parts.status == http::StatusCode::SWITCHING_PROTOCOLS {
         return Err(Fault::new(Failure::BadHttp, "the server switched protocols without being asked to"));
     }
-    let version =
-        if parts.version == http::Version::HTTP_10 { HttpVersion::Http10 } else { HttpVersion::Http11 };
+    let version = if parts.version == http::Version::HTTP_10 { HttpVersion::Http10 } else { HttpVersion::Http11 };
     let ambiguous = parts.headers.contains_key(header::TRANSFER_ENCODING)
         && (parts.headers.contains_key(header::CONTENT_LENGTH) || version == HttpVersion::Http10);
     Ok(Answer { status: parts.status.as_u16(), version, headers, request_head, response_head, body, ambiguous })
@@ -81,7 +77,8 @@ fn fault(error: &hyper::Error, link: &Link) -> Fault {
         0 => format!("{detail}, before a byte of the answer"),
         n => format!("{detail}, after {n} bytes of an unfinished head"),
     };
-    Fault { failure: Failure::Reset, detail, stale: bytes == 0 && link.uses() > 1 }
+    // A request that was cancelled never left: the server closed, or spoke unasked, while the connection waited.
+    Fault { failure: Failure::Reset, detail, stale: link.uses() > 1 && (bytes == 0 || error.is_canceled()) }
 }
 
 /// An error with its causes.
@@ -130,58 +127,46 @@ fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The request target in origin form. Characters that a WHATWG URL may hold but a request may not (RFC 3986) are
-/// sent percent-encoded, as they were meant.
+/// The request target in origin form; sent as the URL has it, like browsers do, even where RFC 3986 is stricter.
 fn target(tail: &str) -> Result<Uri, Fault> {
-    let wrong = |_| Fault::new(Failure::BadHttp, format!("{tail:?} cannot be sent as a request target"));
-    match Uri::try_from(tail) {
-        Ok(uri) if tail.starts_with('/') => Ok(uri),
-        _ => Uri::try_from(escaped(tail)).map_err(wrong),
+    let wrong = || Fault::new(Failure::BadHttp, format!("{tail:?} cannot be sent as a request target"));
+    if !tail.starts_with('/') || !tail.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
+        return Err(wrong());
     }
-}
-
-fn escaped(tail: &str) -> String {
-    let mut out = String::with_capacity(tail.len() + 8);
-    if !tail.starts_with('/') {
-        out.push('/');
-    }
-    for byte in tail.bytes() {
-        match byte {
-            b'#' | b'<' | b'>' | b'"' | b'`' | b'^' | b'{' | b'}' | b'\\' | 0..=0x20 | 0x7f.. => {
-                out.push_str(&format!("%{byte:02X}"));
-            }
-            plain => out.push(char::from(plain)),
-        }
-    }
-    out
+    PathAndQuery::try_from(tail).map(Uri::from).map_err(|_| wrong())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::url::{Canonicaliser, CleanRules};
 
     #[test]
-    fn a_target_is_sent_as_it_stands_unless_a_request_line_cannot_hold_it() {
-        let cases = [
-            ("/", "/"),
-            ("/a//b/?x=1&y=%20|", "/a//b/?x=1&y=%20|"),
-            ("/?q=`x`", "/?q=%60x%60"),
-            ("//two", "//two"),
-            ("/?u=http://x/", "/?u=http://x/"),
-        ];
-        for (tail, sent) in cases {
+    fn a_target_is_sent_as_it_stands() {
+        for tail in ["/", "/a//b/?x=1&y=%20|", "/?q=`x`^{}", "//two", "/?u=http://x/", "/[a]\\b", "/?"] {
             let uri = target(tail).unwrap();
-            assert_eq!(uri.path_and_query().map(http::uri::PathAndQuery::as_str), Some(sent));
+            assert_eq!(uri.path_and_query().map(PathAndQuery::as_str), Some(tail));
             assert!(uri.authority().is_none(), "{tail}");
         }
     }
 
     #[test]
     fn no_character_can_break_out_of_the_request_line() {
-        for byte in 0..=0x7fu8 {
-            let tail = format!("/a{}b", char::from(byte));
-            let uri = target(&tail).unwrap().to_string();
-            assert!(uri.bytes().all(|b| b.is_ascii_graphic()), "{uri}");
+        for c in (0..=0x7fu8).map(char::from).chain(['\u{a0}', 'é']) {
+            for tail in [format!("/a{c}b"), format!("/?a{c}b")] {
+                let sent = target(&tail).map(|uri| uri.to_string());
+                assert!(sent.map_or(true, |s| s == tail && s.bytes().all(|b| b.is_ascii_graphic())), "{tail:?}");
+            }
+        }
+        assert!(target("*").is_err() && target("http://x/").is_err() && target("").is_err());
+    }
+
+    #[test]
+    fn every_canonical_url_can_be_sent() {
+        let canonical = Canonicaliser::new(CleanRules::keep_all());
+        for c in (0..=0xffu8).map(char::from).chain("€漢\u{10ffff}".chars()) {
+            let url = canonical.parse(&format!("http://h0.test/a{c}b;{c}/?q{c}=v{c}")).unwrap();
+            assert!(target(url.tail()).is_ok(), "{url}");
         }
     }
 

@@ -3,9 +3,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`connect`] | TCP and TLS to the pinned address |
-//! | [`exchange`] | request out, head in |
-//! | [`body`] | body in, with its caps |
+//! | `connect` | TCP and TLS to the pinned address |
+//! | `exchange` | request out, head in |
+//! | `body` | body in, with its caps |
 //!
 //! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
 //! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
@@ -100,9 +100,11 @@ impl Http {
         let mut timings = Timings::default();
         let result = self.attempt(request, &mut timings).await;
         timings.total = start.elapsed();
-        result
-            .map(|fetched| Fetched { timings, ..fetched })
-            .map_err(|Fault { failure, detail, .. }| FetchFault { failure, detail, timings })
+        result.map(|fetched| Fetched { timings, ..fetched }).map_err(|Fault { failure, detail, .. }| FetchFault {
+            failure,
+            detail,
+            timings,
+        })
     }
 
     async fn attempt(&self, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
@@ -110,7 +112,9 @@ impl Http {
         self.policy.check(request.url.host(), request.address).map_err(refused)?;
         let url = &request.url;
         let key = Key { scheme: url.scheme(), address: request.address, host: url.authority() };
-        if let Some(link) = self.pool.take(&key) {
+        if let Some(mut link) = self.pool.take(&key)
+            && link.settle().await
+        {
             match self.over(link, request, timings, &key).await {
                 Err(fault) if fault.stale => log::debug!("connection was stale host={} retry=fresh", key.host),
                 other => return other,

@@ -223,6 +223,12 @@ fixed_key! {
     }
 }
 
+impl From<ContentDigest> for ContentKey {
+    fn from(digest: ContentDigest) -> Self {
+        Self { digest }
+    }
+}
+
 impl HostAt {
     /// This host in `crawl`.
     #[must_use]

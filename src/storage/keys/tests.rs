@@ -160,6 +160,13 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
 }
 
 #[test]
+fn a_scan_goes_on_right_behind_a_key() {
+    assert_eq!(after(&[1, 255]), [1, 255, 0]);
+    assert_eq!(successor(&[1, 255]), [2]);
+    assert_eq!(successor(&[255, 255]), [0; 0]);
+}
+
+#[test]
 fn numbered_names_sort_by_their_number() {
     assert!(MetaKey::Unsynced(9).encode() < MetaKey::Unsynced(10).encode());
     assert!(MetaKey::Unsynced(255).encode() < MetaKey::Unsynced(256).encode());

@@ -128,6 +128,11 @@ impl Hosts {
         }
     }
 
+    /// True when the host is parked.
+    pub fn is_parked(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<bool> {
+        Ok(matches!(self.row(txn, at)?.counts.place, Place::Parked { .. }))
+    }
+
     /// Parks the host until a time, or sends it to the end of its front queue.
     pub fn make_room(
         &mut self,
@@ -138,14 +143,14 @@ impl Hosts {
         ranker: &Ranker,
     ) -> Result<()> {
         let row = self.row(txn, at)?;
-        leave(txn, at, row.counts.place);
+        leave(txn, at, row.counts.place, counters);
         row.counts.place = Place::None;
         let Some(rank) = row.counts.best_rank() else { return Ok(()) };
         row.counts.place = match until {
             Some(time) => Place::Parked { time },
             None => next_place(rank, counters, ranker),
         };
-        enter(txn, at, row.counts.place);
+        enter(txn, at, row.counts.place, counters);
         Ok(())
     }
 
@@ -158,8 +163,8 @@ impl Hosts {
             row.touched = false;
             let place = right_place(&row.counts, counters, ranker);
             if place != row.counts.place {
-                leave(txn, at, row.counts.place);
-                enter(txn, at, place);
+                leave(txn, at, row.counts.place, counters);
+                enter(txn, at, place, counters);
                 row.counts.place = place;
             }
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
@@ -209,18 +214,30 @@ fn next_place(rank: u8, counters: &mut Counters, ranker: &Ranker) -> Place {
     Place::Waiting { rank, order: ranker.host_order(seq) }
 }
 
-fn leave(txn: &mut Txn<'_>, at: HostAt, place: Place) {
+fn leave(txn: &mut Txn<'_>, at: HostAt, place: Place, counters: &mut Counters) {
     match place {
         Place::None => {}
-        Place::Waiting { rank, order } => txn.delete::<tables::Waiting>(&at.waiting(rank, order)),
-        Place::Parked { time } => txn.delete::<tables::Parked>(&at.parked(time)),
+        Place::Waiting { rank, order } => {
+            txn.delete::<tables::Waiting>(&at.waiting(rank, order));
+            counters.hosts_waiting = counters.hosts_waiting.saturating_sub(1);
+        }
+        Place::Parked { time } => {
+            txn.delete::<tables::Parked>(&at.parked(time));
+            counters.hosts_parked = counters.hosts_parked.saturating_sub(1);
+        }
     }
 }
 
-fn enter(txn: &mut Txn<'_>, at: HostAt, place: Place) {
+fn enter(txn: &mut Txn<'_>, at: HostAt, place: Place, counters: &mut Counters) {
     match place {
         Place::None => {}
-        Place::Waiting { rank, order } => txn.put::<tables::Waiting>(&at.waiting(rank, order), &()),
-        Place::Parked { time } => txn.put::<tables::Parked>(&at.parked(time), &()),
+        Place::Waiting { rank, order } => {
+            txn.put::<tables::Waiting>(&at.waiting(rank, order), &());
+            counters.hosts_waiting += 1;
+        }
+        Place::Parked { time } => {
+            txn.put::<tables::Parked>(&at.parked(time), &());
+            counters.hosts_parked += 1;
+        }
     }
 }

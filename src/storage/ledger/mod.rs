@@ -11,7 +11,7 @@ mod tests;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
-use crate::domain::reason::{Failure, Rejection};
+use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
@@ -100,6 +100,9 @@ impl Ledger {
                 Ok(Done::default())
             }
             Change::Unpark(at) => {
+                if !self.hosts.is_parked(txn, *at)? {
+                    return Ok(Done::default());
+                }
                 self.hosts.make_room(txn, *at, None, &mut self.counters, &self.rules.ranker)?;
                 Ok(Done::default())
             }
@@ -207,6 +210,7 @@ impl Ledger {
         txn.put::<Pages>(&seen.page(capture.fetched), capture);
         self.counters.add_status(capture.status);
         self.counters.bytes = self.counters.bytes.saturating_add(capture.bytes);
+        self.counters.fetch_ms = self.counters.fetch_ms.saturating_add(u64::from(capture.took_ms));
         self.counters.pages_stored += 1;
         if capture.how == How::Duplicate {
             self.counters.revisits += 1;
@@ -351,11 +355,5 @@ impl Ledger {
             self.put_in_queue(txn, seen, &entry)?;
         }
         Ok(Done::default())
-    }
-
-    /// A failure that is no page's: for tests and the admin API.
-    #[must_use]
-    pub fn errors_of(&self, reason: Failure) -> u64 {
-        self.committed.errors.get(&reason.code()).copied().unwrap_or(0)
     }
 }

@@ -1,5 +1,7 @@
 //! RocksDB behind the [`Storage`] trait. Nothing outside this folder imports `rocksdb`.
 
+#[cfg(test)]
+mod kill_tests;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -119,12 +121,14 @@ fn open_database(dir: &Path, options: &RocksOptions, budget: &Budget) -> Result<
     let path = folder::prepare(dir)?;
     DB::open_cf_descriptors(&options::database(options, budget), path, options::families(budget)).map_err(|error| {
         let message = error.into_string();
-        if message.contains("/LOCK: ") {
-            StorageError::Locked { path: dir.into() }
-        } else {
-            refused("opening", message)
-        }
+        if is_locked(&message) { StorageError::Locked { path: dir.into() } } else { refused("opening", message) }
     })
+}
+
+/// True when RocksDB says that somebody else, or this process, has the folder open; a lock that cannot be made is another matter.
+fn is_locked(message: &str) -> bool {
+    message.contains("lock hold by current process")
+        || (message.contains("While lock file") && message.contains("temporarily unavailable"))
 }
 
 /// The handle of a family.

@@ -20,7 +20,7 @@ fields! {
         /// URLs turned away, by [`Rejection::code`].
         rejected: BTreeMap<u8, u64>,
         /// Answers by class of status: 1xx to 5xx, then all others.
-        statuses: [u64; 6],
+        statuses: BTreeMap<u16, u64>,
         /// Responses stored in full.
         pages_stored: u64,
         /// Revisit records stored.
@@ -31,6 +31,12 @@ fields! {
         bytes: u64,
         /// Hosts that have a state.
         hosts: u64,
+        /// Hosts in `waiting`.
+        hosts_waiting: u64,
+        /// Hosts in `parked`.
+        hosts_parked: u64,
+        /// Milliseconds spent on fetches.
+        fetch_ms: u64,
         /// The next number for `order`; never given out twice.
         next_seq: u64,
         /// The next number for a commit's list of unsynced pages.
@@ -78,13 +84,8 @@ impl Counters {
 
     /// Counts an answer by the class of its status.
     pub fn add_status(&mut self, status: u16) {
-        let class = match status {
-            100..=599 => usize::from(status / 100 - 1),
-            _ => 5,
-        };
-        if let Some(count) = self.statuses.get_mut(class) {
-            *count = count.saturating_add(1);
-        }
+        let count = self.statuses.entry(status).or_default();
+        *count = count.saturating_add(1);
     }
 
     /// I2: every URL is in exactly one state.

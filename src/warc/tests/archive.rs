@@ -31,11 +31,11 @@ fn open_with(dir: &Path, tails: &Tails, unsynced: Option<u64>, strays: Strays) -
     Archive::open(settings(dir), IdSource::from_key([2; 32]), tails, unsynced, strays, NOON).unwrap()
 }
 
-fn open(dir: &Path, tails: &Tails) -> (Archive, ArchiveRepair) {
+pub(super) fn open(dir: &Path, tails: &Tails) -> (Archive, ArchiveRepair) {
     open_with(dir, tails, None, Strays::Remove)
 }
 
-fn add(archive: &mut Archive, maker: &mut Maker, n: u32) -> Place {
+pub(super) fn add(archive: &mut Archive, maker: &mut Maker, n: u32) -> Place {
     let page = maker.html(n);
     let place = archive.append([&page], NOON).unwrap().remove(0);
     let url = format!("http://h{}.test/p/{n}", n % 3);
@@ -49,7 +49,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Every index line of `cdxj` finds its record in `warc`, and every page of it has a line; gives their number.
-fn check_index(warc: &Path, cdxj: &Path) -> usize {
+pub(super) fn check_index(warc: &Path, cdxj: &Path) -> usize {
     let lines = fs::read_to_string(cdxj).unwrap();
     let mut expected = Vec::new();
     let mut reader = WarcReader::open(warc, 0).unwrap();

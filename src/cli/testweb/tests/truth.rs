@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::walk::{by_select, walk};
+use super::walk::{by_lycosa, by_select, walk};
 use crate::cli::testweb::robots::RobotsMode;
 use crate::cli::testweb::traps::TrapSet;
 use crate::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
@@ -78,12 +78,32 @@ fn a_rough_web_is_walked_alike_by_truth_and_parser() {
 }
 
 #[test]
+fn this_projects_own_reader_finds_what_the_truth_says() {
+    for seed in 1..=6 {
+        let web = start(TestWebConfig { seed, ..rough() });
+        let (truth, walked) = (web.truth(ANY), walk(&web, &ANY, by_lycosa));
+        let missed: Vec<_> = truth.difference(&walked).take(5).collect();
+        let beyond: Vec<_> = walked.difference(&truth).take(5).collect();
+        assert!(missed.is_empty() && beyond.is_empty(), "the reader missed {missed:?}, went beyond to {beyond:?}");
+    }
+}
+
+#[test]
 fn redirect_chains_longer_than_allowed_are_cut_where_the_limit_says() {
     let config = TestWebConfig { redirects: 0.5, redirect_hops: 6, ..small() };
     let whole = assert_walk_equals_truth(config.clone(), ANY);
     let cut = assert_walk_equals_truth(config, TruthQuery { max_redirects: 2, ..ANY });
     assert!(cut.len() < whole.len());
     assert!(whole.iter().any(|url| url.contains("/r/") && url.ends_with("/5")));
+}
+
+#[test]
+fn a_redirected_start_page_takes_the_crawl_to_a_second_host() {
+    let config = TestWebConfig { start_redirect: true, redirects: 0.1, ..small() };
+    let truth = assert_walk_equals_truth(config.clone(), HOSTS);
+    assert!(truth.contains("http://h0.test/") && truth.contains("http://h1.test/"));
+    assert!(truth.iter().all(|url| url.starts_with("http://h0.test/") || url.starts_with("http://h1.test/")));
+    assert_walk_equals_truth(config, ANY);
 }
 
 #[test]

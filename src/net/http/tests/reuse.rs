@@ -39,7 +39,11 @@ fn a_connection_is_used_again_for_the_same_host_and_address() {
 #[test]
 fn another_host_at_the_same_address_gets_a_connection_of_its_own() {
     let server = Server::start(|mut session: Session| {
-        std::thread::spawn(move || while session.read_request() { session.write(OK) });
+        std::thread::spawn(move || {
+            while session.read_request() {
+                session.write(OK)
+            }
+        });
     });
     on_runtime(async {
         let http = client();

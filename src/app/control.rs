@@ -1,0 +1,96 @@
+//! What the admin endpoint may do to a node.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::status;
+use crate::actors::deduper::Inject;
+use crate::actors::frontier::Look;
+use crate::actors::node::{Node, Stop};
+use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+use crate::domain::url::PageUrl;
+use crate::telemetry::StatusSnapshot;
+
+/// Longest wait for a commit.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A handle on a running node.
+#[derive(Clone)]
+pub struct NodeControl(pub Arc<Node>);
+
+impl NodeControl {
+    /// Adds seeds; those that are no URLs are told in the report. Resolves when the others are committed.
+    pub async fn add_seeds(node: Arc<Node>, urls: Vec<String>) -> Result<SeedReport, ControlError> {
+        let mut refused = Vec::new();
+        let mut good: Vec<PageUrl> = Vec::new();
+        for text in urls {
+            match node.rules.canon.parse(text.trim()) {
+                Ok(url) if !good.contains(&url) => good.push(url),
+                Ok(_) => {}
+                Err(e) => refused.push(RejectedSeed { url: text, reason: e.to_string() }),
+            }
+        }
+        let mut report = SeedReport::default();
+        if !good.is_empty() {
+            let (reply, answer) = oneshot::channel();
+            node.doors().deduper.tell(Inject { urls: good, reply: Some(reply) });
+            let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
+            report = tokio::time::timeout(PATIENCE, answer)
+                .await
+                .map_err(late)?
+                .map_err(|_| ControlError::Unavailable("their commit was lost; send them again".into()))?;
+        }
+        report.rejected.extend(refused);
+        Ok(report)
+    }
+}
+
+impl Control for NodeControl {
+    fn status(&self) -> StatusSnapshot {
+        status(&self.0)
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        match (&*self.0.stop.borrow(), self.0.draining.load(Ordering::Acquire)) {
+            (None, false) => Ok(()),
+            _ => Err("the crawl is coming to its end".into()),
+        }
+    }
+
+    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport> {
+        let node = self.0.clone();
+        Box::pin(async move {
+            if let Err(e) = node.rules.settings.contact_for(&urls) {
+                return Err(ControlError::Refused(e.to_string()));
+            }
+            Self::add_seeds(node, urls).await
+        })
+    }
+
+    fn pause(&self) -> Result<(), ControlError> {
+        self.0.paused.store(true, Ordering::Release);
+        log::info!("paused by the operator");
+        Ok(())
+    }
+
+    fn resume(&self) -> Result<(), ControlError> {
+        self.0.paused.store(false, Ordering::Release);
+        self.0.doors().frontier.tell(Look);
+        log::info!("resumed by the operator");
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), ControlError> {
+        log::info!("stop asked for by the operator");
+        self.0.stop_with(Stop::Asked);
+        Ok(())
+    }
+
+    fn metrics_text(&self) -> String {
+        self.0.publish_metrics(&self.status());
+        self.0.metrics.text()
+    }
+}

@@ -1,0 +1,373 @@
+//! Composition root: the only place that names every actor and says on which thread it lives.
+
+mod control;
+mod rules;
+mod run;
+mod status;
+mod watch;
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use actix::dev::channel::AddressReceiver;
+use actix::{Actor, Context, System};
+use actix_rt::{Arbiter, ArbiterHandle};
+use tokio::sync::{Semaphore, oneshot, watch as channel};
+
+use crate::actors::deduper::{Deduper, SaveFilter};
+use crate::actors::door::Door;
+use crate::actors::fetcher::Fetcher;
+use crate::actors::frontier::Frontier;
+use crate::actors::lease::LeaseTable;
+use crate::actors::node::{Doors, Epoch, Node, Stop};
+use crate::actors::parser::Parser;
+use crate::actors::slot::Slots;
+use crate::actors::store::{Close, Store};
+use crate::actors::supervise::{Guarded, Kind, Room};
+use crate::actors::supervisor::Supervisor;
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::document::{SpillBudget, SpillConfig};
+use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::url::PageUrl;
+use crate::fault::Faults;
+use crate::net::dns::Resolver;
+use crate::net::guard::AddressPolicy;
+use crate::net::http::{Http, HttpConfig};
+use crate::net::protocol::Protocols;
+use crate::storage::txn::Txn;
+use crate::storage::values::{RunState, ScopeJoined};
+use crate::storage::{Storage, read};
+use crate::telemetry::metrics::Metrics;
+
+pub use control::NodeControl;
+pub use rules::{HostRules, Rules, allowed, clean_rules, dns, limits, tls};
+pub use run::{Outcome, RunError, run};
+pub use status::status;
+
+/// How long a drain waits for what is in flight.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// Why a node could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The data folder.
+    #[error(transparent)]
+    Storage(#[from] crate::storage::StorageError),
+    /// The scope's patterns.
+    #[error(transparent)]
+    Scope(#[from] crate::domain::scope::ScopeError),
+    /// The allowed addresses.
+    #[error("[net] allow: {0}")]
+    Allow(#[from] crate::net::guard::AllowError),
+    /// The overrides of names.
+    #[error("[dns] overrides: {0}")]
+    Dns(#[from] crate::net::dns::OverrideError),
+    /// TLS.
+    #[error("TLS could not be set up: {0}")]
+    Tls(#[from] crate::net::tls::TlsSetupError),
+    /// A folder or a thread.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The thread of the actors ended before they were started.
+    #[error("the actors could not be started; see the log")]
+    Actors,
+}
+
+/// Where the actors live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Frontier with Hosts, each Fetcher, Deduper and Store have a thread of their own.
+    Spread,
+    /// All on one thread, parser threads apart: for tests and very small machines.
+    Together,
+}
+
+/// What a node is made of besides its settings.
+pub struct Parts {
+    /// The database.
+    pub storage: Arc<dyn Storage>,
+    /// Seed of the data folder's keys.
+    pub seed: u64,
+    /// The clock.
+    pub clock: Clock,
+    /// Fault points.
+    pub faults: Faults,
+    /// Threads.
+    pub placement: Placement,
+}
+
+/// A running node.
+pub struct Running {
+    /// Its shared part.
+    pub node: Arc<Node>,
+    thread: Option<JoinHandle<bool>>,
+    ask: Option<oneshot::Sender<Duration>>,
+}
+
+struct Mailboxes {
+    supervisor: AddressReceiver<Supervisor>,
+    frontier: AddressReceiver<Frontier>,
+    fetchers: Vec<AddressReceiver<Fetcher>>,
+    parser: AddressReceiver<Parser>,
+    deduper: AddressReceiver<Deduper>,
+    store: AddressReceiver<Store>,
+}
+
+/// Builds a node and starts its actors.
+///
+/// # Errors
+/// See [`StartError`].
+pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
+    let node = Arc::new(build(settings, &parts)?);
+    let http = HttpConfig {
+        verify: tls(&node.rules.settings),
+        ..HttpConfig::new(
+            Arc::new(node.guard.clone()),
+            SpillConfig {
+                dir: node.rules.spill_dir.clone(),
+                memory_body: node.rules.limits.memory_body,
+                budget: SpillBudget::new(node.rules.settings.fetch.max_spill),
+            },
+        )
+    };
+    let first = Http::new(http.clone())?; // a fault of the set-up shows here, not in an actor
+    drop(first);
+    let make: Arc<dyn Fn() -> Protocols + Send + Sync> = Arc::new(move || match Http::new(http.clone()) {
+        Ok(module) => Protocols::new().with(Arc::new(module)),
+        Err(e) => {
+            log::error!("no protocol module: {e}");
+            Protocols::new()
+        }
+    });
+    let (doors, mailboxes) = open_doors(node.rules.settings.fetch.threads, &node.metrics);
+    let _ = node.doors.set(doors);
+    let (ready, started) = mpsc::channel();
+    let (ask, asked) = oneshot::channel();
+    let (of_thread, placement) = (node.clone(), parts.placement);
+    let thread = std::thread::Builder::new()
+        .name("lycosa".into())
+        .spawn(move || system(&of_thread, placement, mailboxes, make, &ready, asked))
+        .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
+    started.recv().map_err(|_| StartError::Actors)?;
+    Ok(Running { node, thread: Some(thread), ask: Some(ask) })
+}
+
+fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
+    let io = |doing: String| move |source| StartError::Io { doing, source };
+    let spill = settings.store.data_dir.join("spill");
+    std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
+    let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
+    let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
+    let rules = Rules::new(settings, host_name, record_key(parts.seed));
+    let crawl = CrawlId::default();
+    let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
+    let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let scope = rules.scope(&seeds, &joined.0)?;
+    let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
+    let s = &rules.settings;
+    let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
+    let guard = AddressPolicy::new(allowed(s)?, s.admin_listen.into_iter().collect());
+    let resolver = Resolver::new(dns(s))?;
+    let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
+    let metrics = Metrics::new(parts.clock.now());
+    let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    Ok(Node {
+        rules,
+        clock: parts.clock.clone(),
+        storage: parts.storage.clone(),
+        prints: Fingerprinter::new(parts.seed),
+        crawl,
+        scope: RwLock::new(scope),
+        slots: Slots::default(),
+        leases: LeaseTable::default(),
+        pages: Arc::new(Semaphore::new(pages_total)),
+        pages_total,
+        fetches,
+        parsing: AtomicU64::new(0),
+        epoch: Epoch::default(),
+        counters: Mutex::new(counters),
+        committed: channel::Sender::new(0),
+        resolver,
+        guard,
+        metrics,
+        faults: parts.faults.clone(),
+        doors: OnceLock::new(),
+        hosts: Mutex::default(),
+        rate: Mutex::default(),
+        paused: AtomicBool::new(false),
+        draining: AtomicBool::new(false),
+        disk_low: AtomicBool::new(false),
+        stop: channel::Sender::new(None),
+        unclean_start: unclean.then(|| parts.clock.now()),
+        started: parts.clock.now(),
+    })
+}
+
+/// Marks the run as begun; true when the former one did not end cleanly.
+fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool, StartError> {
+    let former: Option<RunState> = read::meta(storage, ())?;
+    let unclean = former.as_ref().is_some_and(|r| !r.clean);
+    let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
+    let run = RunState {
+        clean: false,
+        started: clock.now(),
+        node: rules.host_name.clone(),
+        runs,
+        rules: former.as_ref().map_or(1, |r| r.rules),
+        rules_digest: former.map_or([0; 16], |r| r.rules_digest),
+    };
+    let mut txn = Txn::new(storage);
+    txn.put_meta((), &run);
+    storage.write(&txn.into_batch())?;
+    if unclean {
+        log::warn!("the former run did not end cleanly; every host first waits one full delay");
+    }
+    Ok(unclean)
+}
+
+fn record_key(seed: u64) -> [u8; 32] {
+    let mut key = [0; 32];
+    let parts = [seed, std::process::id().into()];
+    key.iter_mut().zip(parts.iter().flat_map(|n| n.to_be_bytes())).for_each(|(to, from)| *to = from);
+    key
+}
+
+fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxes) {
+    let (supervisor, m_supervisor) = Door::new(Kind::Supervisor, metrics);
+    let (frontier, m_frontier) = Door::new(Kind::Frontier, metrics);
+    let (parser, m_parser) = Door::new(Kind::Parser, metrics);
+    let (deduper, m_deduper) = Door::new(Kind::Deduper, metrics);
+    let (store, m_store) = Door::new(Kind::Store, metrics);
+    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|_| Door::new(Kind::Fetcher, metrics)).unzip();
+    (
+        Doors { supervisor, frontier, fetchers, parser, deduper, store },
+        Mailboxes {
+            supervisor: m_supervisor,
+            frontier: m_frontier,
+            fetchers: m_fetchers,
+            parser: m_parser,
+            deduper: m_deduper,
+            store: m_store,
+        },
+    )
+}
+
+/// The thread of the actors: starts them, waits for the end, drains. True when everything was closed cleanly.
+fn system(
+    node: &Arc<Node>,
+    placement: Placement,
+    mailboxes: Mailboxes,
+    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    ready: &mpsc::Sender<()>,
+    asked: oneshot::Receiver<Duration>,
+) -> bool {
+    let runner = System::new();
+    let closed = runner.block_on(async {
+        let arbiters = spawn(node, placement, mailboxes, make);
+        let _ = ready.send(());
+        let patience = asked.await.unwrap_or(DRAIN);
+        let closed = drain(node, patience).await;
+        for arbiter in arbiters {
+            arbiter.stop();
+        }
+        closed
+    });
+    System::current().stop();
+    closed
+}
+
+/// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
+fn spawn(
+    node: &Arc<Node>,
+    placement: Placement,
+    mailboxes: Mailboxes,
+    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+) -> Vec<Arbiter> {
+    let mut arbiters = Vec::new();
+    let mut place = || -> ArbiterHandle {
+        match placement {
+            Placement::Together => Arbiter::current(),
+            Placement::Spread => {
+                let arbiter = Arbiter::new();
+                let handle = arbiter.handle();
+                arbiters.push(arbiter);
+                handle
+            }
+        }
+    };
+    put(&Arbiter::current(), node, mailboxes.supervisor, Supervisor::new);
+    put(&place(), node, mailboxes.store, Store::new);
+    put(&place(), node, mailboxes.deduper, Deduper::new);
+    put(&Arbiter::current(), node, mailboxes.parser, Parser::new);
+    for (number, mailbox) in mailboxes.fetchers.into_iter().enumerate() {
+        let make = make.clone();
+        put(&place(), node, mailbox, move |node| Fetcher::new(node, number, make));
+    }
+    put(&place(), node, mailboxes.frontier, Frontier::new);
+    arbiters
+}
+
+fn put<A: Room>(
+    arbiter: &ArbiterHandle,
+    node: &Arc<Node>,
+    mailbox: AddressReceiver<A>,
+    make: impl FnOnce(Arc<Node>) -> A + Send + 'static,
+) where
+    A: Actor<Context = Context<A>>,
+{
+    let node = node.clone();
+    arbiter.spawn_fn(move || {
+        let never = Arc::new(AtomicBool::new(false));
+        Guarded::spawn(Context::with_receiver(mailbox), make(node.clone()), node, never);
+    });
+}
+
+/// Lets what is in flight come to its commit, then closes the store and saves the filter.
+async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
+    node.draining.store(true, std::sync::atomic::Ordering::Release);
+    let in_flight = async {
+        while !node.is_quiet() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    if tokio::time::timeout(patience, in_flight).await.is_err() {
+        log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
+    }
+    let (done, closed) = oneshot::channel();
+    node.doors().store.tell(Close(done));
+    let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
+    let (done, saved) = oneshot::channel();
+    node.doors().deduper.tell(SaveFilter(done));
+    let _ = tokio::time::timeout(DRAIN, saved).await;
+    closed
+}
+
+impl Running {
+    /// Drains, closes everything and ends the actors. True when all was closed cleanly.
+    pub fn shutdown(mut self, patience: Duration) -> bool {
+        self.end(patience)
+    }
+
+    fn end(&mut self, patience: Duration) -> bool {
+        if let Some(ask) = self.ask.take() {
+            let _ = ask.send(patience);
+        }
+        self.node.stop_with(Stop::Asked);
+        self.thread.take().is_some_and(|t| t.join().unwrap_or(false))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}

@@ -1,0 +1,188 @@
+//! A whole run: opens the data folder, starts the node and the admin endpoint, waits for the end, drains.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::watch::watch;
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
+use crate::actors::node::Stop;
+use crate::admin::{AdminError, AdminServer};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::fault::Faults;
+use crate::storage::values::{Format, RunState};
+use crate::storage::{Storage, read};
+use crate::telemetry::StatusSnapshot;
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why.
+    pub stop: Stop,
+    /// The counts at the end.
+    pub status: StatusSnapshot,
+    /// True when the run was to go on until everything is done.
+    pub until_done: bool,
+    /// False when something could not be closed; the next start repairs it.
+    pub clean: bool,
+}
+
+/// Why a run could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The node.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The admin endpoint.
+    #[error(transparent)]
+    Admin(#[from] AdminError),
+    /// The system.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
+}
+
+/// Runs a crawl to its end. `watched` is called once with a way to look at its counts, and lives until the end.
+///
+/// # Errors
+/// What kept it from starting; later faults end it with a [`Stop`].
+pub fn run<W>(settings: Settings, watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W) -> Result<Outcome, RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
+    let faults = faults().map_err(std::io::Error::other)?;
+    let clock = Clock::real();
+    let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
+    let admin = serve_admin(&running)?;
+    let node = running.node.clone();
+    let looker = node.clone();
+    let watched = watched(Arc::new(move || status(&looker)));
+    let stop = runtime.block_on(async {
+        let signals = listen(&running)?;
+        begin(&running).await;
+        let why = watch(&node).await;
+        log::info!("coming to an end: why={why:?}");
+        Ok::<_, std::io::Error>((why, signals))
+    })?;
+    let (why, signals) = stop;
+    let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
+    let clean = running.shutdown(patience);
+    drop(signals);
+    drop(watched);
+    if let Some(admin) = admin {
+        admin.stop();
+    }
+    let until_done = node.rules.settings.crawl.until_done;
+    Ok(Outcome { stop: why, status: status(&node), until_done, clean })
+}
+
+#[cfg(feature = "faults")]
+fn faults() -> Result<Faults, String> {
+    Faults::from_env()
+}
+
+#[cfg(not(feature = "faults"))]
+fn faults() -> Result<Faults, String> {
+    Ok(Faults::default())
+}
+
+#[cfg(feature = "rocksdb")]
+fn open_storage(settings: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
+    use crate::storage::{RocksOptions, RocksStorage};
+    let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
+    let storage = RocksStorage::open(&settings.store.data_dir, RocksOptions { memory, ..RocksOptions::default() })?;
+    let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
+    Ok((Arc::new(storage), seed))
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn open_storage(_: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
+    log::warn!("built without RocksDB: the crawl lives in memory and is gone at its end");
+    Ok((Arc::new(crate::storage::MemoryStorage::new()), 1))
+}
+
+fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
+    let settings = &running.node.rules.settings;
+    let Some(listen) = settings.admin_listen else { return Ok(None) };
+    let control = Arc::new(NodeControl(running.node.clone()));
+    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control)?;
+    log::info!("admin endpoint listens: address=http://{}", server.address());
+    Ok(Some(server))
+}
+
+/// Hands in the seeds of the settings; those known from a former run change nothing.
+async fn begin(running: &Running) {
+    let node = &running.node;
+    let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
+    let seeds = node.rules.settings.crawl.seeds.clone();
+    match NodeControl::add_seeds(node.clone(), seeds).await {
+        Ok(report) => {
+            for refused in &report.rejected {
+                log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
+            }
+            log::info!(
+                "crawl begins: run={} new_seeds={} known_seeds={}",
+                run.map_or(1, |r| r.runs),
+                report.accepted,
+                report.known
+            );
+        }
+        Err(e) => {
+            log::error!("the seeds were not taken: {e}");
+            node.stop_with(Stop::Disk(e.to_string()));
+        }
+    }
+}
+
+/// The task that listens for TERM and INT; ended by Drop.
+struct Signals(tokio::task::JoinHandle<()>);
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// TERM and INT end the run; a second one ends the process at once. USR1 writes the state to the log.
+fn listen(running: &Running) -> std::io::Result<Signals> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let node = running.node.clone();
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
+    let mut usr1 = signal(SignalKind::user_defined1())?;
+    second_signal_ends_all();
+    Ok(Signals(tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+                _ = usr1.recv() => {
+                    log::info!("state: {}", crate::cli::summary::line(&status(&node)));
+                    continue;
+                }
+            }
+            log::info!("signal received: finishing what is in flight; a second one ends at once");
+            node.stop_with(Stop::Asked);
+            return;
+        }
+    })))
+}
+
+/// A thread that ends the process at the second signal, for while the runtime is busy with the drain.
+fn second_signal_ends_all() {
+    let spawned = std::thread::Builder::new().name("signals".into()).spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            use tokio::signal::unix::{SignalKind, signal};
+            let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+                return;
+            };
+            for _ in 0..2 {
+                tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+            }
+            log::warn!("second signal: ending at once; the next start repairs what was in flight");
+            std::process::exit(crate::cli::Exit::Interrupted.code().into());
+        });
+    });
+    if let Err(e) = spawned {
+        log::warn!("a second signal will not end the process at once: {e}");
+    }
+}

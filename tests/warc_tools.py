@@ -1,0 +1,189 @@
+"""Checks the archive files of a crawl with warcio and FastWARC.
+
+    python tests/warc_tools.py FOLDER [--manifest FILE]
+
+For every WARC in FOLDER (closed, or still `.open`): `warcio check` passes, both readers see the same records and decode
+every body to the same bytes, all digests are right, and every CDXJ line finds its record and the index is complete and
+sorted. With a manifest (JSON: URL -> {"status": int, "body": SHA-256 in hex of the decoded body}) the captures must be
+exactly those. Prints one line of counts; faults go to standard error and the exit code is 1.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import io
+import json
+import pathlib
+import sys
+
+import brotli
+import warcio.cli
+from fastwarc.warc import ArchiveIterator as FastIterator
+from fastwarc.warc import WarcRecordType
+from warcio.archiveiterator import ArchiveIterator
+from warcio.bufferedreaders import BufferedReader
+
+FAULTS = []
+
+
+class Brotli:
+    """warcio sets `unused_data` on the decompressor, which that of the brotli package does not allow since 1.0."""
+
+    unused_data = None
+
+    def __init__(self):
+        self.decompress = brotli.Decompressor().process
+
+
+BufferedReader.DECOMPRESSORS["br"] = Brotli
+
+
+def fault(where, what):
+    FAULTS.append(f"{where}: {what}")
+
+
+def sha256_of(stream):
+    digest = hashlib.sha256()
+    while piece := stream.read(1 << 20):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def warcio_check(warc):
+    """The command `warcio check`, in this process so that it has the decompressor above."""
+    said, code = io.StringIO(), None
+    try:
+        with contextlib.redirect_stdout(said):
+            warcio.cli.main(["check", str(warc)])
+    except SystemExit as end:
+        code = end.code
+    if code != 0 or said.getvalue().strip():
+        fault(warc.name, f"warcio check: exit code {code} {said.getvalue()}")
+
+
+def read_with_warcio(warc):
+    """(type, URL, status, SHA-256 of the decoded body) of each record, with its offset."""
+    records = {}
+    with open(warc, "rb") as stream:
+        iterator = ArchiveIterator(stream, check_digests="raise")
+        for record in iterator:
+            kind, url = record.rec_type, record.rec_headers.get_header("WARC-Target-URI")
+            status = record.http_headers.get_statuscode() if kind in ("response", "revisit") else None
+            body = sha256_of(record.content_stream()) if kind == "response" else None
+            offset = iterator.get_record_offset()  # reads the record to its end
+            records[offset] = (kind, url, status, body)
+    return records
+
+
+def read_with_fastwarc(warc):
+    records = {}
+    for record in FastIterator(str(warc), parse_http=False):
+        kind = record.headers.get("WARC-Type")
+        if not record.verify_block_digest():
+            fault(warc.name, f"fastwarc: block digest of the {kind} at {record.stream_pos}")
+    for record in FastIterator(str(warc), parse_http=True):
+        if record.record_type == WarcRecordType.response and not record.verify_payload_digest():
+            fault(warc.name, f"fastwarc: payload digest of the response at {record.stream_pos}")
+    for record in FastIterator(str(warc), parse_http=True, auto_decode="all"):
+        kind = record.headers.get("WARC-Type")
+        http = kind in ("response", "revisit")
+        status = str(record.http_headers.status_code) if http else None
+        body = sha256_of(record.reader) if kind == "response" else None
+        records[record.stream_pos] = (kind, record.headers.get("WARC-Target-URI"), status, body)
+    return records
+
+
+def compare(warc, one, other):
+    for offset in sorted(one.keys() | other.keys()):
+        if one.get(offset) != other.get(offset):
+            fault(warc.name, f"at {offset} warcio reads {one.get(offset)}, fastwarc {other.get(offset)}")
+
+
+def check_order(warc, records):
+    """A warcinfo record comes first and is the only one."""
+    kinds = [records[offset][0] for offset in sorted(records)]
+    if kinds[:1] != ["warcinfo"] or kinds.count("warcinfo") != 1:
+        fault(warc.name, f"begins with {kinds[:1]} and has {kinds.count('warcinfo')} warcinfo records")
+
+
+def check_index(warc, records):
+    opened = warc.name.endswith(".open")
+    name = warc.name.removesuffix(".open")
+    index = warc.with_name(name.removesuffix(".warc.gz") + ".cdxj" + (".open" if opened else ""))
+    lines = index.read_bytes().splitlines(keepends=True)
+    if not opened and lines != sorted(lines):
+        fault(index.name, "is not sorted by bytes")
+    data = warc.read_bytes()
+    seen = set()
+    for line in lines:
+        _key, time, text = line.decode("utf-8").split(" ", 2)
+        entry = json.loads(text)
+        offset, length = int(entry["offset"]), int(entry["length"])
+        seen.add(offset)
+        check_line(index.name, name, entry, time, data[offset : offset + length], records.get(offset))
+    expected = {offset for offset, record in records.items() if record[0] in ("response", "revisit")}
+    if seen != expected:
+        fault(index.name, f"lacks {sorted(expected - seen)[:5]}, has too many {sorted(seen - expected)[:5]}")
+
+
+def check_line(where, name, entry, time, member, record):
+    found = list(ArchiveIterator(io.BytesIO(member)))
+    if len(found) != 1 or record is None:
+        return fault(where, f"{entry['url']}: {len(found)} records at {entry['offset']}")
+    headers = found[0].rec_headers
+    said = {
+        "url": headers.get_header("WARC-Target-URI"),
+        "digest": headers.get_header("WARC-Payload-Digest"),
+        "status": record[2] or "-",
+        "filename": name,
+    }
+    for field, value in said.items():
+        if entry[field] != value:
+            fault(where, f"{entry['url']}: {field} is {entry[field]!r}, in the record {value!r}")
+    if (entry["mime"] == "warc/revisit") != (record[0] == "revisit"):
+        fault(where, f"{entry['url']}: mime {entry['mime']} for a {record[0]}")
+    if time != "".join(c for c in headers.get_header("WARC-Date") if c.isdigit())[:14]:
+        fault(where, f"{entry['url']}: time {time}")
+
+
+def check_manifest(captures, manifest):
+    for url in sorted(captures.keys() | manifest.keys()):
+        expected = manifest.get(url)
+        if url not in captures or expected is None:
+            fault(url, "is not in the WARC" if expected else "is in the WARC and not expected")
+            continue
+        kind, status, body = captures[url]
+        if status != str(expected["status"]):
+            fault(url, f"has status {status}, expected {expected['status']}")
+        if kind == "response" and body != expected["body"]:
+            fault(url, "has another body")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("--manifest", type=pathlib.Path)
+    options = arguments.parse_args()
+    captures, counts = {}, {}
+    warcs = sorted([*options.folder.glob("*.warc.gz"), *options.folder.glob("*.warc.gz.open")])
+    for warc in warcs:
+        warcio_check(warc)
+        records = read_with_warcio(warc)
+        compare(warc, records, read_with_fastwarc(warc))
+        check_order(warc, records)
+        check_index(warc, records)
+        for kind, url, status, body in records.values():
+            counts[kind] = counts.get(kind, 0) + 1
+            if kind in ("response", "revisit"):
+                captures[url] = (kind, status, body)
+    if options.manifest:
+        check_manifest(captures, json.loads(options.manifest.read_text()))
+    if not warcs:
+        fault(options.folder, "has no WARC")
+    print(f"{len(warcs)} WARC files, records: {counts}, faults: {len(FAULTS)}")
+    for line in FAULTS[:50]:
+        print(line, file=sys.stderr)
+    sys.exit(1 if FAULTS else 0)
+
+
+main()
