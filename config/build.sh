@@ -3,18 +3,18 @@
 # `build.sh --announce` only says how long the build that follows will take.
 set -euo pipefail
 
-# Objects of RocksDB and its compressors, near enough for a progress line.
+# Objects that make up RocksDB 11.
 readonly OBJECTS=343
 
 target=${CARGO_TARGET_DIR:?}
-native() { compgen -G "$target/release/deps/librocksdb_sys-*.rlib" >/dev/null; }
+native() { compgen -G "$target/release/build/librocksdb-sys-*/out/librocksdb.a" >/dev/null; }
 
 objects() { find "$target/release/build" -path '*librocksdb-sys-*/out/*.o' 2>/dev/null | wc -l; }
 
 progress() {
     while sleep 30; do
         native && return
-        printf 'build: RocksDB, about %s of %s parts compiled\n' "$(objects)" "$OBJECTS" >&2
+        printf 'build: RocksDB, %s of %s parts compiled\n' "$(objects)" "$OBJECTS" >&2
     done
 }
 

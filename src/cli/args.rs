@@ -51,7 +51,7 @@ pub struct SettingsArgs {
     /// How sites can reach you: a mail address or an http(s) URL; required for public addresses
     #[arg(long, value_name = "MAIL|URL")]
     pub contact: Option<String>,
-    /// Also connect to these addresses, which are not public: CIDR[:PORT] or a host pattern
+    /// Also connect to these addresses, although they are not public; or a host pattern
     #[arg(long, value_name = "CIDR[:PORT]")]
     pub allow_net: Vec<String>,
 }

@@ -16,12 +16,16 @@ const SIZES: [(&str, u64); 9] = [
     ("TIB", 1 << 40),
 ];
 
+/// Longest duration taken, a thousand years: sums with a moment stay far from any overflow.
+const LONGEST: Duration = Duration::from_secs(1_000 * 365 * 86_400);
+
 /// Reads a duration with its unit. A number without a unit is refused, `"0"` apart.
 ///
 /// # Errors
 /// A sentence that says what is allowed.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text.trim()).map_err(|_| format!("{text:?} is no duration; {DURATION_FORM}"))
+    let read = humantime::parse_duration(text.trim()).ok().filter(|d| *d <= LONGEST);
+    read.ok_or_else(|| format!("{text:?} is no duration; {DURATION_FORM}"))
 }
 
 /// Writes a duration in the largest unit that keeps it whole: `90s`, `20m`, `24h`, `30d`.
@@ -232,7 +236,7 @@ mod tests {
     #[test]
     fn a_duration_needs_its_unit_and_the_error_shows_the_form() {
         assert_eq!(parse_duration("20m"), Ok(Duration::from_secs(1_200)));
-        for text in ["10", "soon", "", "-3s"] {
+        for text in ["10", "soon", "", "-3s", "1001y"] {
             assert!(parse_duration(text).unwrap_err().contains("\"10s\""), "{text}");
         }
     }

@@ -1,0 +1,136 @@
+//! The program as a user meets it: exit codes, one line on stderr, output for machines.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program with nothing of this process's `LYCOSA_` variables, in a folder of its own.
+fn lycosa(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lycosa"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LYCOSA_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn bad_arguments_settings_and_seeds_end_with_2_one_line_and_no_data_folder() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["rum"], "run"),
+        (&["run", "--max-pages", "many"], "--max-pages"),
+        (&["run", "missing.toml"], "missing.toml"),
+        (&["run", "bad.toml"], "bad.toml:2: crawl.max_depth"),
+        (&["run"], "--seed"),
+        (&["run", "--until-done"], "--seed"),
+        (&["run", "--seed", "example.org"], "https://"),
+        (&["run", "--seed", "ftp://example.org/"], "https://"),
+        (&["run", "--seed", "https://example.org/"], "--contact"),
+        (&["run", "--seed", "https://example.org/", "--contact", "me"], "agent.email"),
+        (&["run", "--seed", "http://h0.test/", "--allow-net", "10.0.0.0/99"], "net.allow"),
+        (&["run", "--seed", "http://h0.test/", "--set", "fetch.max_body=huge"], "fetch.max_body"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.toml"), "[crawl]\nmax_depth = \"deep\"\n").unwrap();
+    for (arguments, part) in cases {
+        let output = lycosa(folder.path(), arguments);
+        let error = stderr(&output);
+        assert_eq!(code(&output), 2, "{arguments:?}: {error}");
+        assert!(error.starts_with("lycosa: ") && error.contains(part), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+        assert!(!folder.path().join("data").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_contacts_and_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = lycosa(folder.path(), &["run", "--seed", "http://h0.test/", "--dry-run"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("--dry-run"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn config_init_check_and_show_fit_together() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(code(&lycosa(folder.path(), &["config", "init"])), 0);
+    assert_eq!(code(&lycosa(folder.path(), &["config", "init"])), 2, "an existing file is left as it is");
+    let checked = lycosa(folder.path(), &["check-config", "lycosa.toml"]);
+    assert!(code(&checked) == 0 && stdout(&checked).starts_with("lycosa.toml: ok"), "{}", stderr(&checked));
+    let shown = lycosa(folder.path(), &["config", "show", "--origin", "lycosa.toml"]);
+    assert!(
+        stdout(&shown).lines().any(|l| l.starts_with("fetch.concurrency = 200  # lycosa.toml:")),
+        "{}",
+        stdout(&shown)
+    );
+}
+
+#[test]
+fn inspect_speaks_the_form_that_scripts_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("robots.txt"), "User-agent: *\nDisallow: /private\n").unwrap();
+    let robots = [
+        "inspect",
+        "robots",
+        "--agent",
+        "Lycosa",
+        "--robots",
+        "robots.txt",
+        "http://a.test/private/x",
+        "http://a.test/",
+    ];
+    let answer = stdout(&lycosa(folder.path(), &robots));
+    let lines: Vec<&str> = answer.lines().collect();
+    assert_eq!(lines.len(), 2, "{answer}");
+    assert!(
+        lines[0].starts_with("disallow http://a.test/private/x\t") && lines[0].contains("Disallow: /private"),
+        "{answer}"
+    );
+    assert!(lines[1].starts_with("allow http://a.test/\t"), "{answer}");
+
+    let url = lycosa(folder.path(), &["inspect", "url", "--base", "http://a.test/x/", "../y?utm_source=z#f"]);
+    assert_eq!(stdout(&url), "http://a.test/y\n");
+
+    std::fs::write(folder.path().join("page.html"), "<title>T</title><a href=/x rel=nofollow>l</a>").unwrap();
+    let page = lycosa(folder.path(), &["inspect", "page", "page.html", "--url", "http://a.test/"]);
+    let page: serde_json::Value = serde_json::from_str(&stdout(&page)).unwrap();
+    assert_eq!(page["title"], "T");
+    assert_eq!(page["links"][0]["url"], "http://a.test/x");
+    assert_eq!(page["links"][0]["nofollow"], true);
+    for key in ["charset", "description", "keywords", "robots", "canonical", "base", "text"] {
+        assert!(page.get(key).is_some(), "{key}");
+    }
+}
+
+#[test]
+fn ctl_without_a_crawl_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let output = lycosa(folder.path(), &["ctl", "--admin", &free, "status"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains(&free) && stderr(&output).contains("lycosa run"), "{}", stderr(&output));
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [&["--help"][..], &["--version"], &["run", "--help"]] {
+        let output = lycosa(folder.path(), arguments);
+        assert!(code(&output) == 0 && !output.stdout.is_empty(), "{arguments:?}");
+    }
+}
