@@ -15,8 +15,9 @@ export LYCOSA_PYTHON ?= $(VENV)/bin/python
 # Real pages that a test crawls: python3-doc/ and debian-reference/.
 export LYCOSA_PAGES ?= $(CARGO_TARGET_DIR)/pages
 BINARY := $(CARGO_TARGET_DIR)/release/lycosa
-# Debug assertions for this package alone; no dependency is built again.
-CHECKED := --release --locked --config profile.release.package.lycosa.debug-assertions=true
+# Debug assertions and fault points for this package alone, quick to compile; no dependency is built again.
+CHECKED := --release --locked --features faults \
+	--config profile.release.package.lycosa.debug-assertions=true --config profile.release.package.lycosa.opt-level=1
 
 # For `make run`. Handed on by the environment: a URL may hold what a shell would take for its own.
 export SEED ?=
