@@ -47,6 +47,8 @@ pub fn redirect(sink: Option<Sink>) {
 pub fn init(section: &LogSection, rust_log: Option<&str>) {
     let json = section.format == LogFormat::Json;
     let inner = Builder::new()
+        // It tells of its workers at level info, which is nobody's business here; directives may ask for it.
+        .filter_module("actix_server", log::LevelFilter::Warn)
         .parse_filters(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level))
         .target(Target::Pipe(Box::new(Lines)))
         .format(move |out, record| if json { json_line(out, record) } else { text_line(out, record) })
