@@ -320,9 +320,7 @@ fn put<A: Room>(
     node: &Arc<Node>,
     mailbox: AddressReceiver<A>,
     make: impl FnOnce(Arc<Node>) -> A + Send + 'static,
-) where
-    A: Actor<Context = Context<A>>,
-{
+) {
     let node = node.clone();
     arbiter.spawn_fn(move || {
         let never = Arc::new(AtomicBool::new(false));

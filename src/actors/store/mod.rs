@@ -61,7 +61,7 @@ struct Open {
 
 impl Open {
     /// Takes up files and counts where the last commit left them.
-    fn open(node: &Node) -> Result<Self, StoreError> {
+    fn take_up(node: &Node) -> Result<Self, StoreError> {
         let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
         let tails: Option<Tails> = read::meta(&*node.storage, ())?;
         let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
@@ -106,9 +106,9 @@ impl Store {
 
     fn open(&mut self) {
         let node = &self.node;
-        match Open::open(node) {
+        match Open::take_up(node) {
             Ok(open) => {
-                *lock(&node.counters) = open.ledger.counters().clone();
+                *lock(&node.counters) = open.ledger.committed().clone();
                 self.open = Some(open);
                 node.epoch.raise();
                 node.doors().frontier.tell(Reload);
@@ -276,7 +276,7 @@ impl Written {
     fn announce(self, node: &Node, open: &mut Open) {
         open.ledger.commit();
         open.tails = open.archive.tails();
-        *lock(&node.counters) = open.ledger.counters().clone();
+        *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         let mut ended = Vec::new();
         for commit in self.group {
