@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix::dev::channel::AddressReceiver;
-use actix::{Actor, Context, System};
+use actix::{Context, System};
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{Semaphore, oneshot, watch as channel};
 
