@@ -46,6 +46,7 @@ pub use control::NodeControl;
 pub use rules::{HostRules, Rules, allowed, clean_rules, dns, limits, tls};
 pub use run::{Outcome, RunError, run};
 pub use status::status;
+pub use watch::watch;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);

@@ -1,0 +1,14 @@
+//! The integration tests in one binary, so that RocksDB is linked once.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+#![allow(missing_docs, reason = "test code")]
+
+mod cli;
+mod crawl;
+#[cfg(feature = "faults")]
+mod deaths;
+mod limits;
+mod politeness;
+mod restart;
+mod support;
+mod warc_tools;
