@@ -1,7 +1,6 @@
-//! The integration tests in one binary, so that RocksDB is linked once.
+//! Tests of the whole: the program, a node in one process, the daemon. One binary, so that RocksDB is linked once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
-#![allow(missing_docs, reason = "test code")]
 
 mod cli;
 mod crawl;
