@@ -45,6 +45,7 @@ pub use control::NodeControl;
 pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
 pub use status::status;
+pub use watch::watch;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);
