@@ -153,7 +153,7 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// No request before this moment: after an unclean stop every host first waits one full gap from here.
+    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
     /// When this node was built.
     pub started: UnixMillis,

@@ -31,6 +31,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
@@ -207,19 +208,23 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
-        unclean_start: unclean.then(|| parts.clock.now()),
+        unclean_start: unclean,
         started: parts.clock.now(),
     })
 }
 
-/// Marks the run as begun; true when the former one did not end cleanly.
-fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool, StartError> {
+/// Marks the run as begun; gives when the last unclean stop was noticed: now, or at an earlier start.
+fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
+    let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
+    let seen_before = former.as_ref().and_then(|r| r.unclean_seen).map(|seen| seen.min(now)); // a clock may have gone back
+    let unclean_seen = if unclean { Some(now) } else { seen_before };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
-        started: clock.now(),
+        started: now,
+        unclean_seen,
         node: rules.host_name.clone(),
         runs,
         rules: former.as_ref().map_or(1, |r| r.rules),
@@ -231,7 +236,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
-    Ok(unclean)
+    Ok(unclean_seen)
 }
 
 fn record_key(seed: u64) -> [u8; 32] {

@@ -95,13 +95,24 @@ pub struct Store {
     flush_planned: bool,
     failures: u32,
     closed: bool,
+    /// True after a death: what was on its way to the former life may be lost.
+    reborn: bool,
 }
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
+        Self {
+            node,
+            open: None,
+            group: Vec::new(),
+            group_bytes: 0,
+            flush_planned: false,
+            failures: 0,
+            closed: false,
+            reborn: false,
+        }
     }
 
     fn open(&mut self) {
@@ -110,7 +121,10 @@ impl Store {
             Ok(open) => {
                 *lock(&node.counters) = open.ledger.committed().clone();
                 self.open = Some(open);
-                node.epoch.raise();
+                // At the first start nothing is lost: what waits in the mailbox already, the seeds, must be taken.
+                if self.reborn {
+                    node.epoch.raise();
+                }
                 node.doors().frontier.tell(Reload);
             }
             Err(e) => {
@@ -315,7 +329,7 @@ impl Actor for Store {
 
 impl Supervised for Store {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone());
+        *self = Self { reborn: true, ..Self::new(self.node.clone()) };
     }
 }
 
