@@ -1,6 +1,8 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod control;
+mod next;
+mod refresh;
 mod rules;
 mod run;
 mod status;
@@ -40,6 +42,7 @@ use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
 use crate::storage::values::{RunState, ScopeJoined};
 use crate::storage::{Storage, read};
+use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
@@ -149,6 +152,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
             Protocols::new()
         }
     });
+    refresh::refresh(&node)?;
     let (doors, mailboxes) = open_doors(node.rules.settings.fetch.threads, &node.metrics);
     let _ = node.doors.set(doors);
     let (ready, started) = mpsc::channel();
@@ -204,6 +208,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         doors: OnceLock::new(),
         hosts: Mutex::default(),
         rate: Mutex::default(),
+        troubles: Troubles::default(),
+        next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),

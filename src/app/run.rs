@@ -46,12 +46,13 @@ pub enum RunError {
     System(#[from] std::io::Error),
 }
 
-/// Runs a crawl to its end. `watched` is called once with a way to look at its counts, and lives until the end.
+/// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     settings: Settings,
+    hangup: Box<dyn Fn() + Send>,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -64,7 +65,7 @@ pub fn run<W>(
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
     let stop = runtime.block_on(async {
-        let signals = listen(&running)?;
+        let signals = listen(&running, hangup)?;
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
@@ -163,12 +164,14 @@ impl Drop for Signals {
     }
 }
 
-/// TERM and INT end the run; a second one ends the process at once. USR1 writes the state to the log.
-fn listen(running: &Running) -> std::io::Result<Signals> {
+/// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
+/// the log.
+fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Signals> {
     use tokio::signal::unix::{SignalKind, signal};
     let node = running.node.clone();
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
+    let mut hup = signal(SignalKind::hangup())?;
     let mut usr1 = signal(SignalKind::user_defined1())?;
     second_signal_ends_all();
     Ok(Signals(tokio::spawn(async move {
@@ -176,6 +179,10 @@ fn listen(running: &Running) -> std::io::Result<Signals> {
             tokio::select! {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
+                _ = hup.recv() => {
+                    hangup();
+                    continue;
+                }
                 _ = usr1.recv() => {
                     log::info!("state: {}", crate::cli::summary::line(&status(&node)));
                     continue;
