@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::clock::Clock;
 use crate::app::Rules;
+use crate::clock::Clock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::scope::Scope;

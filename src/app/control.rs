@@ -14,6 +14,8 @@ use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
+/// Rest before seeds whose commit was lost are handed in again.
+const AGAIN: Duration = Duration::from_millis(20);
 /// Longest wait for a commit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -35,16 +37,23 @@ impl NodeControl {
         }
         let mut report = SeedReport::default();
         if !good.is_empty() {
-            let (reply, answer) = oneshot::channel();
-            node.doors().deduper.tell(Inject { urls: good, reply: Some(reply) });
             let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
-            report = tokio::time::timeout(PATIENCE, answer)
-                .await
-                .map_err(late)?
-                .map_err(|_| ControlError::Unavailable("their commit was lost; send them again".into()))?;
+            report = tokio::time::timeout(PATIENCE, inject(&node, &good)).await.map_err(late)?;
         }
         report.rejected.extend(refused);
         Ok(report)
+    }
+}
+
+/// Hands seeds in until they are committed: a commit may be lost with a dying actor or while the store opens.
+async fn inject(node: &Node, urls: &[PageUrl]) -> SeedReport {
+    loop {
+        let (reply, answer) = oneshot::channel();
+        node.doors().deduper.tell(Inject { urls: urls.to_vec(), reply: Some(reply) });
+        if let Ok(report) = answer.await {
+            return report;
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

@@ -34,7 +34,6 @@ use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
-use crate::net::guard::AddressPolicy;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
@@ -43,7 +42,7 @@ use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
-pub use rules::{HostRules, Rules, allowed, clean_rules, dns, limits, tls};
+pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
 pub use status::status;
 
@@ -129,7 +128,7 @@ struct Mailboxes {
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
-        verify: tls(&node.rules.settings),
+        verify: node.rules.settings.tls_verify(),
         ..HttpConfig::new(
             Arc::new(node.guard.clone()),
             SpillConfig {
@@ -175,8 +174,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
-    let guard = AddressPolicy::new(allowed(s)?, s.admin_listen.into_iter().collect());
-    let resolver = Resolver::new(dns(s))?;
+    let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
+    let resolver = Resolver::new(s.dns_config())?;
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();

@@ -45,7 +45,10 @@ pub enum RunError {
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
-pub fn run<W>(settings: Settings, watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W) -> Result<Outcome, RunError> {
+pub fn run<W>(
+    settings: Settings,
+    watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
+) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;

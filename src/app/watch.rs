@@ -86,7 +86,11 @@ impl Patience {
         if now.since(self.since) < crawl.until_done_patience {
             return None;
         }
-        log::warn!("nothing was finished for {:?}: {} URLs are left for another run", crawl.until_done_patience, counters.queued);
+        log::warn!(
+            "nothing was finished for {:?}: {} URLs are left for another run",
+            crawl.until_done_patience,
+            counters.queued
+        );
         Some(Stop::Done)
     }
 }

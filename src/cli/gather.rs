@@ -141,7 +141,11 @@ mod tests {
     fn seeds_come_from_a_file_one_a_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# mine\nhttp://b.test/\n\n http://c.test/ \n").unwrap();
-        let args = RunArgs { seeds_file: Some(file.path().into()), seeds: vec!["http://a.test/".into()], ..RunArgs::default() };
+        let args = RunArgs {
+            seeds_file: Some(file.path().into()),
+            seeds: vec!["http://a.test/".into()],
+            ..RunArgs::default()
+        };
         let seeds = run_layers(&args).unwrap().load().unwrap().crawl.seeds;
         assert_eq!(seeds, ["http://a.test/", "http://b.test/", "http://c.test/"]);
         let missing = RunArgs { seeds_file: Some("/nonexistent".into()), ..RunArgs::default() };

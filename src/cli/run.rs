@@ -5,9 +5,9 @@ use std::io::Write;
 
 use super::args::RunArgs;
 use super::exit::{CliError, Exit};
+use super::gather::run_layers;
 use super::progress::Progress;
 use super::summary;
-use super::gather::run_layers;
 use crate::actors::node::Stop;
 use crate::app::{self, Outcome, RunError, StartError};
 use crate::config::Settings;
