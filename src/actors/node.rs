@@ -19,9 +19,9 @@ use crate::net::protocol::Timings;
 use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
+use crate::telemetry::metrics::{Metrics, Phase};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{StatusSnapshot, Troubles};
-use crate::telemetry::metrics::{Metrics, Phase};
 
 use super::deduper::Deduper;
 use super::door::Door;

@@ -208,7 +208,10 @@ mod tests {
         let layers = run_layers(&args).unwrap();
         assert_eq!(layers.load().unwrap().crawl.seeds, ["http://a.test/"]);
         let notices = layers.notices();
-        assert!(notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"), "{notices:?}");
+        assert!(
+            notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"),
+            "{notices:?}"
+        );
         std::fs::write(file.path(), "example.org\n".repeat(1_000)).unwrap();
         let error = run_layers(&args).unwrap_err();
         assert!(error.exit == crate::cli::Exit::Usage && error.message.contains(":1:"), "{error}");

@@ -4,9 +4,9 @@
 
 #[path = "../it/kill.rs"]
 mod kill;
-#[path = "../it/sandbox.rs"]
-mod sandbox;
 #[path = "../it/real_pages.rs"]
 mod real_pages;
+#[path = "../it/sandbox.rs"]
+mod sandbox;
 #[path = "../it/warc.rs"]
 mod warc;

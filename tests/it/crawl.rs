@@ -69,7 +69,13 @@ fn errors_are_final_or_tried_again_and_stored_either_way() {
 #[test]
 fn a_503_and_flaky_pages_come_through_by_retries() {
     let web = TestWebConfig {
-        hosts: 3, pages: 15, errors: 0.04, error_status: vec![503], flaky: 0.1, retry_after: 1, ..small()
+        hosts: 3,
+        pages: 15,
+        errors: 0.04,
+        error_status: vec![503],
+        flaky: 0.1,
+        retry_after: 1,
+        ..small()
     };
     let ended = exact(web, &["fetch.retries=3"]);
     assert!(!ended.refetched().is_empty());
@@ -78,8 +84,19 @@ fn a_503_and_flaky_pages_come_through_by_retries() {
 #[test]
 fn broken_markup_spellings_charsets_and_framings_lose_and_invent_no_link() {
     let web = TestWebConfig {
-        broken: 0.6, spellings: 0.4, kinds: 0.2, files: 0.1, unicode: 0.1, queries: 0.3, canonical: 0.3, base: 0.2,
-        gbk: 0.3, gzip: 0.4, chunked: 0.4, until_eof: 0.2, ..small()
+        broken: 0.6,
+        spellings: 0.4,
+        kinds: 0.2,
+        files: 0.1,
+        unicode: 0.1,
+        queries: 0.3,
+        canonical: 0.3,
+        base: 0.2,
+        gbk: 0.3,
+        gzip: 0.4,
+        chunked: 0.4,
+        until_eof: 0.2,
+        ..small()
     };
     exact(web, &[]).assert_none_twice();
 }

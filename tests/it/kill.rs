@@ -136,9 +136,8 @@ struct Row {
 fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
     // What was sent just before the kill may be read just after it; the next life asks nothing before its first gap.
     let read_late = GAP.as_micros() as u64 / 3;
-    let life_of = |entry: &AuditEntry| {
-        lives.iter().position(|l| entry.t_request_us <= l.end + read_late).unwrap_or(lives.len())
-    };
+    let life_of =
+        |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.end + read_late).unwrap_or(lives.len());
     let mut rows: Vec<Row> = (0..=lives.len()).map(|_| Row::default()).collect();
     let mut asked: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for entry in audit {
@@ -248,9 +247,11 @@ fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> 
 #[test]
 fn a_signal_drains_it_and_another_run_goes_on() {
     let mut sandbox = Sandbox::new(web(12), SETTINGS);
-    for (arguments, signal, code) in
-        [(&["--until-done"][..], Signal::SIGTERM, 11), (&[], Signal::SIGTERM, 0), (&["--until-done"], Signal::SIGINT, 11)]
-    {
+    for (arguments, signal, code) in [
+        (&["--until-done"][..], Signal::SIGTERM, 11),
+        (&[], Signal::SIGTERM, 0),
+        (&["--until-done"], Signal::SIGINT, 11),
+    ] {
         let (ended, log) = run_and_signal(&mut sandbox, arguments, signal);
         assert_eq!(ended, Some(code), "{log}");
         assert_eq!(sandbox.open_files(), [""; 0], "{log}");

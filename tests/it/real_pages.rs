@@ -101,7 +101,8 @@ fn nginx_config(folder: &Path, address: SocketAddr, pages: &Path) -> String {
 /// Python, nginx and the pages; `None` where the test may be left out.
 fn tools() -> Option<(std::ffi::OsString, PathBuf, PathBuf)> {
     let python = python()?;
-    let found = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"].into_iter().find(|p| Path::new(p).exists());
+    let found =
+        ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"].into_iter().find(|p| Path::new(p).exists());
     let Some(nginx) = found else {
         left_out("PATH", "one with nginx");
         return None;
@@ -181,7 +182,12 @@ fn the_crawl_of_real_sites_fetches_what_an_independent_walk_finds() {
         let wanted: BTreeSet<&String> = walk.urls.keys().collect();
         let missing: Vec<_> = wanted.difference(&crawled).map(|u| format!("{u} on {}", walk.via[*u])).collect();
         let extra: Vec<_> = crawled.difference(&wanted).map(|u| lines.get(*u)).collect();
-        println!("{host}: {} walked, {} crawled, {} skipped by ending", wanted.len(), crawled.len(), walk.skipped.len());
+        println!(
+            "{host}: {} walked, {} crawled, {} skipped by ending",
+            wanted.len(),
+            crawled.len(),
+            walk.skipped.len()
+        );
         assert!(missing.is_empty() && extra.is_empty(), "{host}: missing {missing:#?}, too many {extra:#?}");
         for (url, status) in &walk.urls {
             let line = &lines[url];

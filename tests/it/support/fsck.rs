@@ -238,7 +238,8 @@ impl Found {
             }
         }
         for (key, state) in self.seen.clone() {
-            if matches!(state, UrlState::Rejected { reason, .. } if reason != Rejection::Collision && !kept.contains_key(&key)) {
+            if matches!(state, UrlState::Rejected { reason, .. } if reason != Rejection::Collision && !kept.contains_key(&key))
+            {
                 self.wrong("a rejected URL that is not kept", (key, state));
             }
         }
@@ -248,7 +249,10 @@ impl Found {
         for (key, value) in all::<tables::Content>(storage) {
             match self.pages.get(&value.first) {
                 Some(page) if page.url == value.url => {}
-                other => self.wrong("a content whose first capture is not there", (key, value.url, other.map(|p| &p.url).cloned())),
+                other => self.wrong(
+                    "a content whose first capture is not there",
+                    (key, value.url, other.map(|p| &p.url).cloned()),
+                ),
             }
         }
         let captured: HashMap<_, _> = self.pages.keys().map(|k| (k.seen(), k.captured.0)).collect();
@@ -291,7 +295,9 @@ impl Found {
         }
         let visited = |state: &UrlState| match state {
             UrlState::Done { .. } | UrlState::Error { .. } => true,
-            UrlState::Rejected { reason, .. } => matches!(reason, Rejection::Robots | Rejection::HostBudget | Rejection::Address),
+            UrlState::Rejected { reason, .. } => {
+                matches!(reason, Rejection::Robots | Rejection::HostBudget | Rejection::Address)
+            }
             UrlState::Waiting { .. } => false,
         };
         let finished = self.seen.values().filter(|s| visited(s)).count();

@@ -28,8 +28,7 @@ struct Keeper;
 
 impl Log for Keeper {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= Level::Info && metadata.target().starts_with("lycosa")
-            || metadata.level() == Level::Error
+        metadata.level() <= Level::Info && metadata.target().starts_with("lycosa") || metadata.level() == Level::Error
     }
 
     fn log(&self, record: &Record<'_>) {

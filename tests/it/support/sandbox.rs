@@ -222,7 +222,9 @@ impl Looker {
                     return Err(format!("I2: a look at which the states do not add up: {s:?}"));
                 }
                 if s.discovered < discovered || s.done + s.errors < finished {
-                    return Err(format!("I2: counts went back, discovered was {discovered}, finished {finished}: {s:?}"));
+                    return Err(format!(
+                        "I2: counts went back, discovered was {discovered}, finished {finished}: {s:?}"
+                    ));
                 }
                 (discovered, finished) = (s.discovered, s.done + s.errors);
                 if last {
@@ -400,13 +402,22 @@ impl Ended {
 
     /// The crawled set is the truth: asked for, stored, and nothing else.
     pub fn assert_is(&self, truth: &BTreeSet<String>) {
-        let difference = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).take(10).cloned().collect::<Vec<_>>();
+        let difference =
+            |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).take(10).cloned().collect::<Vec<_>>();
         let asked = self.asked();
         let (missing, extra) = (difference(truth, &asked), difference(&asked, truth));
-        assert!(missing.is_empty() && extra.is_empty(), "not asked for: {missing:?}; not wanted: {extra:?}\n{}", self.report());
+        assert!(
+            missing.is_empty() && extra.is_empty(),
+            "not asked for: {missing:?}; not wanted: {extra:?}\n{}",
+            self.report()
+        );
         let stored = self.found.captured();
         let (missing, extra) = (difference(truth, &stored), difference(&stored, truth));
-        assert!(missing.is_empty() && extra.is_empty(), "not stored: {missing:?}; stored: {extra:?}\n{}", self.report());
+        assert!(
+            missing.is_empty() && extra.is_empty(),
+            "not stored: {missing:?}; stored: {extra:?}\n{}",
+            self.report()
+        );
         assert_eq!(self.status.waiting + self.status.processing, 0, "{}", self.report());
     }
 
