@@ -27,6 +27,8 @@ const TITLE: usize = 512;
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, begun } = job;
     node.faults.pass("parser.page");
+    #[cfg(feature = "faults")]
+    node.faults.pass(&format!("parser.page {}", lease.url));
     let looked = look(node, &lease.url.to_url(), &fetched, &verdict);
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
