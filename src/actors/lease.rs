@@ -48,7 +48,7 @@ impl LeaseCore {
         }
     }
 
-    /// True when the parser had begun with it: a return then makes the page suspect.
+    /// True while the parser is at it: a return then makes the page suspect. Lost commits later on do not.
     #[must_use]
     pub fn was_parsing(&self) -> bool {
         self.parsing.load(Ordering::Acquire) != 0
@@ -78,9 +78,9 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page.
-    pub fn mark_parsing(&self) {
-        self.core.parsing.store(1, Ordering::Release);
+    /// Notes that the parser begins with its page, or that it came to the page's end.
+    pub fn mark_parsing(&self, at_work: bool) {
+        self.core.parsing.store(at_work.into(), Ordering::Release);
     }
 
     /// Ends it as committed. Only the Store calls this, after its write is visible.

@@ -99,7 +99,7 @@ fn seeds_may_come_while_it_runs_and_bring_their_hosts_into_the_scope() {
     let live = sandbox.start();
     let first = sandbox.web.truth(TruthQuery::default());
     live.until("the first host to be done", |s| s.waiting + s.processing == 0 && s.done > 0);
-    assert_eq!(live.control().status().idle_reason, "the frontier is empty");
+    assert!(live.control().status().idle_reason.starts_with("the frontier is empty"));
     let report = live.seed(&["http://h1.test/", "http://h0.test/", "mailto:a@b"]);
     assert_eq!((report.accepted, report.known, report.rejected.len()), (1, 1, 1), "{report:?}");
     live.until("the second host to be done", |s| s.waiting + s.processing == 0 && s.done > first.len() as u64);
