@@ -182,7 +182,7 @@ impl Frontier {
         }
     }
 
-    fn end_lease(&mut self, core: &LeaseCore) {
+    fn end_lease(&mut self, core: &Arc<LeaseCore>) {
         self.node.leases.end(core);
         let key = core.queue_key;
         if let Some(active) = self.active.get_mut(&key.host) {
