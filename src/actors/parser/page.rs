@@ -94,7 +94,8 @@ fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Lo
     }
     Looked {
         page: reader.map(PageReader::finish),
-        content: Some(hasher.finish()),
+        // Of a cut body nobody knows what followed: it is the duplicate of nothing.
+        content: fetched.cut.is_none().then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
     }
 }
