@@ -102,7 +102,12 @@ fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Lo
             wanted = reader.push(piece);
         }
     }
-    Looked { page: reader.map(PageReader::finish), content: Some(hasher.finish()), kind: kind.unwrap_or(Kind::Other) }
+    Looked {
+        page: reader.map(PageReader::finish),
+        // Of a cut body nobody knows what followed: it is the duplicate of nothing.
+        content: fetched.cut.is_none().then(|| hasher.finish()),
+        kind: kind.unwrap_or(Kind::Other),
+    }
 }
 
 /// Reads at least `least` bytes, unless the body ends before.
