@@ -155,6 +155,10 @@ pub struct Node {
     pub stop: watch::Sender<Option<Stop>>,
     /// No request before this moment: after an unclean stop every host first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
+    /// Sequence number of the database when this node was built, before anything was written.
+    pub start_sequence: u64,
+    /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
+    pub filter_opened: AtomicBool,
     /// When this node was built.
     pub started: UnixMillis,
 }
