@@ -16,6 +16,8 @@ use crate::telemetry::StatusSnapshot;
 
 /// Longest wait for a commit.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Rest before seeds whose commit was lost are handed in again.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// A handle on a running node.
 #[derive(Clone)]
@@ -35,16 +37,27 @@ impl NodeControl {
         }
         let mut report = SeedReport::default();
         if !good.is_empty() {
-            let (reply, answer) = oneshot::channel();
-            node.doors().deduper.tell(Inject { urls: good, reply: Some(reply) });
             let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
-            report = tokio::time::timeout(PATIENCE, answer)
-                .await
-                .map_err(late)?
-                .map_err(|_| ControlError::Unavailable("their commit was lost; send them again".into()))?;
+            report = tokio::time::timeout(PATIENCE, inject(&node, good)).await.map_err(late)??;
         }
         report.rejected.extend(refused);
         Ok(report)
+    }
+}
+
+/// Hands seeds in until their commit is answered: a commit is lost when an actor dies, and at the start when the Store
+/// opens its files after the Deduper (it raises the epoch). Seeds that were committed all the same are known then.
+async fn inject(node: &Node, urls: Vec<PageUrl>) -> Result<SeedReport, ControlError> {
+    loop {
+        let (reply, answer) = oneshot::channel();
+        node.doors().deduper.tell(Inject { urls: urls.clone(), reply: Some(reply) });
+        if let Ok(report) = answer.await {
+            return Ok(report);
+        }
+        if let Some(why) = &*node.stop.borrow() {
+            return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

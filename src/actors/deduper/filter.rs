@@ -88,11 +88,7 @@ impl SeenFilter {
     /// One step of a rebuild, if one is under way or needed.
     ///
     /// `pending` are the URLs that are marked and perhaps not yet on disk: a new filter must know them from its start.
-    pub fn catch_up<'p>(
-        &mut self,
-        node: &Node,
-        pending: impl Iterator<Item = &'p UrlKey>,
-    ) -> Result<(), StorageError> {
+    pub fn catch_up<'p>(&mut self, node: &Node, pending: impl Iterator<Item = &'p UrlKey>) -> Result<(), StorageError> {
         if self.rebuild.is_none() && self.believed.as_ref().is_some_and(|s| s.holds > s.made_for) {
             let known = node.counters().discovered;
             let mut building = Self::sized(node, known);
