@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::clock::Clock;
 use crate::app::Rules;
+use crate::clock::Clock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Rejection;
@@ -20,9 +20,9 @@ use crate::net::protocol::Timings;
 use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
+use crate::telemetry::metrics::{Metrics, Phase};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{StatusSnapshot, Troubles};
-use crate::telemetry::metrics::{Metrics, Phase};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -161,7 +161,7 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// No request before this moment: after an unclean stop every host first waits one full gap from here.
+    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
     /// When this node was built.
     pub started: UnixMillis,

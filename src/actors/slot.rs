@@ -103,7 +103,13 @@ pub struct Slots(Mutex<HashMap<HostKey, Arc<Seat>>>);
 
 impl Slots {
     /// The host's place; made from `stored` (its state on disk) when it has none.
-    pub fn seat(&self, host: HostKey, rules: &PaceRules, connections: usize, stored: impl FnOnce() -> Pace) -> Arc<Seat> {
+    pub fn seat(
+        &self,
+        host: HostKey,
+        rules: &PaceRules,
+        connections: usize,
+        stored: impl FnOnce() -> Pace,
+    ) -> Arc<Seat> {
         if let Some(seat) = lock(&self.0).get(&host) {
             return seat.clone();
         }

@@ -119,12 +119,7 @@ type GuardedContext<A> = ContextFut<A, Context<A>>;
 impl<A: Room> Guarded<A> {
     /// Runs `actor` in `ctx` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
-    pub fn spawn(
-        ctx: Context<A>,
-        actor: A,
-        coroner: Arc<dyn Coroner>,
-        retired: Arc<AtomicBool>,
-    ) {
+    pub fn spawn(ctx: Context<A>, actor: A, coroner: Arc<dyn Coroner>, retired: Arc<AtomicBool>) {
         let instance = actor.instance();
         let fut = Box::pin(ctx.into_future(actor));
         actix_rt::spawn(Self { fut, phase: Phase::Alive, deaths: Deaths::default(), coroner, instance, retired });

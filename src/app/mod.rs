@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix::dev::channel::AddressReceiver;
-use actix::{Actor, Context, System};
+use actix::{Context, System};
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{Semaphore, oneshot, watch as channel};
 
@@ -33,10 +33,10 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
-use crate::net::guard::AddressPolicy;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
@@ -46,9 +46,10 @@ use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
-pub use rules::{HostRules, Rules, allowed, clean_rules, dns, limits, tls};
+pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
 pub use status::status;
+pub use watch::watch;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);
@@ -132,7 +133,7 @@ struct Mailboxes {
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
-        verify: tls(&node.rules.settings),
+        verify: node.rules.settings.tls_verify(),
         ..HttpConfig::new(
             Arc::new(node.guard.clone()),
             SpillConfig {
@@ -179,8 +180,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
-    let guard = AddressPolicy::new(allowed(s)?, s.admin_listen.into_iter().collect());
-    let resolver = Resolver::new(dns(s))?;
+    let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
+    let resolver = Resolver::new(s.dns_config())?;
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
@@ -213,19 +214,23 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
-        unclean_start: unclean.then(|| parts.clock.now()),
+        unclean_start: unclean,
         started: parts.clock.now(),
     })
 }
 
-/// Marks the run as begun; true when the former one did not end cleanly.
-fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool, StartError> {
+/// Marks the run as begun; gives when the last unclean stop was noticed: now, or at an earlier start.
+fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
+    let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
+    let seen_before = former.as_ref().and_then(|r| r.unclean_seen).map(|seen| seen.min(now)); // a clock may have gone back
+    let unclean_seen = if unclean { Some(now) } else { seen_before };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
-        started: clock.now(),
+        started: now,
+        unclean_seen,
         node: rules.host_name.clone(),
         runs,
         rules: former.as_ref().map_or(1, |r| r.rules),
@@ -237,7 +242,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
-    Ok(unclean)
+    Ok(unclean_seen)
 }
 
 fn record_key(seed: u64) -> [u8; 32] {
@@ -327,9 +332,7 @@ fn put<A: Room>(
     node: &Arc<Node>,
     mailbox: AddressReceiver<A>,
     make: impl FnOnce(Arc<Node>) -> A + Send + 'static,
-) where
-    A: Actor<Context = Context<A>>,
-{
+) {
     let node = node.clone();
     arbiter.spawn_fn(move || {
         let never = Arc::new(AtomicBool::new(false));

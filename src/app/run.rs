@@ -5,14 +5,19 @@ use std::time::Duration;
 
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
-use crate::actors::node::Stop;
-use crate::admin::{AdminError, AdminServer};
+use crate::actors::node::{Node, Stop};
+use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
 use crate::storage::{Storage, read};
 use crate::telemetry::StatusSnapshot;
+
+/// How often the seeds are handed in before the run gives up.
+const SEED_TRIES: u32 = 5;
+/// Time between.
+const SEED_REST: Duration = Duration::from_millis(200);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -116,8 +121,7 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
 async fn begin(running: &Running) {
     let node = &running.node;
     let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
-    let seeds = node.rules.settings.crawl.seeds.clone();
-    match NodeControl::add_seeds(node.clone(), seeds).await {
+    match hand_in(node).await {
         Ok(report) => {
             for refused in &report.rejected {
                 log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
@@ -132,6 +136,21 @@ async fn begin(running: &Running) {
         Err(e) => {
             log::error!("the seeds were not taken: {e}");
             node.stop_with(Stop::Disk(e.to_string()));
+        }
+    }
+}
+
+/// A commit of seeds may be lost like any other (an actor died at that moment): they are handed in again.
+async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
+    let mut tries = 1;
+    loop {
+        match NodeControl::add_seeds(node.clone(), node.rules.settings.crawl.seeds.clone()).await {
+            Err(e) if tries < SEED_TRIES && node.stop.borrow().is_none() => {
+                log::warn!("the seeds are handed in again: tries={tries} why={e}");
+                tries += 1;
+                tokio::time::sleep(SEED_REST).await;
+            }
+            other => return other,
         }
     }
 }

@@ -189,7 +189,11 @@ mod tests {
     fn seeds_come_from_a_file_one_a_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# mine\nhttp://b.test/\n\n http://c.test/ \n").unwrap();
-        let args = RunArgs { seeds_file: Some(file.path().into()), seeds: vec!["http://a.test/".into()], ..RunArgs::default() };
+        let args = RunArgs {
+            seeds_file: Some(file.path().into()),
+            seeds: vec!["http://a.test/".into()],
+            ..RunArgs::default()
+        };
         let seeds = run_layers(&args).unwrap().load().unwrap().crawl.seeds;
         assert_eq!(seeds, ["http://a.test/", "http://b.test/", "http://c.test/"]);
         let missing = RunArgs { seeds_file: Some("/nonexistent".into()), ..RunArgs::default() };
@@ -204,7 +208,10 @@ mod tests {
         let layers = run_layers(&args).unwrap();
         assert_eq!(layers.load().unwrap().crawl.seeds, ["http://a.test/"]);
         let notices = layers.notices();
-        assert!(notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"), "{notices:?}");
+        assert!(
+            notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"),
+            "{notices:?}"
+        );
         std::fs::write(file.path(), "example.org\n".repeat(1_000)).unwrap();
         let error = run_layers(&args).unwrap_err();
         assert!(error.exit == crate::cli::Exit::Usage && error.message.contains(":1:"), "{error}");

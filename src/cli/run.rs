@@ -5,8 +5,8 @@ use std::io::Write;
 
 use super::args::RunArgs;
 use super::exit::{CliError, Exit};
-use super::progress::Progress;
 use super::gather::run_layers;
+use super::progress::Progress;
 use super::{reload, summary, why};
 use crate::actors::node::Stop;
 use crate::app::{self, Outcome, RunError, StartError};

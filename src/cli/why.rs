@@ -74,7 +74,10 @@ pub fn notes(s: &StatusSnapshot) -> Vec<String> {
         notes.push(format!("{links} outside the scope{example}; {WIDEN}"));
     }
     if let Some(trouble) = s.troubles.get(crate::telemetry::trouble::CERTIFICATE) {
-        notes.push(format!("certificates with faults were accepted ({}); tls.verify=strict refuses them", trouble.example));
+        notes.push(format!(
+            "certificates with faults were accepted ({}); tls.verify=strict refuses them",
+            trouble.example
+        ));
     }
     if s.waiting > 0 {
         let left = if s.waiting == 1 { "1 URL is left".into() } else { format!("{} URLs are left", s.waiting) };
@@ -110,13 +113,20 @@ mod tests {
     #[test]
     fn an_empty_crawl_names_the_url_and_what_to_do() {
         let text = nothing_fetched(&with("connect_refused", 2, "http://a.test:9/"));
-        assert!(text.contains("http://a.test:9/") && text.contains("2 times") && text.contains("check the URL"), "{text}");
+        assert!(
+            text.contains("http://a.test:9/") && text.contains("2 times") && text.contains("check the URL"),
+            "{text}"
+        );
         assert!(nothing_fetched(&StatusSnapshot::default()).contains("--seed"));
     }
 
     #[test]
     fn links_outside_the_scope_are_remarked_when_little_was_fetched() {
-        let s = StatusSnapshot { done: 1, rejected_by_reason: [("scope".to_owned(), 4)].into(), ..StatusSnapshot::default() };
+        let s = StatusSnapshot {
+            done: 1,
+            rejected_by_reason: [("scope".to_owned(), 4)].into(),
+            ..StatusSnapshot::default()
+        };
         assert!(notes(&s).concat().contains("scope.mode"));
         assert!(notes(&StatusSnapshot { done: 500, ..s }).is_empty());
     }

@@ -14,7 +14,7 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
 use crate::domain::traps::TrapRules;
 use crate::domain::url::CleanRules;
-use crate::net::guard::{AddressPolicy, AllowError, parse_allow};
+use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::{self, DnsConfig, FetchLimits};
 
 impl Settings {
@@ -179,7 +179,9 @@ impl Settings {
     /// # Errors
     /// A rule of `net.allow` that cannot be read; the checks have found it before.
     pub fn address_policy(&self, own: Vec<SocketAddr>) -> Result<AddressPolicy, AllowError> {
-        let allow = self.net.allow.iter().map(|rule| parse_allow(rule)).collect::<Result<_, _>>()?;
+        let mut allow = self.net.allow.iter().map(|rule| parse_allow(rule)).collect::<Result<Vec<_>, _>>()?;
+        // An override names an address as plainly as an allow rule does; a target that is a name stays subject to the rules.
+        allow.extend(self.dns.overrides.values().filter_map(|target| target_rule(target)));
         Ok(AddressPolicy::new(allow, own))
     }
 
@@ -195,6 +197,12 @@ impl Settings {
 }
 
 /// `ADDRESS[:PORT]` of a name server.
+/// The allow rule of an override's target, if that is an address.
+fn target_rule(target: &str) -> Option<AllowRule> {
+    let is_address = target.parse::<SocketAddr>().is_ok() || target.parse::<IpAddr>().is_ok();
+    is_address.then(|| parse_allow(target).ok()).flatten()
+}
+
 pub(super) fn server(text: &str) -> Option<SocketAddr> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()

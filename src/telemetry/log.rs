@@ -74,15 +74,29 @@ fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
 
 /// Crates whose own workings are nobody's business here: below warn they are heard only when directives name them.
 const QUIET: [&str; 14] = [
-    "actix_http", "actix_rt", "actix_server", "actix_web", "awc", "h2", "hickory_net", "hickory_proto", "hickory_resolver",
-    "hyper", "hyper_util", "mio", "rustls", "want",
+    "actix_http",
+    "actix_rt",
+    "actix_server",
+    "actix_web",
+    "awc",
+    "h2",
+    "hickory_net",
+    "hickory_proto",
+    "hickory_resolver",
+    "hyper",
+    "hyper_util",
+    "mio",
+    "rustls",
+    "want",
 ];
 
 /// The directives with those of the quiet crates in front, so that a general level does not let them speak.
 fn directives(asked: &str) -> String {
     let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().to_owned();
-    let general = asked.split(',').filter(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok()).next_back();
-    let below_warn = general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
+    let general =
+        asked.split(',').filter(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok()).next_back();
+    let below_warn =
+        general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
     if !below_warn {
         return asked.to_owned();
     }

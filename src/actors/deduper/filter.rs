@@ -14,9 +14,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::actors::node::Node;
 use crate::config::DedupSection;
 use crate::domain::fingerprint::UrlKey;
+use crate::storage::StorageError;
 use crate::storage::keys::{KeyRange, after};
 use crate::storage::schema::Family;
-use crate::storage::StorageError;
 
 /// Keys read in one step of a rebuild.
 const STEP: usize = 5_000;
@@ -84,11 +84,7 @@ impl SeenFilter {
     /// One step of a rebuild, if one is under way or needed.
     ///
     /// `pending` are the URLs that are marked and perhaps not yet on disk: a new filter must know them from its start.
-    pub fn catch_up<'p>(
-        &mut self,
-        node: &Node,
-        pending: impl Iterator<Item = &'p UrlKey>,
-    ) -> Result<(), StorageError> {
+    pub fn catch_up<'p>(&mut self, node: &Node, pending: impl Iterator<Item = &'p UrlKey>) -> Result<(), StorageError> {
         if self.rebuild.is_none() && self.believed.as_ref().is_some_and(|s| s.holds > s.made_for) {
             let known = node.counters().discovered;
             let mut building = Self::sized(node, known);

@@ -157,11 +157,7 @@ impl Deduper {
                 let _ = reply.send(report);
             })
         });
-        let commit = Commit {
-            epoch: Some(self.epoch),
-            reply: hook,
-            ..Commit::bare(Change::Links(Box::new(links)))
-        };
+        let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
         self.node.doors().store.tell(commit);
     }
 

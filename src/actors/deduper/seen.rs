@@ -29,7 +29,8 @@ impl Deduper {
                 turned: Some(reason),
             }));
         }
-        candidates.retain(|c| self.popular.get(&c.key.url).is_none_or(|depth| c.turned.is_none() && depth > c.new.depth));
+        candidates
+            .retain(|c| self.popular.get(&c.key.url).is_none_or(|depth| c.turned.is_none() && depth > c.new.depth));
         let asked: Vec<SeenKey> =
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
         let states = read::seen_states(&*self.node.storage, &asked)?;

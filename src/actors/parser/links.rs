@@ -24,10 +24,12 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
         return redirect(node, lease, fetched);
     }
     let Some(page) = page else { return Found { links: LinkChange::default(), joins: None } };
-    let robots: Vec<String> =
-        fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag")).map(|(_, v)| {
-            String::from_utf8_lossy(v).into_owned()
-        }).collect();
+    let robots: Vec<String> = fetched
+        .headers
+        .iter()
+        .filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"))
+        .map(|(_, v)| String::from_utf8_lossy(v).into_owned())
+        .collect();
     let tokens = &node.rules.settings.agent.robots_tokens;
     let directives = page.facts.robots.and(Directives::from_header(robots.iter().map(String::as_str), tokens));
     if directives.nofollow {
@@ -59,7 +61,8 @@ fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
     }
     let joins = lease.entry.seed.then(|| join_scope(node, &url, &lease.url)).flatten();
     let via = Some(lease.url.as_str().to_owned());
-    let new = NewUrl { url, depth: lease.entry.depth, hops: lease.entry.hops.saturating_add(1), seed: lease.entry.seed, via };
+    let new =
+        NewUrl { url, depth: lease.entry.depth, hops: lease.entry.hops.saturating_add(1), seed: lease.entry.seed, via };
     Found { links: admit(node, [new]), joins }
 }
 

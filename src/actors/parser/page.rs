@@ -10,7 +10,7 @@ use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::node::Node;
 use crate::document::decoded;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
-use crate::domain::html::{ExtractOptions, Page, PageReader};
+use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
 use crate::domain::outcome::Verdict;
 use crate::net::protocol::{Cut, Fetched};
@@ -43,7 +43,16 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         }
     };
     let ending = ending_of_verdict(&verdict);
-    Parsed { lease, permit: Some(permit), ending, parts: parts.map(Box::new), links: change, joins, begun, took: fetched.timings.total }
+    Parsed {
+        lease,
+        permit: Some(permit),
+        ending,
+        parts: parts.map(Box::new),
+        links: change,
+        joins,
+        begun,
+        took: fetched.timings.total,
+    }
 }
 
 /// What looking at a body gives.
@@ -79,24 +88,19 @@ fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Lo
         let piece = buffer.get(..n).unwrap_or_default();
         let kind = *kind.get_or_insert_with(|| sniff(content_type.as_deref(), piece));
         if reader.is_none() && matches!(kind, Kind::Html | Kind::Xhtml) {
-            let options = ExtractOptions {
-                assets: settings.parse.assets,
-                max_links: settings.parse.max_links_per_page,
-                agent_tokens: settings.agent.robots_tokens.clone(),
-                ..ExtractOptions::default()
-            };
-            reader = Some(PageReader::new(content_type.as_deref(), url, options, settings.parse.max_parse));
+            reader = Some(PageReader::new(
+                content_type.as_deref(),
+                url,
+                node.rules.extract.clone(),
+                settings.parse.max_parse,
+            ));
         }
         hasher.update(piece);
         if let (Some(reader), true) = (&mut reader, wanted) {
             wanted = reader.push(piece);
         }
     }
-    Looked {
-        page: reader.map(PageReader::finish),
-        content: Some(hasher.finish()),
-        kind: kind.unwrap_or(Kind::Other),
-    }
+    Looked { page: reader.map(PageReader::finish), content: Some(hasher.finish()), kind: kind.unwrap_or(Kind::Other) }
 }
 
 /// Reads at least `least` bytes, unless the body ends before.

@@ -123,14 +123,8 @@ impl Actor for Host {
 impl Supervised for Host {
     fn restarting(&mut self, _: &mut Context<Self>) {
         let pace = self.seat.pace().encode();
-        *self = Self::new(
-            self.node.clone(),
-            self.at,
-            &self.name.clone(),
-            &pace,
-            self.door.clone(),
-            self.retired.clone(),
-        );
+        *self =
+            Self::new(self.node.clone(), self.at, &self.name.clone(), &pace, self.door.clone(), self.retired.clone());
     }
 }
 

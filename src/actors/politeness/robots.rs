@@ -121,8 +121,7 @@ fn value_of(
     let status = answer.map_or(0, |a| a.status);
     let unreachable = answer.is_err() || classify(status) == RobotsStatus::Unreachable;
     if unreachable {
-        let (text, fetched, failures) =
-            old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
+        let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
         let failures = failures.saturating_add(1);
         let retry_at = Some(node.rules.robots.retry_at(now, u32::from(failures)));
         return RobotsValue { status, fetched, text, failures, retry_at };

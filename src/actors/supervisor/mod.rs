@@ -75,12 +75,7 @@ impl Handler<Died> for Supervisor {
         let _at_work = self.node.doors().supervisor.meter().enter();
         self.node.faults.pass("supervisor.died");
         let at = self.node.clock.now();
-        self.deaths.push_back(DeathNote {
-            at,
-            kind: death.kind.as_str(),
-            instance: death.instance,
-            why: death.why,
-        });
+        self.deaths.push_back(DeathNote { at, kind: death.kind.as_str(), instance: death.instance, why: death.why });
         while self.deaths.len() > KEPT {
             self.deaths.pop_front();
         }
