@@ -9,7 +9,7 @@ use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 #[must_use]
 pub fn advice(reason: &str) -> &'static str {
     match reason {
-        "dns_not_found" => "the name does not exist; check how the seed is spelt",
+        "dns_not_found" => "check how the name is spelt",
         "dns_failed" => "no name server answered; check this machine's network, or set dns.servers",
         "connect_refused" => "nothing listens at that address and port; check the URL, and that the server runs",
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",

@@ -1,7 +1,7 @@
 //! The Bloom filter in front of the seen set (M28, I4).
 //!
-//! It is saved at a clean stop with the sequence number of the database. At start it is believed only when that number is
-//! the database's own; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
+//! It is saved at a clean stop with the number of the last commit, for only commits add URLs (the database's own sequence
+//! number also moves when a run is marked as begun). At start it is believed only when that number is the database's own; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
 //! seen set in small steps. It is also rebuilt, larger, when more URLs are known than it was made for.
 
 use std::fs;
@@ -108,13 +108,13 @@ impl SeenFilter {
         Ok(())
     }
 
-    /// Saves the filter with the database's sequence number.
+    /// Saves the filter with the number of the last commit.
     pub fn save(&self, node: &Node) -> io::Result<()> {
         let Some(believed) = &self.believed else { return Ok(()) };
         let body: Vec<u8> = believed.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
         let mut head = Vec::from(*MAGIC);
         let hashes = u64::from(believed.filter.num_hashes());
-        for n in [node.storage.sequence(), believed.made_for, believed.holds, xxh3_64(&body), hashes] {
+        for n in [node.counters().next_commit, believed.made_for, believed.holds, xxh3_64(&body), hashes] {
             head.extend_from_slice(&n.to_be_bytes());
         }
         let path = path(node);
@@ -135,10 +135,10 @@ fn load(node: &Node) -> Option<Sized> {
     let bytes = fs::read(path(node)).ok()?;
     let rest = bytes.strip_prefix(MAGIC)?;
     let number = |i: usize| rest.get(i * 8..i * 8 + 8).and_then(|b| b.try_into().ok()).map(u64::from_be_bytes);
-    let (sequence, made_for, holds, check) = (number(0)?, number(1)?, number(2)?, number(3)?);
+    let (commit, made_for, holds, check) = (number(0)?, number(1)?, number(2)?, number(3)?);
     let hashes = u32::try_from(number(4)?).ok().filter(|n| (1..=64).contains(n))?;
     let body = rest.get(40..)?;
-    if sequence != node.storage.sequence() || check != xxh3_64(body) {
+    if commit != node.counters().next_commit || check != xxh3_64(body) {
         log::info!("the saved seen filter is not of this state and is rebuilt");
         return None;
     }

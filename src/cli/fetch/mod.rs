@@ -35,11 +35,12 @@ async fn visit(session: &Session, start: PageUrl, follow: bool) -> Result<Report
     let scope = session.scope(&start)?;
     let (mut at, mut hops) = (start, Vec::new());
     loop {
-        let robots = session.robots(&at).await;
+        let no_answer = |fault| CliError::new(format!("{at}: {fault}"));
+        let robots = session.robots(&at).await.map_err(no_answer)?;
         if !robots.allowed {
             return Ok(Report::refused(&at, hops, &robots));
         }
-        let reply = session.get(&at).await.map_err(|fault| CliError::new(format!("{at}: {fault}")))?;
+        let reply = session.get(&at).await.map_err(no_answer)?;
         let target = session.redirect(&at, &reply);
         match target {
             Some(Ok(next)) if follow && hops.len() < usize::from(session.max_redirects()) => {

@@ -186,7 +186,7 @@ impl Report {
         match &self.answer {
             Some(answer) => answer.rows(&mut rows),
             None if robots.reachable => {
-                rows.add("not fetched", &format!("robots.txt disallows it: {}", why::advice("robots")));
+                rows.add("not fetched", why::advice("robots"));
             }
             None => rows.add("not fetched", why::advice(ROBOTS_UNREACHABLE)),
         }
@@ -199,7 +199,7 @@ impl Answer {
         let t = &self.timings_ms;
         rows.add("status", &format!("{} {}", self.version, self.status));
         rows.add("address", &format!("{} of {}", self.address, self.addresses.join(", ")));
-        rows.add("time", &format!("{:.1} ms without name resolution", t.total));
+        rows.add("time", &format!("{:.1} ms (the connection was opened for robots.txt)", t.total));
         let phases =
             [("dns", t.dns), ("connect", t.connect), ("tls", t.tls), ("first byte", t.first_byte), ("body", t.body)];
         for (name, ms) in phases {
@@ -276,12 +276,12 @@ fn timings(reply: &Reply) -> TimingsReport {
     let ms = |d: Duration| d.as_secs_f64() * 1_000.0;
     let t = &reply.fetched.timings;
     TimingsReport {
-        dns: ms(reply.dns),
-        connect: ms(t.connect),
-        tls: ms(t.tls),
+        dns: ms(reply.opened.dns),
+        connect: ms(reply.opened.connect),
+        tls: ms(reply.opened.tls),
         first_byte: ms(t.first_byte),
         body: ms(t.body),
-        total: ms(t.total),
+        total: ms(reply.opened.dns + reply.opened.connect + reply.opened.tls + t.first_byte + t.body),
     }
 }
 

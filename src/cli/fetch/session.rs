@@ -38,6 +38,16 @@ pub(super) struct Session {
     hosts: RefCell<HashMap<String, Pause>>,
     /// robots.txt as read, by scheme and authority.
     robots: RefCell<HashMap<String, Known>>,
+    /// What opening the connection to a scheme and authority took.
+    opened: RefCell<HashMap<String, Opened>>,
+}
+
+/// Phases that come before the first request on a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opened {
+    pub dns: Duration,
+    pub connect: Duration,
+    pub tls: Duration,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -50,7 +60,8 @@ struct Pause {
 pub(super) struct Reply {
     pub fetched: Fetched,
     pub addresses: Vec<SocketAddr>,
-    pub dns: Duration,
+    /// What opening its connection took, also when that was done for robots.txt.
+    pub opened: Opened,
 }
 
 /// Why there is no answer.
@@ -80,7 +91,7 @@ struct Known {
 /// What robots.txt says about the URL.
 pub(super) struct Robots {
     pub url: String,
-    /// Status code, or the fault.
+    /// Its status code.
     pub outcome: String,
     pub allowed: bool,
     /// False when nothing is known and so nothing is allowed.
@@ -102,7 +113,7 @@ impl Session {
         let http =
             Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
         let rules = Rules::new(settings, String::new(), [0; 32]);
-        Ok(Self { rules, policy, resolver, http, hosts: RefCell::default(), robots: RefCell::default() })
+        Ok(Self { rules, policy, resolver, http, hosts: RefCell::default(), robots: RefCell::default(), opened: RefCell::default() })
     }
 
     pub(super) fn canonical(&self, url: &str) -> Result<PageUrl, CliError> {
@@ -151,7 +162,20 @@ impl Session {
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
-        Ok(Reply { fetched, addresses, dns })
+        let opened = self.opened(url, dns, &fetched);
+        Ok(Reply { fetched, addresses, opened })
+    }
+
+    /// The phases of the connection used, kept for when it is used again.
+    fn opened(&self, url: &PageUrl, dns: Duration, fetched: &Fetched) -> Opened {
+        let mut all = self.opened.borrow_mut();
+        let known = all.entry(place(url)).or_default();
+        if !fetched.reused {
+            let t = &fetched.timings;
+            // The second look-up is answered by the resolver's memory.
+            *known = Opened { dns: dns.max(known.dns), connect: t.connect, tls: t.tls };
+        }
+        *known
     }
 
     /// The first address that may be connected to, as in a crawl.
@@ -182,46 +206,44 @@ impl Session {
     }
 
     /// Fetches the robots.txt that holds for a URL, unless it is known, and asks it.
-    pub(super) async fn robots(&self, url: &PageUrl) -> Robots {
-        let place = format!("{}://{}", url.scheme().as_str(), url.authority());
+    ///
+    /// # Errors
+    /// No answer at all: then none is to be had from the host.
+    pub(super) async fn robots(&self, url: &PageUrl) -> Result<Robots, NoAnswer> {
+        let place = place(url);
         let known = self.robots.borrow().get(&place).cloned();
         let known = match known {
             Some(known) => known,
-            None => self.learn(url).await,
+            None => self.learn(url).await?,
         };
         let crawl_delay = known.rules.crawl_delay();
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().crawl_delay = crawl_delay.unwrap_or_default();
         self.robots.borrow_mut().insert(place.clone(), known.clone());
         let verdict = known.rules.verdict(url.tail());
-        Robots {
+        Ok(Robots {
             url: format!("{place}/robots.txt"),
             outcome: known.outcome,
             allowed: (known.reachable && verdict.allowed) || !self.rules.settings.politeness.respect_robots,
             reachable: known.reachable,
             line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
             crawl_delay,
-        }
+        })
     }
 
-    async fn learn(&self, url: &PageUrl) -> Known {
+    async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
-        let start = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
-        let answer = match start {
-            Ok(at) => self.robots_text(at).await,
-            Err(e) => Err(e.to_string()),
+        let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
+            Ok(at) => self.robots_text(at).await?,
+            Err(_) => (404, Vec::new()), // an address without a place for robots.txt has none
         };
-        let (outcome, rules, none) = match answer {
-            Err(fault) => (fault, None, UNREACHABLE),
-            Ok((status, text)) => match classify(status) {
-                RobotsStatus::Found => (status.to_string(), Some(self.parse(&text)), "no rule matches"),
-                RobotsStatus::Unavailable => {
-                    (status.to_string(), Some(RobotsRules::allow_all()), "there is none: all is allowed")
-                }
-                RobotsStatus::Unreachable => (status.to_string(), None, UNREACHABLE),
-            },
+        let (rules, none) = match classify(status) {
+            RobotsStatus::Found => (Some(self.parse(&text)), "no rule matches"),
+            RobotsStatus::Unavailable => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
+            RobotsStatus::Unreachable => (None, UNREACHABLE),
         };
         let reachable = rules.is_some();
-        Known { outcome, rules: rules.unwrap_or_else(RobotsRules::disallow_all), reachable, none }
+        let rules = rules.unwrap_or_else(RobotsRules::disallow_all);
+        Ok(Known { outcome: status.to_string(), rules, reachable, none })
     }
 
     fn parse(&self, text: &[u8]) -> RobotsRules {
@@ -230,18 +252,22 @@ impl Session {
     }
 
     /// The final status and text, redirects followed.
-    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), String> {
+    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), NoAnswer> {
         for _ in 0..=ROBOTS_REDIRECTS {
-            let fetched = self.get(&at).await.map_err(|fault| fault.to_string())?.fetched;
+            let fetched = self.get(&at).await?.fetched;
             let target = fetched.header("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
             match target {
                 Some(next) if (300..400).contains(&fetched.status) => at = next,
-                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).map_err(|e| e.to_string())?)),
+                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).unwrap_or_default())),
             }
         }
         // One redirect too many: as if there were none (section 2.3.1.2).
         Ok((404, Vec::new()))
     }
+}
+
+fn place(url: &PageUrl) -> String {
+    format!("{}://{}", url.scheme().as_str(), url.authority())
 }
 
 /// A body with its content coding taken off, at most `max` bytes.
