@@ -22,7 +22,6 @@ use crate::domain::time::UnixMillis;
 use super::supervise::lock;
 
 /// The clock counts whole milliseconds: an end may lie so much later than it says, and the gap is counted from there.
-const TICK: Duration = Duration::from_millis(1);
 
 /// One host's place in the registry.
 pub struct Seat {

@@ -2,12 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod admin;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
+mod fetch;
+mod first_minutes;
 mod limits;
 mod politeness;
 mod restart;
+mod sandbox;
+mod site;
 mod support;
 mod warc_tools;
