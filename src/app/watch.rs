@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const DISK_LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the node has a reason to end, and gives it.
-pub(super) async fn watch(node: &Node) -> Stop {
+pub async fn watch(node: &Node) -> Stop {
     let mut stop = node.stop.subscribe();
     let mut committed = node.committed.subscribe();
     let began = Stopwatch::start();
