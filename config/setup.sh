@@ -67,11 +67,12 @@ rust() {
     [ "$oldest" = "$OLDEST_RUST" ] || die "cargo $have is too old: install Rust $OLDEST_RUST or newer, see https://rustup.rs"
 }
 
-# A C++ compiler, and libclang wherever it comes from.
+# A C++ compiler, and libclang with its headers. (libclang-cpp, which other packages bring, is not libclang.)
 native() {
     command -v c++ >/dev/null || packages g++
-    if [ -n "${LIBCLANG_PATH:-}" ] || ldconfig -p 2>/dev/null | grep -q 'libclang[-.]' ||
-        compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null; then
+    [ -n "${LIBCLANG_PATH:-}" ] && return 0
+    if compgen -G '/usr/lib/llvm-*/lib/libclang[-.][s0-9]*' >/dev/null &&
+        compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stdbool.h' >/dev/null; then
         return 0
     fi
     packages libclang-dev

@@ -17,10 +17,11 @@ use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::Timings;
 use crate::storage::Storage;
-use crate::storage::ledger::{Change, Ending};
+use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
-use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::{Metrics, Phase};
+use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
+use crate::telemetry::{StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -47,6 +48,8 @@ pub enum Stop {
     Bytes,
     /// `crawl.max_time`.
     Time,
+    /// `crawl.max_failures`.
+    Failures,
     /// An actor died too often.
     Supervisor(String),
     /// The disk refuses to store.
@@ -143,6 +146,10 @@ pub struct Node {
     pub doors: OnceLock<Doors>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
+    /// What goes wrong, for people.
+    pub troubles: Troubles,
+    /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
+    pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
     pub rate: Mutex<Rate>,
     /// No leases while set (pause).
@@ -153,7 +160,7 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// No request before this moment: after an unclean stop every host first waits one full gap from here.
+    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
     /// When this node was built.
     pub started: UnixMillis,
@@ -231,7 +238,17 @@ impl Node {
 
     /// Counts a committed change for the outside.
     pub fn note_committed(&self, commit: &Commit) {
-        let Change::Page(page) = &commit.change else { return };
+        let page = match &commit.change {
+            Change::Page(page) => page,
+            Change::Robots { key, host, value, .. } if value.failures > 0 => {
+                let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
+                let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
+                self.troubles.note(self.clock.now(), ROBOTS_UNREACHABLE, at);
+                return;
+            }
+            _ => return,
+        };
+        self.note_trouble(page);
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => self.metrics.error(*failure),
             Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
@@ -244,6 +261,17 @@ impl Node {
             self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
             self.metrics.received(capture.bytes);
         }
+    }
+
+    /// Keeps what went wrong with a page for people.
+    fn note_trouble(&self, page: &PageChange) {
+        let reason = match &page.ending {
+            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => failure.as_str(),
+            Ending::Rejected(rejection) => rejection.as_str(),
+            Ending::Done(_) => return,
+        };
+        let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+        self.troubles.note(self.clock.now(), reason, format!("{}{status}", page.url));
     }
 
     /// Counts what became of a request.

@@ -14,10 +14,10 @@ use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
-/// Rest before seeds whose commit was lost are handed in again.
-const AGAIN: Duration = Duration::from_millis(20);
 /// Longest wait for a commit.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Rest before seeds whose commit was lost are handed in again.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// A handle on a running node.
 #[derive(Clone)]
@@ -38,20 +38,24 @@ impl NodeControl {
         let mut report = SeedReport::default();
         if !good.is_empty() {
             let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
-            report = tokio::time::timeout(PATIENCE, inject(&node, &good)).await.map_err(late)?;
+            report = tokio::time::timeout(PATIENCE, inject(&node, good)).await.map_err(late)??;
         }
         report.rejected.extend(refused);
         Ok(report)
     }
 }
 
-/// Hands seeds in until they are committed: a commit may be lost with a dying actor or while the store opens.
-async fn inject(node: &Node, urls: &[PageUrl]) -> SeedReport {
+/// Hands seeds in until their commit is answered: a commit is lost when an actor dies, and at the start when the Store
+/// opens its files after the Deduper (it raises the epoch). Seeds that were committed all the same are known then.
+async fn inject(node: &Node, urls: Vec<PageUrl>) -> Result<SeedReport, ControlError> {
     loop {
         let (reply, answer) = oneshot::channel();
-        node.doors().deduper.tell(Inject { urls: urls.to_vec(), reply: Some(reply) });
+        node.doors().deduper.tell(Inject { urls: urls.clone(), reply: Some(reply) });
         if let Ok(report) = answer.await {
-            return report;
+            return Ok(report);
+        }
+        if let Some(why) = &*node.stop.borrow() {
+            return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
         }
         tokio::time::sleep(AGAIN).await;
     }

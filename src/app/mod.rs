@@ -1,6 +1,8 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod control;
+mod next;
+mod refresh;
 mod rules;
 mod run;
 mod status;
@@ -12,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix::dev::channel::AddressReceiver;
-use actix::{Actor, Context, System};
+use actix::{Context, System};
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{Semaphore, oneshot, watch as channel};
 
@@ -31,6 +33,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
@@ -39,6 +42,7 @@ use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
 use crate::storage::values::{RunState, ScopeJoined};
 use crate::storage::{Storage, read};
+use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
@@ -148,6 +152,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
             Protocols::new()
         }
     });
+    refresh::refresh(&node)?;
     let (doors, mailboxes) = open_doors(node.rules.settings.fetch.threads, &node.metrics);
     let _ = node.doors.set(doors);
     let (ready, started) = mpsc::channel();
@@ -203,23 +208,29 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         doors: OnceLock::new(),
         hosts: Mutex::default(),
         rate: Mutex::default(),
+        troubles: Troubles::default(),
+        next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
-        unclean_start: unclean.then(|| parts.clock.now()),
+        unclean_start: unclean,
         started: parts.clock.now(),
     })
 }
 
-/// Marks the run as begun; true when the former one did not end cleanly.
-fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool, StartError> {
+/// Marks the run as begun; gives when the last unclean stop was noticed: now, or at an earlier start.
+fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
+    let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
+    let seen_before = former.as_ref().and_then(|r| r.unclean_seen).map(|seen| seen.min(now)); // a clock may have gone back
+    let unclean_seen = if unclean { Some(now) } else { seen_before };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
-        started: clock.now(),
+        started: now,
+        unclean_seen,
         node: rules.host_name.clone(),
         runs,
         rules: former.as_ref().map_or(1, |r| r.rules),
@@ -231,7 +242,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<bool
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
-    Ok(unclean)
+    Ok(unclean_seen)
 }
 
 fn record_key(seed: u64) -> [u8; 32] {
@@ -335,9 +346,7 @@ fn put<A: Room>(
     node: &Arc<Node>,
     mailbox: AddressReceiver<A>,
     make: impl FnOnce(Arc<Node>) -> A + Send + 'static,
-) where
-    A: Actor<Context = Context<A>>,
-{
+) {
     let node = node.clone();
     arbiter.spawn_fn(move || {
         let never = Arc::new(AtomicBool::new(false));

@@ -91,7 +91,7 @@ impl Rules {
     pub fn ledger(&self, node: &Node) -> LedgerRules {
         LedgerRules {
             crawl: node.crawl,
-            prints: node.prints.clone(),
+            prints: node.prints,
             ranker: self.ranker.clone(),
             keep_rejected: self.settings.scope.record_rejected,
             generation: 1,

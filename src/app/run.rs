@@ -5,14 +5,19 @@ use std::time::Duration;
 
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
-use crate::actors::node::Stop;
-use crate::admin::{AdminError, AdminServer};
+use crate::actors::node::{Node, Stop};
+use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
 use crate::storage::{Storage, read};
 use crate::telemetry::StatusSnapshot;
+
+/// How often the seeds are handed in before the run gives up.
+const SEED_TRIES: u32 = 5;
+/// Time between.
+const SEED_REST: Duration = Duration::from_millis(200);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -41,12 +46,13 @@ pub enum RunError {
     System(#[from] std::io::Error),
 }
 
-/// Runs a crawl to its end. `watched` is called once with a way to look at its counts, and lives until the end.
+/// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     settings: Settings,
+    hangup: Box<dyn Fn() + Send>,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -60,7 +66,7 @@ pub fn run<W>(
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
     let stop = runtime.block_on(async {
-        let signals = listen(&running)?;
+        let signals = listen(&running, hangup)?;
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
@@ -126,8 +132,7 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
 async fn begin(running: &Running) {
     let node = &running.node;
     let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
-    let seeds = node.rules.settings.crawl.seeds.clone();
-    match NodeControl::add_seeds(node.clone(), seeds).await {
+    match hand_in(node).await {
         Ok(report) => {
             for refused in &report.rejected {
                 log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
@@ -146,6 +151,21 @@ async fn begin(running: &Running) {
     }
 }
 
+/// A commit of seeds may be lost like any other (an actor died at that moment): they are handed in again.
+async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
+    let mut tries = 1;
+    loop {
+        match NodeControl::add_seeds(node.clone(), node.rules.settings.crawl.seeds.clone()).await {
+            Err(e) if tries < SEED_TRIES && node.stop.borrow().is_none() => {
+                log::warn!("the seeds are handed in again: tries={tries} why={e}");
+                tries += 1;
+                tokio::time::sleep(SEED_REST).await;
+            }
+            other => return other,
+        }
+    }
+}
+
 /// The task that listens for TERM and INT; ended by Drop.
 struct Signals(tokio::task::JoinHandle<()>);
 
@@ -155,12 +175,14 @@ impl Drop for Signals {
     }
 }
 
-/// TERM and INT end the run; a second one ends the process at once. USR1 writes the state to the log.
-fn listen(running: &Running) -> std::io::Result<Signals> {
+/// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
+/// the log.
+fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Signals> {
     use tokio::signal::unix::{SignalKind, signal};
     let node = running.node.clone();
     let mut term = signal(SignalKind::terminate())?;
     let mut int = signal(SignalKind::interrupt())?;
+    let mut hup = signal(SignalKind::hangup())?;
     let mut usr1 = signal(SignalKind::user_defined1())?;
     second_signal_ends_all();
     Ok(Signals(tokio::spawn(async move {
@@ -168,6 +190,10 @@ fn listen(running: &Running) -> std::io::Result<Signals> {
             tokio::select! {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
+                _ = hup.recv() => {
+                    hangup();
+                    continue;
+                }
                 _ = usr1.recv() => {
                     log::info!("state: {}", crate::cli::summary::line(&status(&node)));
                     continue;

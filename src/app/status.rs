@@ -1,12 +1,19 @@
 //! One snapshot of a running node.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
+use crate::config::units::roughly;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::UnixMillis;
 use crate::telemetry::{State, StatusSnapshot};
+
+/// A trouble is told in the idle reason for so long.
+const LATELY: Duration = Duration::from_secs(3_600);
 
 /// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
 /// states always add up.
@@ -40,11 +47,18 @@ pub fn status(node: &Node) -> StatusSnapshot {
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
         rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
+        troubles: node.troubles.all(),
+        next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
         warc_dir: node.rules.settings.warc_dir().display().to_string(),
     };
     snapshot.idle_reason = idle_reason(node, &snapshot);
     snapshot
+}
+
+fn next_try_seconds(node: &Node) -> Option<f64> {
+    let at = node.next_try.load(Ordering::Acquire);
+    (at > 0).then(|| UnixMillis(at).since(node.clock.now()).as_secs_f64())
 }
 
 fn state(node: &Node) -> State {
@@ -76,16 +90,43 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
         return "paused by the operator; resume with `lycosa ctl resume`".into();
     }
     if s.waiting + s.processing == 0 {
-        return "the frontier is empty".into();
+        return if node.rules.settings.crawl.until_done {
+            "the frontier is empty: the crawl is about to end".into()
+        } else {
+            "the frontier is empty; add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`".into()
+        };
     }
     if node.pages.available_permits() == 0 {
         return "all page permits are taken: the store or the parser is slow".into();
     }
-    let counted = [
-        (s.hosts_active, "waiting for their delay"),
-        (s.hosts_parked, "parked until a time (back-off, Retry-After, or robots.txt unreachable)"),
-    ];
-    let parts: Vec<String> =
-        counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} hosts {what}")).collect();
-    if parts.is_empty() { format!("{} URLs wait for a retry", s.waiting) } else { parts.join(", ") }
+    waiting(node, s)
+}
+
+/// What hosts and URLs wait for, and what went wrong last.
+fn waiting(node: &Node, s: &StatusSnapshot) -> String {
+    let mut parts = Vec::new();
+    let mut part = |n: u64, one: &str, many: &str, what: &str| match n {
+        0 => {}
+        1 => parts.push(format!("1 {one} {what}")),
+        _ => parts.push(format!("{n} {many} {what}")),
+    };
+    part(s.hosts_active, "host", "hosts", "between requests (delay, robots.txt or name look-up)");
+    part(s.hosts_parked, "host", "hosts", "parked (back-off, Retry-After, or robots.txt out of reach)");
+    if parts.is_empty() {
+        parts.push(match s.waiting {
+            1 => "1 URL waits for its next try".into(),
+            n => format!("{n} URLs wait for their next try"),
+        });
+    }
+    let mut text = parts.join(", ");
+    if let Some(seconds) = s.next_try_seconds {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "; the next in {}", roughly(Duration::from_secs_f64(seconds.max(0.0))));
+    }
+    if let Some((when, reason, example)) = node.troubles.latest() {
+        if node.clock.now().since(when) < LATELY {
+            let _ = write!(text, "; last trouble: {reason} {example}");
+        }
+    }
+    text
 }

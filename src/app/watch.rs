@@ -3,16 +3,20 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::status;
+use super::{next, status};
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
 use crate::clock::Stopwatch;
+use crate::config::units::roughly;
 use crate::domain::time::UnixMillis;
+use crate::storage::values::Counters;
 
 /// How often limits are looked at when no commit comes.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often the disk is looked at.
 const DISK_LOOK: Duration = Duration::from_secs(1);
+/// After so long without anything finished it is asked when there will be something to do.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// Waits until the node has a reason to end, and gives it.
 pub async fn watch(node: &Node) -> Stop {
@@ -53,46 +57,72 @@ fn limit(node: &Node, ran: Duration) -> Option<Stop> {
         Some(Stop::Bytes)
     } else if crawl.max_time.is_some_and(|max| ran >= max) {
         Some(Stop::Time)
+    } else if crawl.max_failures.is_some_and(|max| counters.error() >= max) {
+        Some(Stop::Failures)
     } else {
         None
     }
 }
 
-/// `until_done`: over when nothing is left, or when nothing was finished for `until_done_patience`.
+/// `until_done`: over when nothing is left; when nothing was finished for `until_done_patience`; or at once when nothing
+/// can be done before that time is over. As long as no page was fetched, `until_done_first_patience` takes its place.
 struct Patience {
     finished: u64,
     since: UnixMillis,
+    looked: UnixMillis,
 }
 
 impl Patience {
     fn new(now: UnixMillis) -> Self {
-        Self { finished: 0, since: now }
+        Self { finished: 0, since: now, looked: now }
     }
 
     fn over(&mut self, node: &Node) -> Option<Stop> {
-        let crawl = &node.rules.settings.crawl;
-        if !crawl.until_done {
-            return None;
-        }
-        let counters = node.counters();
-        if counters.queued == 0 && counters.discovered > 0 && node.is_quiet() {
-            return Some(Stop::Done);
-        }
-        let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
         let now = node.clock.now();
+        let counters = node.counters();
+        let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
         if finished != self.finished || !node.is_quiet() || node.holds() {
             (self.finished, self.since) = (finished, now);
+            next::publish(node, None);
         }
-        if now.since(self.since) < crawl.until_done_patience {
+        let crawl = &node.rules.settings.crawl;
+        if crawl.until_done && counters.queued == 0 && counters.discovered > 0 && node.is_quiet() {
+            return Some(Stop::Done);
+        }
+        if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
+            return None;
+        }
+        self.looked = now;
+        let next = next_try(node);
+        next::publish(node, next);
+        crawl.until_done.then(|| self.gives_up(node, &counters, now, next)).flatten()
+    }
+
+    /// `next`: when there will be something to do; `None` when something may be done now.
+    fn gives_up(&self, node: &Node, counters: &Counters, now: UnixMillis, next: Option<UnixMillis>) -> Option<Stop> {
+        let crawl = &node.rules.settings.crawl;
+        let fetched_any = counters.statuses.range(200..300).next().is_some();
+        let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
+        let wait = if fetched_any { crawl.until_done_patience } else { first };
+        let wakes = next.filter(|at| *at > self.since.plus(wait));
+        if wakes.is_none() && now.since(self.since) < crawl.until_done_patience {
             return None;
         }
         log::warn!(
-            "nothing was finished for {:?}: {} URLs are left for another run",
-            crawl.until_done_patience,
-            counters.queued
+            "not waiting any longer, what is left stays in the data folder for another run: urls={} next_try={:?}",
+            counters.queued,
+            wakes.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now)))),
         );
         Some(Stop::Done)
     }
+}
+
+/// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
+fn next_try(node: &Node) -> Option<UnixMillis> {
+    next::next_try(node).unwrap_or_else(|e| {
+        log::warn!("it cannot be told when the next retry is due: {e}");
+        None
+    })
 }
 
 /// Pauses the crawl before the disk is full, and lets it go on when there is space again.
@@ -105,7 +135,10 @@ fn check_disk(node: &Node) {
     let least = settings.disk.pause_below(total);
     let low = node.disk_low.load(Ordering::Acquire);
     if !low && free < least {
-        log::error!("disk low, the crawl pauses until there is more space: free_bytes={free} needed_bytes={least}");
+        log::error!(
+            "disk low, the crawl pauses until there is more space, or start it with `--set disk.pause_below=1GiB`: \
+             free_bytes={free} needed_bytes={least}"
+        );
         node.disk_low.store(true, Ordering::Release);
     } else if low && free >= least.saturating_add(least / 2) {
         log::info!("disk has space again, the crawl goes on: free_bytes={free}");

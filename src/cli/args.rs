@@ -17,7 +17,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 bad arguments or configuration, 3 disk, 9 no page stored,\n\
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 bad arguments or configuration, 3 disk, 9 no page fetched,\n\
     11 interrupted, 12 limit of failures, 14 limit of size, 15 limit of time, 70 stopped by the supervisor.\n\
     Settings: defaults < CONFIG < environment LYCOSA_SECTION__KEY < flags; `lycosa config show --origin` shows them.";
 
@@ -82,6 +82,9 @@ pub struct RunArgs {
     /// Stop after so many bytes received, such as 10GiB
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
+    /// Stop after so many URLs given up as errors
+    #[arg(long, value_name = "N")]
+    pub max_failures: Option<u64>,
     /// Take so many pages of one host at most
     #[arg(long, value_name = "N")]
     pub max_pages_per_host: Option<u64>,
@@ -289,6 +292,7 @@ mod tests {
             "lycosa run",
             "lycosa run crawl.toml --seed http://a.test/ --seed http://b.test/ --seeds - --contact me@x.org --data d",
             "lycosa run --until-done --max-pages 5 --max-time 1h --max-bytes 1GB --max-pages-per-host 7 --dry-run",
+            "lycosa run --max-failures 9",
             "lycosa run --allow-net 127.0.0.1/32:8500 --set a.b=c --log-format json --no-progress",
             "lycosa testweb --listen 127.0.0.1:0 --hosts 3 --pages 5 --seed 1",
             "lycosa fetch http://a.test/ --json",

@@ -14,13 +14,13 @@ pub enum Exit {
     Usage = 2,
     /// The disk is full or broken.
     Disk = 3,
-    /// The crawl ended without a page stored.
+    /// The crawl ended without a page: no answer said that all is well.
     NothingStored = 9,
     /// Interrupted while `--until-done` was waiting for the end.
     Interrupted = 11,
     /// The limit of failures was reached.
     FailureLimit = 12,
-    /// The limit of bytes or pages was reached.
+    /// The limit of bytes was reached.
     SizeLimit = 14,
     /// The limit of time was reached.
     TimeLimit = 15,
@@ -57,7 +57,7 @@ impl Exit {
             Self::Error => "error",
             Self::Usage => "bad arguments or configuration",
             Self::Disk => "disk full or broken",
-            Self::NothingStored => "no page stored",
+            Self::NothingStored => "no page fetched",
             Self::Interrupted => "interrupted",
             Self::FailureLimit => "limit of failures reached",
             Self::SizeLimit => "limit of size reached",

@@ -7,7 +7,7 @@ use toml::Value;
 
 use super::args::{RunArgs, SettingsArgs};
 use super::exit::CliError;
-use crate::config::{ConfigError, Layers, LogFormat};
+use crate::config::{ConfigError, Layers, LogFormat, is_web_url};
 
 /// Largest file of seeds, robots.txt or page that is read, bytes.
 const MAX_INPUT: u64 = 256 << 20;
@@ -49,9 +49,9 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     let mut layers = layers(args.config.as_deref(), &args.settings)?;
     let mut seeds = args.seeds.clone();
     if let Some(file) = &args.seeds_file {
-        let text = String::from_utf8(read_input(file)?)
-            .map_err(|_| CliError::usage(format!("--seeds {}: it is not UTF-8 text", file.display())))?;
-        seeds.extend(crate::admin::seed_lines(&text));
+        let list = seed_file(file)?;
+        seeds.extend(list.good);
+        layers = list.notices.into_iter().fold(layers, Layers::notice);
     }
     if !seeds.is_empty() {
         layers = layers.flag("--seed", "crawl.seeds", Value::from(seeds))?;
@@ -65,6 +65,7 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
         ("--max-pages", "crawl.max_pages", number(args.max_pages)),
         ("--max-time", "crawl.max_time", args.max_time.clone().map(Value::from)),
         ("--max-bytes", "crawl.max_bytes", args.max_bytes.clone().map(Value::from)),
+        ("--max-failures", "crawl.max_failures", number(args.max_failures)),
         ("--max-pages-per-host", "traps.pages_per_host", number(args.max_pages_per_host)),
         ("--log-format", "log.format", format),
     ];
@@ -75,6 +76,53 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     }
     Ok(layers)
 }
+
+/// A file of seeds, as far as it could be read.
+struct SeedFile {
+    good: Vec<String>,
+    notices: Vec<String>,
+}
+
+/// Bad lines told one by one; the rest of them is told by number.
+const TOLD: usize = 10;
+
+/// Reads a file of seeds, one a line; empty lines and those that begin with `#` are skipped. A line that is no URL costs
+/// a remark with its number, so that one of thousands does not keep the rest from being crawled.
+///
+/// # Errors
+/// It cannot be read, is no text, or holds no URL at all.
+fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
+    let name = file.display();
+    let text = String::from_utf8(read_input(file)?)
+        .map_err(|_| CliError::usage(format!("--seeds {name}: it is not UTF-8 text")))?;
+    let (mut good, mut notices, mut bad) = (Vec::new(), Vec::new(), 0_usize);
+    for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if is_web_url(line) {
+            good.push(line.to_owned());
+            continue;
+        }
+        bad += 1;
+        if bad <= TOLD {
+            let shown: String = line.chars().take(200).collect();
+            notices.push(format!("seed skipped: {name}:{}: {shown:?} is no http or https URL; {FULL}", i + 1));
+        }
+    }
+    if bad > TOLD {
+        notices.push(format!("seeds skipped: {} more lines of {name} are no http or https URL", bad - TOLD));
+    }
+    match (good.is_empty(), notices.first()) {
+        (true, Some(first)) => Err(CliError::usage(format!("--seeds {name}: no line is a seed; {first}"))),
+        (true, None) => Err(CliError::usage(format!("--seeds {name}: it holds no URL; write one a line"))),
+        _ => Ok(SeedFile { good, notices }),
+    }
+}
+
+/// What a seed must look like.
+const FULL: &str = "write it in full, such as https://example.org/";
 
 /// A file's bytes, or standard input's for `-`.
 ///
@@ -150,5 +198,26 @@ mod tests {
         assert_eq!(seeds, ["http://a.test/", "http://b.test/", "http://c.test/"]);
         let missing = RunArgs { seeds_file: Some("/nonexistent".into()), ..RunArgs::default() };
         assert!(run_layers(&missing).unwrap_err().message.contains("/nonexistent"));
+    }
+
+    #[test]
+    fn bad_lines_of_a_seed_file_are_named_and_skipped_unless_all_are_bad() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let args = RunArgs { seeds_file: Some(file.path().into()), ..RunArgs::default() };
+        std::fs::write(file.path(), "\u{feff}# mine\r\nexample.org\r\nhttp://a.test/\r\nftp://b.test/\r\n").unwrap();
+        let layers = run_layers(&args).unwrap();
+        assert_eq!(layers.load().unwrap().crawl.seeds, ["http://a.test/"]);
+        let notices = layers.notices();
+        assert!(
+            notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"),
+            "{notices:?}"
+        );
+        std::fs::write(file.path(), "example.org\n".repeat(1_000)).unwrap();
+        let error = run_layers(&args).unwrap_err();
+        assert!(error.exit == crate::cli::Exit::Usage && error.message.contains(":1:"), "{error}");
+        std::fs::write(file.path(), "nonsense\n".repeat(1_000) + "http://a.test/").unwrap();
+        assert_eq!(run_layers(&args).unwrap().notices().len(), TOLD + 1);
+        std::fs::write(file.path(), "# nothing\n").unwrap();
+        assert_eq!(run_layers(&args).unwrap_err().exit, crate::cli::Exit::Usage);
     }
 }

@@ -12,9 +12,11 @@ pub mod inspect_page;
 pub mod inspect_robots;
 pub mod inspect_url;
 pub mod progress;
+pub mod reload;
 pub mod run;
 pub mod summary;
 pub mod testweb;
+pub mod why;
 
 use std::io::Write;
 

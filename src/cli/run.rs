@@ -7,12 +7,12 @@ use super::args::RunArgs;
 use super::exit::{CliError, Exit};
 use super::gather::run_layers;
 use super::progress::Progress;
-use super::summary;
+use super::{reload, summary, why};
 use crate::actors::node::Stop;
 use crate::app::{self, Outcome, RunError, StartError};
 use crate::config::Settings;
 use crate::config::units::format_duration;
-use crate::telemetry::StatusSnapshot;
+use crate::telemetry::log::escaped;
 
 /// Checks everything and crawls.
 ///
@@ -30,20 +30,26 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
-    start(settings, !args.no_progress, out)
+    let hangup = reload::on_hangup(args, &settings, rust_log);
+    start(settings, hangup, !args.no_progress, out)
 }
 
 /// Hands over to the composition root; shows progress meanwhile and a summary at the end.
-fn start(settings: Settings, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
+fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
     let every = settings.log.summary;
-    let outcome = app::run(settings, |look| Progress::start(look, live, every)).map_err(failed)?;
+    let outcome = app::run(settings, hangup, |look| Progress::start(look, live, every)).map_err(failed)?;
     let exit = exit_of(&outcome);
     let told = match &outcome.stop {
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
-        _ if exit == Exit::NothingStored => nothing_stored(&outcome.status),
+        _ if exit == Exit::NothingStored => {
+            format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status))
+        }
         _ => exit.as_str().to_owned(),
     };
     out.write_all(summary::table(&outcome.status, &told).as_bytes())?;
+    for note in why::notes(&outcome.status) {
+        writeln!(out, "note: {}", escaped(&note))?;
+    }
     Ok(exit)
 }
 
@@ -57,26 +63,17 @@ fn failed(error: RunError) -> CliError {
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {
-    let nothing = outcome.status.pages_stored == 0;
+    let nothing = !outcome.status.fetched_any();
     match outcome.stop {
         Stop::Supervisor(_) => Exit::Supervisor,
         Stop::Disk(_) => Exit::Disk,
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
+        Stop::Failures => Exit::FailureLimit,
         Stop::Asked if outcome.until_done => Exit::Interrupted,
         Stop::Done | Stop::Pages if nothing => Exit::NothingStored,
         Stop::Done | Stop::Pages | Stop::Asked => Exit::Done,
     }
-}
-
-/// Why nothing was stored, by what was counted.
-fn nothing_stored(s: &StatusSnapshot) -> String {
-    let most = |counts: &std::collections::BTreeMap<String, u64>| {
-        counts.iter().max_by_key(|(_, n)| **n).map(|(reason, n)| format!("{n} x {reason}"))
-    };
-    let why = most(&s.errors_by_reason).or_else(|| most(&s.rejected_by_reason));
-    let why = why.unwrap_or_else(|| "no answer came in time; see the log".into());
-    format!("no page stored: {why}")
 }
 
 /// What a run with these settings would do.

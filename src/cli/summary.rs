@@ -56,7 +56,7 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     }
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:<width$}  {value}");
+        let _ = writeln!(text, "{name:<width$}  {}", crate::telemetry::log::escaped(value));
         text
     })
 }

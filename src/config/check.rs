@@ -116,7 +116,9 @@ fn agent(section: &AgentSection) -> Result<Agent, Wrong> {
     })
 }
 
-fn is_web_url(text: &str) -> bool {
+/// Whether a text is an absolute http or https URL.
+#[must_use]
+pub fn is_web_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
 }
 
@@ -136,6 +138,8 @@ fn check_crawl(crawl: &CrawlSection) -> Checked {
     }
     ensure(crawl.max_pages != Some(0), "crawl.max_pages", || "must be at least 1; leave it out for no limit".into())?;
     ensure(crawl.max_bytes != Some(0), "crawl.max_bytes", || "must be at least 1; leave it out for no limit".into())?;
+    let failures = crawl.max_failures != Some(0);
+    ensure(failures, "crawl.max_failures", || "must be at least 1; leave it out for no limit".into())?;
     crawl.max_time.map_or(Ok(()), |t| positive("crawl.max_time", t))
 }
 

@@ -168,6 +168,13 @@ impl Layers {
         &self.notices
     }
 
+    /// Adds a remark.
+    #[must_use]
+    pub fn notice(mut self, text: String) -> Self {
+        self.notices.push(text);
+        self
+    }
+
     /// The merged file form, not yet checked.
     ///
     /// # Errors

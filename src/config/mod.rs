@@ -18,6 +18,7 @@ pub mod units;
 #[cfg(test)]
 mod tests;
 
+pub use check::is_web_url;
 pub use contact::host_matches;
 pub use error::ConfigError;
 pub use file::FileForm;

@@ -42,6 +42,18 @@ pub fn format_duration(d: Duration) -> String {
     if ms == 0 && d.is_zero() { "0s".to_owned() } else { format!("{ms}ms") }
 }
 
+/// A duration for people: `58 s`, `14 min`, `1 h 59 min`, `3 d 4 h`; rounded down.
+#[must_use]
+pub fn roughly(d: Duration) -> String {
+    let s = d.as_secs();
+    match s {
+        0..60 => format!("{s} s"),
+        60..3_600 => format!("{} min", s / 60),
+        3_600..86_400 => format!("{} h {} min", s / 3_600, s / 60 % 60),
+        _ => format!("{} d {} h", s / 86_400, s / 3_600 % 24),
+    }
+}
+
 /// Reads a size: a whole number of bytes, or a number with KB, MB, GB, TB (powers of 1,000) or KiB, MiB, GiB, TiB.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use env_logger::fmt::Formatter;
 use env_logger::{Builder, Logger, Target};
@@ -22,6 +22,7 @@ type Sink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 static ERRORS: AtomicU64 = AtomicU64::new(0);
 static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
+static INSTALLED: OnceLock<&'static Counting> = OnceLock::new();
 static SINK: Mutex<Option<Sink>> = Mutex::new(None);
 
 /// Lines logged at level error since the process began, whatever the level written; tests assert on it.
@@ -45,28 +46,79 @@ pub fn redirect(sink: Option<Sink>) {
 ///
 /// Does nothing when a logger is already set (a second call, or a program that embeds the library).
 pub fn init(section: &LogSection, rust_log: Option<&str>) {
+    let inner = build(section, rust_log);
+    let widest = inner.filter().max(log::LevelFilter::Error);
+    let logger: &'static Counting = Box::leak(Box::new(Counting { inner: RwLock::new(inner) })); // lives as long as the process
+    if log::set_logger(logger).is_ok() {
+        log::set_max_level(widest);
+        let _ = INSTALLED.set(logger);
+    }
+}
+
+/// Takes up another level (or form) while running. Does nothing when [`init`] did not set the logger.
+pub fn reconfigure(section: &LogSection, rust_log: Option<&str>) {
+    let Some(logger) = INSTALLED.get() else { return };
+    let inner = build(section, rust_log);
+    log::set_max_level(inner.filter().max(log::LevelFilter::Error));
+    *logger.inner.write().unwrap_or_else(PoisonError::into_inner) = inner;
+}
+
+fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
     let json = section.format == LogFormat::Json;
-    let inner = Builder::new()
-        // It tells of its workers at level info, which is nobody's business here; directives may ask for it.
-        .filter_module("actix_server", log::LevelFilter::Warn)
-        .parse_filters(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level))
+    Builder::new()
+        .parse_filters(&directives(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level)))
         .target(Target::Pipe(Box::new(Lines)))
         .format(move |out, record| if json { json_line(out, record) } else { text_line(out, record) })
-        .build();
-    let widest = inner.filter().max(log::LevelFilter::Error);
-    if log::set_boxed_logger(Box::new(Counting { inner })).is_ok() {
-        log::set_max_level(widest);
+        .build()
+}
+
+/// Crates whose own workings are nobody's business here: below warn they are heard only when directives name them.
+const QUIET: [&str; 14] = [
+    "actix_http",
+    "actix_rt",
+    "actix_server",
+    "actix_web",
+    "awc",
+    "h2",
+    "hickory_net",
+    "hickory_proto",
+    "hickory_resolver",
+    "hyper",
+    "hyper_util",
+    "mio",
+    "rustls",
+    "want",
+];
+
+/// The directives with those of the quiet crates in front, so that a general level does not let them speak.
+fn directives(asked: &str) -> String {
+    let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().to_owned();
+    let general =
+        asked.split(',').filter(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok()).next_back();
+    let below_warn =
+        general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
+    if !below_warn {
+        return asked.to_owned();
     }
+    let named = |name: &str| asked.split(',').any(|d| d.trim().split('=').next() == Some(name));
+    let quiet = QUIET.iter().filter(|name| !named(name)).map(|name| format!("{name}=warn"));
+    quiet.chain([asked.to_owned()]).collect::<Vec<_>>().join(",")
 }
 
 /// Counts errors before handing on.
 struct Counting {
-    inner: Logger,
+    inner: RwLock<Logger>,
+}
+
+impl Counting {
+    fn inner(&self) -> std::sync::RwLockReadGuard<'_, Logger> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Log for Counting {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() == Level::Error || self.inner.enabled(metadata)
+        metadata.level() == Level::Error || self.inner().enabled(metadata)
     }
 
     fn log(&self, record: &Record<'_>) {
@@ -78,11 +130,11 @@ impl Log for Counting {
             }
             recent.push_back(escaped(&record.args().to_string()));
         }
-        self.inner.log(record);
+        self.inner().log(record);
     }
 
     fn flush(&self) {
-        self.inner.flush();
+        self.inner().flush();
     }
 }
 
@@ -184,9 +236,22 @@ mod tests {
     }
 
     #[test]
+    fn libraries_are_quiet_below_warn_unless_they_are_named() {
+        assert_eq!(directives("warn"), "warn");
+        assert_eq!(directives("lycosa=debug"), "lycosa=debug");
+        let debug = directives("debug,hyper=trace");
+        assert!(debug.contains("actix_server=warn") && debug.ends_with(",debug,hyper=trace"), "{debug}");
+        assert!(!debug.contains("hyper=warn") && debug.contains("hyper_util=warn"), "{debug}");
+        let inner = Builder::new().parse_filters(&debug).build();
+        let enabled = |target: &str, level| inner.enabled(&Metadata::builder().target(target).level(level).build());
+        assert!(enabled("lycosa::app", Level::Debug) && enabled("hyper::proto", Level::Trace));
+        assert!(!enabled("actix_server::worker", Level::Info) && enabled("actix_server::worker", Level::Warn));
+    }
+
+    #[test]
     fn an_error_is_counted_even_when_nothing_is_written() {
         let inner = Builder::new().parse_filters("off").build();
-        let logger = Counting { inner };
+        let logger = Counting { inner: RwLock::new(inner) };
         let before = errors_logged();
         logger.log(&Record::builder().level(Level::Error).args(format_args!("disk\nfull")).build());
         logger.log(&Record::builder().level(Level::Warn).args(format_args!("no error")).build());

@@ -4,7 +4,9 @@ pub mod log;
 pub mod metrics;
 pub mod process;
 pub mod status;
+pub mod trouble;
 
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;
 pub use status::{State, StatusSnapshot};
+pub use trouble::{Trouble, Troubles};

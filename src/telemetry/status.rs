@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::trouble::Trouble;
+
 /// What the daemon is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +71,13 @@ pub struct StatusSnapshot {
     pub errors_by_reason: BTreeMap<String, u64>,
     /// Rejections by reason.
     pub rejected_by_reason: BTreeMap<String, u64>,
+    /// What went wrong since the process began, by reason of failure or rejection, with an example of each. Attempts that
+    /// will be repeated count too.
+    #[serde(default)]
+    pub troubles: BTreeMap<String, Trouble>,
+    /// Seconds to the next retry or the end of the next parking, when nothing can be done before.
+    #[serde(default)]
+    pub next_try_seconds: Option<f64>,
     /// Why nothing is being fetched; empty when something is.
     pub idle_reason: String,
     /// Folder of the WARC files.
@@ -80,6 +89,12 @@ impl StatusSnapshot {
     #[must_use]
     pub fn adds_up(&self) -> bool {
         self.discovered == self.waiting + self.processing + self.done + self.errors + self.rejected
+    }
+
+    /// Whether any page was fetched: answered with a status of success.
+    #[must_use]
+    pub fn fetched_any(&self) -> bool {
+        self.statuses.range(200..300).any(|(_, n)| *n > 0)
     }
 
     /// Mean time of a fetch per finished URL; `None` before the first.

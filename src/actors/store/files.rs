@@ -16,11 +16,10 @@ use crate::warc::writer::{Place, WarcLimits};
 
 /// Notes in a page's record where its response stands.
 pub(super) fn note_place(commit: &mut Commit, place: Option<&Place>) {
-    if let (Change::Page(page), Some(place)) = (&mut commit.change, place) {
-        if let Some(capture) = &mut page.capture {
-            let Place { file, offset, length } = place;
-            capture.warc = Some(WarcPlace { file: file.to_string(), offset: *offset, length: *length });
-        }
+    if let (Change::Page(page), Some(Place { file, offset, length })) = (&mut commit.change, place)
+        && let Some(capture) = &mut page.capture
+    {
+        capture.warc = Some(WarcPlace { file: file.to_string(), offset: *offset, length: *length });
     }
 }
 

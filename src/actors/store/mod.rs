@@ -61,7 +61,7 @@ struct Open {
 
 impl Open {
     /// Takes up files and counts where the last commit left them.
-    fn open(node: &Node) -> Result<Self, StoreError> {
+    fn take_up(node: &Node) -> Result<Self, StoreError> {
         let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
         let tails: Option<Tails> = read::meta(&*node.storage, ())?;
         let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
@@ -95,22 +95,36 @@ pub struct Store {
     flush_planned: bool,
     failures: u32,
     closed: bool,
+    /// True after a death: what was on its way to the former life may be lost.
+    reborn: bool,
 }
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
+        Self {
+            node,
+            open: None,
+            group: Vec::new(),
+            group_bytes: 0,
+            flush_planned: false,
+            failures: 0,
+            closed: false,
+            reborn: false,
+        }
     }
 
     fn open(&mut self) {
         let node = &self.node;
-        match Open::open(node) {
+        match Open::take_up(node) {
             Ok(open) => {
-                *lock(&node.counters) = open.ledger.counters().clone();
+                *lock(&node.counters) = open.ledger.committed().clone();
                 self.open = Some(open);
-                node.epoch.raise();
+                // At the first start nothing is lost: what waits in the mailbox already, the seeds, must be taken.
+                if self.reborn {
+                    node.epoch.raise();
+                }
                 node.doors().frontier.tell(Reload);
             }
             Err(e) => {
@@ -276,7 +290,7 @@ impl Written {
     fn announce(self, node: &Node, open: &mut Open) {
         open.ledger.commit();
         open.tails = open.archive.tails();
-        *lock(&node.counters) = open.ledger.counters().clone();
+        *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         let mut ended = Vec::new();
         for commit in self.group {
@@ -315,7 +329,7 @@ impl Actor for Store {
 
 impl Supervised for Store {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone());
+        *self = Self { reborn: true, ..Self::new(self.node.clone()) };
     }
 }
 

@@ -58,9 +58,14 @@ pub struct CrawlSection {
     pub max_bytes: Option<u64>,
     /// End when nothing is left, instead of waiting for new seeds.
     pub until_done: bool,
-    /// How long an `until_done` crawl waits for retries.
+    /// Stop after so many URLs given up as errors.
+    pub max_failures: Option<u64>,
+    /// How long an `until_done` crawl waits for retries, from the last URL that was finished.
     #[serde(with = "duration")]
     pub until_done_patience: Duration,
+    /// The same as long as no page was fetched at all, when the seeds or the network are most likely wrong.
+    #[serde(with = "duration")]
+    pub until_done_first_patience: Duration,
 }
 
 impl Default for CrawlSection {
@@ -74,7 +79,9 @@ impl Default for CrawlSection {
             max_time: None,
             max_bytes: None,
             until_done: false,
+            max_failures: None,
             until_done_patience: Duration::from_secs(3_600),
+            until_done_first_patience: Duration::from_secs(30),
         }
     }
 }

@@ -74,11 +74,9 @@ impl Hosts {
             row.state.name = name.to_owned();
             row.state_changed = true;
         }
-        if let Some(pace) = pace {
-            if row.state.pace != pace {
-                row.state.pace = pace.to_vec();
-                row.state_changed = true;
-            }
+        if let Some(pace) = pace.filter(|pace| row.state.pace != *pace) {
+            row.state.pace = pace.to_vec();
+            row.state_changed = true;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Ledger {
 
     /// The counters of the last commit.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub fn committed(&self) -> &Counters {
         &self.committed
     }
 

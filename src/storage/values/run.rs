@@ -18,5 +18,8 @@ fields! {
         rules: u32,
         /// Digest of those rules, to notice a change.
         rules_digest: [u8; 16],
+        /// When the last unclean stop was noticed. It outlives clean stops: until its host is asked again, nobody knows
+        /// whether the killed run had asked it just before (I1).
+        unclean_seen: Option<UnixMillis>,
     }
 }

@@ -131,8 +131,15 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
-    let run =
-        RunState { clean: true, started: UnixMillis(1), node: "n".into(), runs: 1, rules: 2, rules_digest: [3; 16] };
+    let run = RunState {
+        clean: true,
+        started: UnixMillis(1),
+        node: "n".into(),
+        runs: 1,
+        rules: 2,
+        rules_digest: [3; 16],
+        unclean_seen: Some(UnixMillis(7)),
+    };
     check(&run);
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
     check(&Format { version: 1, seed: u64::MAX });

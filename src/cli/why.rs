@@ -1,0 +1,133 @@
+//! Why a crawl brought nothing, or little, in sentences that say what to do.
+
+use std::collections::BTreeMap;
+
+use crate::telemetry::StatusSnapshot;
+use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
+
+/// What a reason means and what to do, by its name (`domain::reason`).
+#[must_use]
+pub fn advice(reason: &str) -> &'static str {
+    match reason {
+        "dns_not_found" => "the name does not exist; check how the seed is spelt",
+        "dns_failed" => "no name server answered; check this machine's network, or set dns.servers",
+        "connect_refused" => "nothing listens at that address and port; check the URL, and that the server runs",
+        "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
+        "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
+        "tls_timeout" | "first_byte_timeout" | "body_timeout" | "too_slow" => {
+            "the server is too slow; raise fetch.timeouts"
+        }
+        "reset" => "the server closed the connection without an answer",
+        "bad_http" => "what answered does not speak HTTP; check scheme and port",
+        "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
+        "status_5xx" => "the server has an error; try again later",
+        "poison" => "its page ended the parser several times; please report it",
+        "spill" => "a large answer could not be kept on disk; see the log",
+        ROBOTS_UNREACHABLE => "without its robots.txt a host is not crawled (RFC 9309); try again later",
+        "robots" => {
+            "robots.txt forbids it; ask the site's owner, or for a site of your own use \
+             --set politeness.respect_robots=false"
+        }
+        "address" | "address_refused" => {
+            "the address is not public; allow it with --allow-net, such as --allow-net 127.0.0.1/32"
+        }
+        "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
+        "excluded" => "a rule of scope.exclude or scope.deny_hosts names it",
+        "extension" => "its file type is skipped; see scope.skip_extensions",
+        "too_deep" => "it lies deeper than crawl.max_depth",
+        "host_budget" => "the host's budget is spent; see traps.pages_per_host",
+        _ => "see the log",
+    }
+}
+
+/// Why no page was fetched: the most frequent trouble, with an example and what to do.
+#[must_use]
+pub fn nothing_fetched(s: &StatusSnapshot) -> String {
+    // What became of seeds says more than what became of links found on them.
+    let most = s.troubles.iter().max_by_key(|(reason, t)| (*reason != "scope", t.count));
+    if let Some((reason, trouble)) = most {
+        let times = if trouble.count == 1 { String::new() } else { format!(", {} times", trouble.count) };
+        return format!("{reason} at {}{times}: {}", trouble.example, advice(reason));
+    }
+    // This run met nothing new; what the counters of former runs say.
+    let known = most_of(&s.errors_by_reason).or_else(|| most_of(&s.rejected_by_reason));
+    match known {
+        Some((reason, n)) => format!("{n} x {reason}: {}", advice(reason)),
+        None if s.discovered == 0 => "there is no seed; give one with --seed".into(),
+        None if s.waiting > 0 => "the next try is not due yet; run the same command again later".into(),
+        None => "no answer brought a page; see the counts".into(),
+    }
+}
+
+fn most_of(counts: &BTreeMap<String, u64>) -> Option<(&str, u64)> {
+    counts.iter().max_by_key(|(_, n)| **n).map(|(reason, n)| (reason.as_str(), *n))
+}
+
+/// Remarks for the end of a run that brought pages, but perhaps not what was meant.
+#[must_use]
+pub fn notes(s: &StatusSnapshot) -> Vec<String> {
+    let mut notes = Vec::new();
+    let outside = s.rejected_by_reason.get("scope").copied().unwrap_or(0);
+    if outside > 0 && s.done <= 3 && s.waiting == 0 {
+        let example = s.troubles.get("scope").map(|t| format!(", such as {}", t.example)).unwrap_or_default();
+        notes.push(format!("{outside} links lead outside the scope{example}; {}", widen()));
+    }
+    if let Some(trouble) = s.troubles.get(crate::telemetry::trouble::CERTIFICATE) {
+        notes.push(format!(
+            "certificates with faults were accepted ({}); tls.verify=strict refuses them",
+            trouble.example
+        ));
+    }
+    if s.waiting > 0 {
+        notes.push(format!("{} URLs are left; the same command goes on with them", s.waiting + s.processing));
+    }
+    notes
+}
+
+fn widen() -> &'static str {
+    "to follow them use --set scope.mode=domains (or any), or add their hosts as seeds"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::reason::{Failure, Rejection};
+    use crate::telemetry::Trouble;
+
+    fn with(reason: &str, count: u64, example: &str) -> StatusSnapshot {
+        let trouble = Trouble { count, example: example.into() };
+        StatusSnapshot { discovered: 1, troubles: [(reason.to_owned(), trouble)].into(), ..StatusSnapshot::default() }
+    }
+
+    #[test]
+    fn every_failure_of_a_seed_has_advice() {
+        let general = advice("no such reason");
+        for failure in Failure::ALL.iter().filter(|f| **f != Failure::StatusOther) {
+            assert_ne!(advice(failure.as_str()), general, "{failure}");
+        }
+        for rejection in [Rejection::Robots, Rejection::Address, Rejection::Scope, Rejection::Excluded] {
+            assert_ne!(advice(rejection.as_str()), general, "{rejection}");
+        }
+    }
+
+    #[test]
+    fn an_empty_crawl_names_the_url_and_what_to_do() {
+        let text = nothing_fetched(&with("connect_refused", 2, "http://a.test:9/"));
+        assert!(
+            text.contains("http://a.test:9/") && text.contains("2 times") && text.contains("check the URL"),
+            "{text}"
+        );
+        assert!(nothing_fetched(&StatusSnapshot::default()).contains("--seed"));
+    }
+
+    #[test]
+    fn links_outside_the_scope_are_remarked_when_little_was_fetched() {
+        let s = StatusSnapshot {
+            done: 1,
+            rejected_by_reason: [("scope".to_owned(), 4)].into(),
+            ..StatusSnapshot::default()
+        };
+        assert!(notes(&s).concat().contains("scope.mode"));
+        assert!(notes(&StatusSnapshot { done: 500, ..s }).is_empty());
+    }
+}

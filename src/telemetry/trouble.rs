@@ -1,0 +1,80 @@
+//! What goes wrong, for people: how often each reason came, with the latest example.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::time::UnixMillis;
+
+/// Reasons kept; there are some thirty names of failures and rejections.
+const REASONS: usize = 64;
+
+/// robots.txt could not be had, so that its host waits.
+pub const ROBOTS_UNREACHABLE: &str = "robots_unreachable";
+/// A certificate that a browser would refuse.
+pub const CERTIFICATE: &str = "certificate";
+
+/// One reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// How often since the process began; an attempt that is repeated later counts each time.
+    pub count: u64,
+    /// The latest URL, with what it answered where that says more.
+    pub example: String,
+}
+
+/// The troubles of one node. The number of reasons is bounded.
+#[derive(Debug, Default)]
+pub struct Troubles(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_reason: BTreeMap<&'static str, Trouble>,
+    latest: Option<(UnixMillis, &'static str)>,
+}
+
+impl Troubles {
+    /// Counts one; the first of its kind gives true.
+    pub fn note(&self, now: UnixMillis, reason: &'static str, example: String) -> bool {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.by_reason.len() >= REASONS && !kept.by_reason.contains_key(reason) {
+            return false;
+        }
+        kept.latest = Some((now, reason));
+        let trouble = kept.by_reason.entry(reason).or_default();
+        trouble.count = trouble.count.saturating_add(1);
+        trouble.example = example;
+        trouble.count == 1
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> BTreeMap<String, Trouble> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.by_reason.iter().map(|(reason, trouble)| ((*reason).to_owned(), trouble.clone())).collect()
+    }
+
+    /// The latest one, if there was any: when, its reason and example.
+    #[must_use]
+    pub fn latest(&self) -> Option<(UnixMillis, &'static str, String)> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (when, reason) = kept.latest?;
+        Some((when, reason, kept.by_reason.get(reason)?.example.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_counted_with_their_latest_example() {
+        let troubles = Troubles::default();
+        assert!(troubles.note(UnixMillis(1), "tls", "https://a.test/".into()));
+        assert!(!troubles.note(UnixMillis(2), "tls", "https://b.test/".into()));
+        assert!(troubles.note(UnixMillis(3), "reset", "http://c.test/".into()));
+        assert_eq!(troubles.all()["tls"], Trouble { count: 2, example: "https://b.test/".into() });
+        assert_eq!(troubles.latest(), Some((UnixMillis(3), "reset", "http://c.test/".into())));
+    }
+}

@@ -1,0 +1,251 @@
+//! The real program on a synthetic web of this process: how the tests of the daemon start, end and judge it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Longest wait for anything; a test that comes here has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A synthetic web and a data folder for the daemon that crawls it.
+pub struct Sandbox {
+    pub web: TestWeb,
+    folder: tempfile::TempDir,
+    config: String,
+    lives: usize,
+}
+
+impl Sandbox {
+    /// `settings` are lines of TOML, in dotted form, beyond what leads the crawl to the web.
+    pub fn new(web: TestWebConfig, settings: &str) -> Self {
+        let web = TestWeb::start(web).unwrap();
+        let address = web.addr();
+        let config = format!(
+            "crawl.seeds = [\"{}\"]\nscope.mode = \"any\"\nadmin.listen = \"127.0.0.1:0\"\n\
+             net.allow = [\"127.0.0.1/32:{}\"]\ndns.overrides = {{ \"*.test\" = \"{address}\" }}\n\
+             disk.pause_below = \"1MB\"\nlog.level = \"info\"\n{settings}\n",
+            web.start_url(),
+            address.port(),
+        );
+        Self { web, folder: tempfile::tempdir().unwrap(), config, lives: 0 }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// What is to be fetched.
+    pub fn truth(&self) -> BTreeSet<String> {
+        self.web.truth(TruthQuery { scope: TruthScope::Any, ..TruthQuery::default() })
+    }
+
+    /// Starts `lycosa run` on the data folder.
+    pub fn start(&mut self, arguments: &[&str], faults: Option<&str>) -> Daemon {
+        self.lives += 1;
+        let config = self.folder.path().join("lycosa.toml");
+        fs::write(&config, &self.config).unwrap();
+        let log = self.folder.path().join(format!("life-{}.log", self.lives));
+        let mut command = program();
+        command.arg("run").arg(&config).arg("--data").arg(self.data()).arg("--no-progress").args(arguments);
+        if let Some(faults) = faults {
+            command.env("LYCOSA_FAULTS", faults);
+        }
+        Daemon::spawn(command, log)
+    }
+
+    /// Lets it finish, and expects that it ends as done.
+    pub fn finish(&mut self) -> String {
+        let mut last = self.start(&["--until-done"], None);
+        let status = last.wait();
+        let log = last.log();
+        assert_eq!(status.code(), Some(0), "{log}");
+        log
+    }
+
+    /// The lines of `crawl.jsonl`; a torn last line is left out.
+    pub fn lines(&self) -> Vec<serde_json::Value> {
+        lines_of(&self.data())
+    }
+
+    /// Names in the WARC folder that are still open.
+    pub fn open_files(&self) -> Vec<String> {
+        files(&self.data().join("warc"), ".open")
+    }
+
+    /// How many index lines each URL has.
+    ///
+    /// Each line is followed to its record, which must be one gzip member with that URL; each file must be sorted.
+    pub fn index(&self) -> BTreeMap<String, u32> {
+        let dir = self.data().join("warc");
+        let mut urls = BTreeMap::new();
+        for entry in self.entries() {
+            let url = entry["url"].as_str().unwrap();
+            let record = record(&dir, &entry);
+            let head = record.split("\r\n\r\n").next().unwrap();
+            assert!(head.contains(&format!("\r\nWARC-Target-URI: {url}\r\n")), "{entry}\n{head}");
+            *urls.entry(url.to_owned()).or_insert(0) += 1;
+        }
+        urls
+    }
+
+    /// The index lines of all files; each file must be sorted.
+    pub fn entries(&self) -> Vec<serde_json::Value> {
+        let dir = self.data().join("warc");
+        let mut entries = Vec::new();
+        for name in files(&dir, ".cdxj") {
+            let text = fs::read_to_string(dir.join(&name)).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines.is_sorted_by_key(|l| l.as_bytes()), "{name} is not sorted");
+            let json = |line: &&str| serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
+            entries.extend(lines.iter().map(json));
+        }
+        entries
+    }
+
+    /// The text of the record that an index line names.
+    pub fn record(&self, entry: &serde_json::Value) -> String {
+        record(&self.data().join("warc"), entry)
+    }
+}
+
+/// The lines of a data folder's `crawl.jsonl`; a torn last line is left out.
+pub fn lines_of(data: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(data.join("crawl.jsonl")).unwrap_or_default();
+    text.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+/// The text of the record that an index line names.
+fn record(dir: &Path, entry: &serde_json::Value) -> String {
+    let number = |field: &str| entry[field].as_str().unwrap().parse::<u64>().unwrap();
+    let mut file = File::open(dir.join(entry["filename"].as_str().unwrap())).unwrap();
+    file.seek(SeekFrom::Start(number("offset"))).unwrap();
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(file.take(number("length"))).read_to_end(&mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Names of a folder with this ending, sorted.
+fn files(dir: &Path, ending: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|n| n.ends_with(ending));
+    names.sort();
+    names
+}
+
+/// True for what a crawler fetches to learn the rules, not as a page.
+pub fn is_rules(url: &str) -> bool {
+    url.ends_with("/robots.txt") || url.ends_with("/rules/robots-real.txt")
+}
+
+/// The program, with nothing of this process's `LYCOSA_` variables.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lycosa"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LYCOSA_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// The program, running; killed when dropped.
+pub struct Daemon {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Daemon {
+    pub fn spawn(mut command: Command, log: PathBuf) -> Self {
+        let file = File::create(&log).unwrap();
+        let child = command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file).spawn().unwrap();
+        Self { child, log }
+    }
+
+    /// What it said so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        until("the program's end", || self.child.try_wait().unwrap(), || fs::read_to_string(&self.log).unwrap())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until `look` gives something; panics with `said` when it does not come.
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>, said: impl Fn() -> String) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} did not come\n{}", said());
+        std::thread::sleep(Duration::from_micros(500));
+    }
+}
+
+/// Head and body of an answer of the synthetic web, asked for in the plainest way there is: HTTP/1.0, no coding.
+pub fn plain_get(web: &TestWeb, url: &str, headers: &str) -> (String, Vec<u8>) {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (host, path) = rest.split_at(rest.find('/').unwrap());
+    let mut stream = TcpStream::connect(web.addr()).unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\n{headers}\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4;
+    let body = answer.split_off(end);
+    (String::from_utf8(answer).unwrap(), body)
+}
+
+/// The Python that has the archive tools; `None` where the test may be left out.
+pub fn python() -> Option<std::ffi::OsString> {
+    let python = std::env::var_os("LYCOSA_PYTHON").filter(|p| !p.is_empty());
+    if python.is_none() {
+        left_out("LYCOSA_PYTHON", "a Python with `pip install -r tests/tools/requirements.txt`");
+    }
+    python
+}
+
+/// Notes that a test is left out for want of a tool; fails where nothing may be left out.
+pub fn left_out(variable: &str, what: &str) {
+    assert!(std::env::var_os("CI").is_none(), "needed here: set {variable} to {what} (`make test` does)");
+    eprintln!("skipped: set {variable} to {what} (`make test` does)");
+}
+
+/// Runs `tests/warc_tools.py`: warcio and FastWARC read every record, decode every body, and follow every index line.
+pub fn judge_archive(python: &std::ffi::OsStr, warc: &Path, manifest: Option<&Path>) -> String {
+    let mut command = Command::new(python);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/warc_tools.py")).arg(warc);
+    if let Some(manifest) = manifest {
+        command.arg("--manifest").arg(manifest);
+    }
+    let done = command.output().unwrap();
+    let text = [done.stdout, done.stderr].map(|t| String::from_utf8_lossy(&t).into_owned()).concat();
+    assert!(done.status.success(), "{text}");
+    text
+}

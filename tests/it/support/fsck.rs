@@ -1,0 +1,342 @@
+//! Checks a storage from outside: everything is read and counted anew, nothing of the ledger's code is used.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Debug;
+use std::path::Path;
+
+use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
+use lycosa::domain::partition::Partition;
+use lycosa::domain::reason::Rejection;
+use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
+use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
+use lycosa::storage::tables::{self, Table};
+use lycosa::storage::values::{Counters, HostCounts, How, PageRecord, Place, QueueEntry, UrlState};
+use lycosa::storage::{Storage, read};
+use lycosa::warc::reader::WarcReader;
+
+/// What is stored, read whole.
+pub struct Found {
+    pub seen: HashMap<SeenKey, UrlState>,
+    pub queue: HashMap<QueueKey, QueueEntry>,
+    pub due: HashMap<DueKey, QueueEntry>,
+    pub pages: HashMap<PageKey, PageRecord>,
+    pub names: HashMap<HostAt, String>,
+    pub counts: HashMap<HostCrawl, HostCounts>,
+    pub counters: Counters,
+    /// URLs of `crawl.jsonl`, in its order.
+    pub lines: Vec<String>,
+    problems: Vec<String>,
+    prints: Fingerprinter,
+}
+
+fn all<T: Table>(storage: &dyn Storage) -> Vec<(T::Key, T::Value)> {
+    read::scan::<T>(storage, &KeyRange::all(), usize::MAX).unwrap()
+}
+
+/// Reads everything below `folder` and in `storage`, and fails with a list of all that does not fit.
+pub fn fsck(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
+    let mut found = load(storage, seed, folder);
+    found.queued_urls_are_waiting();
+    found.waiting_urls_are_queued();
+    found.hosts_are_counted_right(storage);
+    found.the_counters_are_right();
+    found.rejections_are_kept(storage);
+    found.contents_point_to_captures(storage);
+    if let Some(folder) = folder {
+        found.captures_are_in_the_archive(folder);
+        found.lines_are_one_a_finished_url();
+    }
+    assert!(found.problems.is_empty(), "the storage does not fit together: {:#?}", found.problems);
+    found
+}
+
+fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
+    let names = all::<tables::HostState>(storage).into_iter().map(|(at, state)| (at, state.name)).collect();
+    let lines = folder.map(lines_of).unwrap_or_default();
+    Found {
+        seen: all::<tables::Seen>(storage).into_iter().collect(),
+        queue: all::<tables::Queue>(storage).into_iter().collect(),
+        due: all::<tables::Due>(storage).into_iter().collect(),
+        pages: all::<tables::Pages>(storage).into_iter().collect(),
+        names,
+        counts: all::<tables::HostCounts>(storage).into_iter().collect(),
+        counters: read::meta(storage, CrawlId::default()).unwrap().unwrap_or_default(),
+        lines,
+        problems: Vec::new(),
+        prints: Fingerprinter::new(seed),
+    }
+}
+
+fn lines_of(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("crawl.jsonl")).unwrap_or_default();
+    let url = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["url"].as_str().unwrap().to_owned()
+    };
+    text.lines().map(url).collect()
+}
+
+impl Found {
+    fn wrong(&mut self, what: &str, detail: impl Debug) {
+        if self.problems.len() < 30 {
+            self.problems.push(format!("{what}: {detail:?}"));
+        }
+    }
+
+    fn same<T: PartialEq + Debug>(&mut self, what: &str, stored: T, counted: T) {
+        if stored != counted {
+            self.wrong(what, format!("stored {stored:?}, counted {counted:?}"));
+        }
+    }
+
+    /// The key of a URL, from the URL alone.
+    pub fn key(&self, url: &PageUrl) -> SeenKey {
+        let at = HostAt { partition: Partition::of_host(url.host()), host: self.prints.host(url.host()) };
+        at.crawl(CrawlId::default()).url(self.prints.url(url))
+    }
+
+    fn url_of(&self, at: HostAt, entry: &QueueEntry) -> Option<PageUrl> {
+        PageUrl::from_parts(entry.scheme, self.names.get(&at)?, entry.port, &entry.tail).ok()
+    }
+
+    fn queued_urls_are_waiting(&mut self) {
+        for (key, entry) in self.queue.clone() {
+            let Some(url) = self.url_of(key.host_crawl().host_at(), &entry) else {
+                self.wrong("a queue entry whose host has no name", key);
+                continue;
+            };
+            let state = self.seen.get(&self.key(&url)).copied();
+            let fits = matches!(state, Some(UrlState::Waiting { rank, order, due: None, depth })
+                if (rank, order, depth) == (key.rank, key.order, entry.depth));
+            if !fits {
+                self.wrong("a queue entry without its seen mark", (url.as_str(), key, state));
+            }
+        }
+        for (key, entry) in self.due.clone() {
+            let url = self.url_of(key.seen().host_crawl().host_at(), &entry);
+            let state = self.seen.get(&key.seen()).copied();
+            let fits = matches!(state, Some(UrlState::Waiting { due: Some(time), .. }) if time == key.time);
+            if !fits || url.is_none_or(|url| self.key(&url) != key.seen()) {
+                self.wrong("a retry without its seen mark", (key, state));
+            }
+        }
+    }
+
+    fn waiting_urls_are_queued(&mut self) {
+        for (key, state) in self.seen.clone() {
+            let UrlState::Waiting { rank, order, due, .. } = state else { continue };
+            let there = match due {
+                Some(time) => self.due.contains_key(&key.due(time)),
+                None => self.queue.contains_key(&key.host_crawl().queue(rank, order)),
+            };
+            if !there {
+                self.wrong("a waiting URL that is in no queue", (key, state));
+            }
+        }
+    }
+
+    fn hosts_are_counted_right(&mut self, storage: &dyn Storage) {
+        let mut places: HashMap<HostAt, Vec<Place>> = HashMap::new();
+        for (key, ()) in all::<tables::Waiting>(storage) {
+            places.entry(key.host_at()).or_default().push(Place::Waiting { rank: key.rank, order: key.order });
+        }
+        for (key, ()) in all::<tables::Parked>(storage) {
+            places.entry(key.host_at()).or_default().push(Place::Parked { time: key.time });
+        }
+        let recounted = self.recount();
+        let hosts: BTreeSet<_> = recounted.keys().chain(self.counts.keys()).copied().collect();
+        for host in hosts {
+            let stored = self.counts.get(&host).copied_or_default();
+            let counted = recounted.get(&host).copied_or_default();
+            let name = self.names.get(&host.host_at()).cloned();
+            let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.errors, c.bytes);
+            self.same(&format!("counts of {name:?}"), plain(&stored), plain(&counted));
+            for (rank, n) in counted.queued.iter().enumerate() {
+                if *n > 0 && stored.heads[rank] > counted.heads[rank] {
+                    self.wrong("a live queue entry below the head", (name.as_ref(), rank, stored.heads, counted.heads));
+                }
+            }
+            let own = places.remove(&host.host_at()).unwrap_or_default();
+            let wanted = if stored.place == Place::None { vec![] } else { vec![stored.place] };
+            self.same(&format!("I9: places of {name:?}"), wanted, own);
+            let placed = stored.place != Place::None;
+            self.same(&format!("I9: {name:?} is in a row"), placed, counted.queued_total() > 0);
+            if let Place::Waiting { rank, .. } = stored.place {
+                self.same(&format!("rank of {name:?}"), Some(rank), counted.best_rank());
+            }
+        }
+        if !places.is_empty() {
+            self.wrong("I9: places of hosts that are not counted", places);
+        }
+    }
+
+    fn recount(&self) -> HashMap<HostCrawl, HostCounts> {
+        let mut counts: HashMap<HostCrawl, HostCounts> = HashMap::new();
+        for key in self.queue.keys() {
+            let host = counts.entry(key.host_crawl()).or_default();
+            let rank = usize::from(key.rank);
+            host.heads[rank] = if host.queued[rank] == 0 { key.order } else { host.heads[rank].min(key.order) };
+            host.queued[rank] += 1;
+        }
+        for key in self.due.keys() {
+            counts.entry(key.seen().host_crawl()).or_default().due += 1;
+        }
+        for (key, state) in &self.seen {
+            let host = counts.entry(key.host_crawl()).or_default();
+            match state {
+                UrlState::Done { .. } => host.done += 1,
+                UrlState::Error { .. } => host.errors += 1,
+                UrlState::Waiting { .. } | UrlState::Rejected { .. } => {}
+            }
+        }
+        for (key, page) in &self.pages {
+            counts.entry(key.seen().host_crawl()).or_default().bytes += page.bytes;
+        }
+        counts
+    }
+
+    fn the_counters_are_right(&mut self) {
+        let c = self.counters.clone();
+        let (mut done, mut waiting, mut redirects) = (0, 0, 0);
+        let (mut errors, mut rejected): (BTreeMap<u8, u64>, BTreeMap<u8, u64>) = Default::default();
+        for state in self.seen.values() {
+            match state {
+                UrlState::Waiting { .. } => waiting += 1,
+                UrlState::Done { how, .. } => {
+                    done += 1;
+                    redirects += u64::from(*how == How::Redirect);
+                }
+                UrlState::Error { reason } => *errors.entry(reason.code()).or_default() += 1,
+                UrlState::Rejected { reason, .. } => *rejected.entry(reason.code()).or_default() += 1,
+            }
+        }
+        self.same("I2: discovered", c.discovered, self.seen.len() as u64);
+        self.same("I2: queued, done, redirects", (c.queued, c.done, c.redirects), (waiting, done, redirects));
+        self.same("I2: queue and retries", c.queued, (self.queue.len() + self.due.len()) as u64);
+        self.same("I2: errors", c.errors.clone(), errors);
+        self.same("I2: rejections", c.rejected.clone(), rejected);
+        let pages: Vec<&PageRecord> = self.pages.values().collect();
+        let revisits = pages.iter().filter(|p| p.how == How::Duplicate).count() as u64;
+        let bytes = pages.iter().map(|p| p.bytes).sum::<u64>();
+        let stored = (pages.len() as u64, revisits, bytes);
+        let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
+        pages.iter().for_each(|p| *statuses.entry(p.status).or_default() += 1);
+        self.same("pages, revisits, bytes", (c.pages_stored, c.revisits, c.bytes), stored);
+        self.same("statuses", c.statuses.clone(), statuses);
+        let place = |p: fn(&Place) -> bool| self.counts.values().filter(|c| p(&c.place)).count() as u64;
+        let waiting = place(|p| matches!(p, Place::Waiting { .. }));
+        let parked = place(|p| matches!(p, Place::Parked { .. }));
+        self.same("hosts waiting, parked", (c.hosts_waiting, c.hosts_parked), (waiting, parked));
+    }
+
+    fn rejections_are_kept(&mut self, storage: &dyn Storage) {
+        let kept: HashMap<_, _> = all::<tables::Rejected>(storage).into_iter().collect();
+        for (key, value) in &kept {
+            let state = self.seen.get(key).copied();
+            if !matches!(state, Some(UrlState::Rejected { reason, .. }) if reason == value.reason) {
+                self.wrong("a kept rejection without its seen mark", (&value.url, state));
+            }
+        }
+        for (key, state) in self.seen.clone() {
+            if matches!(state, UrlState::Rejected { reason, .. } if reason != Rejection::Collision && !kept.contains_key(&key))
+            {
+                self.wrong("a rejected URL that is not kept", (key, state));
+            }
+        }
+    }
+
+    fn contents_point_to_captures(&mut self, storage: &dyn Storage) {
+        for (key, value) in all::<tables::Content>(storage) {
+            match self.pages.get(&value.first) {
+                Some(page) if page.url == value.url => {}
+                other => self.wrong(
+                    "a content whose first capture is not there",
+                    (key, value.url, other.map(|p| &p.url).cloned()),
+                ),
+            }
+        }
+        let captured: HashMap<_, _> = self.pages.keys().map(|k| (k.seen(), k.captured.0)).collect();
+        for (key, state) in self.seen.clone() {
+            if let UrlState::Done { captured: at, .. } = state {
+                if captured.get(&key) != Some(&at) {
+                    self.wrong("a URL done whose capture is not there", (key, state));
+                }
+            }
+        }
+    }
+
+    fn captures_are_in_the_archive(&mut self, folder: &Path) {
+        let mut places = BTreeSet::new();
+        for page in self.pages.values().cloned().collect::<Vec<_>>() {
+            let Some(place) = &page.warc else {
+                self.wrong("a capture without a place in the archive", &page.url);
+                continue;
+            };
+            if !places.insert((place.file.clone(), place.offset)) {
+                self.wrong("two captures at one place in the archive", &page.url);
+            }
+            if let Err(problem) = record_at(folder, &page) {
+                self.wrong("I3: a capture whose record is not where it should be", (&page.url, &page.warc, problem));
+            }
+        }
+    }
+
+    fn lines_are_one_a_finished_url(&mut self) {
+        let canon = Canonicaliser::new(CleanRules::default());
+        let mut known = BTreeSet::new();
+        for line in self.lines.clone() {
+            let state = canon.parse(&line).ok().and_then(|url| self.seen.get(&self.key(&url)).copied());
+            if !known.insert(line.clone()) {
+                self.wrong("a URL with two lines in crawl.jsonl", &line);
+            }
+            if matches!(state, None | Some(UrlState::Waiting { .. })) {
+                self.wrong("a line in crawl.jsonl for a URL that is not finished", (&line, state));
+            }
+        }
+        let visited = |state: &UrlState| match state {
+            UrlState::Done { .. } | UrlState::Error { .. } => true,
+            UrlState::Rejected { reason, .. } => {
+                matches!(reason, Rejection::Robots | Rejection::HostBudget | Rejection::Address)
+            }
+            UrlState::Waiting { .. } => false,
+        };
+        let finished = self.seen.values().filter(|s| visited(s)).count();
+        self.same("lines in crawl.jsonl", known.len(), finished);
+    }
+
+    /// URLs with a capture.
+    pub fn captured(&self) -> BTreeSet<String> {
+        self.pages.values().map(|p| p.url.clone()).collect()
+    }
+
+    /// Keys of URLs that are done.
+    pub fn done(&self) -> BTreeSet<UrlKey> {
+        self.seen.iter().filter(|(_, s)| matches!(s, UrlState::Done { .. })).map(|(k, _)| k.url).collect()
+    }
+}
+
+/// A file that was open when its page was committed has lost its `.open` since.
+fn record_at(folder: &Path, page: &PageRecord) -> Result<(), String> {
+    let place = page.warc.as_ref().ok_or("no place")?;
+    let closed = folder.join("warc").join(place.file.trim_end_matches(".open"));
+    let open = folder.join("warc").join(format!("{}.open", place.file.trim_end_matches(".open")));
+    let path = if closed.exists() { closed } else { open };
+    let mut reader = WarcReader::open(&path, place.offset).map_err(|e| format!("{}: {e}", path.display()))?;
+    let header = reader.next_record().map_err(|e| e.to_string())?.ok_or("the file ends there")?;
+    let kind = if page.how == How::Duplicate { "revisit" } else { "response" };
+    if header.kind() != kind || header.target() != Some(page.url.as_str()) {
+        return Err(format!("there is a {} of {:?}", header.kind(), header.target()));
+    }
+    let length = reader.finish().map_err(|e| e.to_string())?;
+    if length == place.length { Ok(()) } else { Err(format!("it has {length} bytes")) }
+}
+
+trait OrDefault {
+    fn copied_or_default(self) -> HostCounts;
+}
+
+impl OrDefault for Option<&HostCounts> {
+    fn copied_or_default(self) -> HostCounts {
+        self.cloned().unwrap_or_default()
+    }
+}

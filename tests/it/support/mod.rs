@@ -1,0 +1,12 @@
+//! What the tests of a whole node stand on.
+
+#![allow(dead_code, reason = "not every feature set uses all of it")]
+
+mod audit;
+mod fsck;
+mod log;
+mod sandbox;
+
+pub use audit::{Manners, check_manners};
+pub use fsck::{Found, fsck};
+pub use sandbox::{Ended, Live, Sandbox, truth_any};
