@@ -98,3 +98,8 @@ pub mod net;
 pub mod storage;
 pub mod telemetry;
 pub mod warc;
+
+/// The README's example is tested too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
