@@ -164,8 +164,6 @@ pub struct Node {
     pub unclean_start: Option<UnixMillis>,
     /// When this node was built.
     pub started: UnixMillis,
-    /// The storage's sequence number before this run wrote anything: what the last one saved beside it carries this number.
-    pub opened_at: u64,
 }
 
 /// Pages a second over the last looks.

@@ -1,12 +1,12 @@
 //! The Bloom filter in front of the seen set (M28, I4).
 //!
 //! It is saved at a clean stop with the sequence number of the database. At start it is believed only when that number is
-//! the one the database was opened with, and only once: the file goes when it is read. Otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
+//! the database's own; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
 //! seen set in small steps. It is also rebuilt, larger, when more URLs are known than it was made for.
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fastbloom::BloomFilter;
 use xxhash_rust::xxh3::xxh3_64;
@@ -47,26 +47,6 @@ impl Sized {
         self.filter.insert_hash(xxh3_64(&key.0));
         self.holds += 1;
     }
-
-    fn contains(&self, key: &UrlKey) -> bool {
-        self.filter.contains_hash(xxh3_64(&key.0))
-    }
-
-    /// Writes it as the filter of the state that has this sequence number.
-    fn save(&self, path: &Path, sequence: u64) -> io::Result<()> {
-        let body: Vec<u8> = self.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
-        let mut head = Vec::from(*MAGIC);
-        let hashes = u64::from(self.filter.num_hashes());
-        for n in [sequence, self.made_for, self.holds, xxh3_64(&body), hashes] {
-            head.extend_from_slice(&n.to_be_bytes());
-        }
-        let part = path.with_extension("part");
-        let mut file = fs::File::create(&part)?;
-        file.write_all(&head)?;
-        file.write_all(&body)?;
-        file.sync_all()?;
-        fs::rename(part, path)
-    }
 }
 
 impl SeenFilter {
@@ -76,7 +56,7 @@ impl SeenFilter {
         if known == 0 {
             return Self { believed: Some(Self::sized(node, 0)), rebuild: None };
         }
-        if let Some(saved) = load(&path(node), node.opened_at) {
+        if let Some(saved) = load(node) {
             return Self { believed: Some(saved), rebuild: None };
         }
         Self { believed: None, rebuild: Some((Self::sized(node, known), Vec::new())) }
@@ -88,7 +68,7 @@ impl SeenFilter {
 
     /// False only when the URL is certainly not on disk.
     pub fn may_contain(&self, key: &UrlKey) -> bool {
-        self.believed.as_ref().is_none_or(|s| s.contains(key))
+        self.believed.as_ref().is_none_or(|s| s.filter.contains_hash(xxh3_64(&key.0)))
     }
 
     /// Notes a URL that is about to be committed.
@@ -130,7 +110,20 @@ impl SeenFilter {
 
     /// Saves the filter with the database's sequence number.
     pub fn save(&self, node: &Node) -> io::Result<()> {
-        self.believed.as_ref().map_or(Ok(()), |believed| believed.save(&path(node), node.storage.sequence()))
+        let Some(believed) = &self.believed else { return Ok(()) };
+        let body: Vec<u8> = believed.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
+        let mut head = Vec::from(*MAGIC);
+        let hashes = u64::from(believed.filter.num_hashes());
+        for n in [node.storage.sequence(), believed.made_for, believed.holds, xxh3_64(&body), hashes] {
+            head.extend_from_slice(&n.to_be_bytes());
+        }
+        let path = path(node);
+        let part = path.with_extension("part");
+        let mut file = fs::File::create(&part)?;
+        file.write_all(&head)?;
+        file.write_all(&body)?;
+        file.sync_all()?;
+        fs::rename(part, path)
     }
 }
 
@@ -138,16 +131,14 @@ fn path(node: &Node) -> PathBuf {
     node.rules.settings.store.data_dir.join("seen.bloom")
 }
 
-/// The saved filter, if it is of the state with this sequence number. The file goes: later it would be stale.
-fn load(path: &Path, sequence: u64) -> Option<Sized> {
-    let bytes = fs::read(path).ok()?;
-    fs::remove_file(path).ok()?;
+fn load(node: &Node) -> Option<Sized> {
+    let bytes = fs::read(path(node)).ok()?;
     let rest = bytes.strip_prefix(MAGIC)?;
     let number = |i: usize| rest.get(i * 8..i * 8 + 8).and_then(|b| b.try_into().ok()).map(u64::from_be_bytes);
-    let (saved_at, made_for, holds, check) = (number(0)?, number(1)?, number(2)?, number(3)?);
+    let (sequence, made_for, holds, check) = (number(0)?, number(1)?, number(2)?, number(3)?);
     let hashes = u32::try_from(number(4)?).ok().filter(|n| (1..=64).contains(n))?;
     let body = rest.get(40..)?;
-    if saved_at != sequence || check != xxh3_64(body) {
+    if sequence != node.storage.sequence() || check != xxh3_64(body) {
         log::info!("the saved seen filter is not of this state and is rebuilt");
         return None;
     }
@@ -168,27 +159,6 @@ fn bits_and_hashes(size: &DedupSection, urls: u64) -> (usize, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_saved_filter_is_believed_once_and_by_its_own_state_only() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("seen.bloom");
-        let key = |n: u8| UrlKey([n; 12]);
-        let mut filter = Sized::new(&DedupSection::default(), 1_000);
-        (0..100).for_each(|n| filter.insert(&key(n)));
-        filter.save(&path, 7).unwrap();
-        let loaded = load(&path, 7).unwrap();
-        assert!((0..100).all(|n| loaded.contains(&key(n))) && !(100..200).all(|n| loaded.contains(&key(n))));
-        assert_eq!((loaded.made_for, loaded.holds), (1_000, 100));
-        assert!(load(&path, 7).is_none());
-        filter.save(&path, 7).unwrap();
-        assert!(load(&path, 8).is_none());
-        filter.save(&path, 7).unwrap();
-        let mut bytes = fs::read(&path).unwrap();
-        *bytes.last_mut().unwrap() ^= 1;
-        fs::write(&path, bytes).unwrap();
-        assert!(load(&path, 7).is_none());
-    }
 
     #[test]
     fn the_size_follows_the_usual_formulas() {
