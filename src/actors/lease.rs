@@ -48,7 +48,7 @@ impl LeaseCore {
         }
     }
 
-    /// True when the parser had begun with it: a return then makes the page suspect.
+    /// True while the parser is at it: a return then makes the page suspect. Lost commits later on do not.
     #[must_use]
     pub fn was_parsing(&self) -> bool {
         self.parsing.load(Ordering::Acquire) != 0
@@ -78,9 +78,9 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page.
-    pub fn mark_parsing(&self) {
-        self.core.parsing.store(1, Ordering::Release);
+    /// Notes that the parser begins with its page, or that it came to the page's end.
+    pub fn mark_parsing(&self, at_work: bool) {
+        self.core.parsing.store(at_work.into(), Ordering::Release);
     }
 
     /// Ends it as committed. Only the Store calls this, after its write is visible.
@@ -162,8 +162,13 @@ impl LeaseTable {
     }
 
     /// Removes an ended lease. A suspect that was committed is cleared, one that came back while parsing is counted.
-    pub fn end(&self, core: &LeaseCore) {
+    ///
+    /// A lease may be told as ended again after it was swept; by then its URL may be leased anew, which stays.
+    pub fn end(&self, core: &Arc<LeaseCore>) {
         let mut inner = lock(&self.0);
+        if !inner.leases.get(&core.url_key).is_some_and(|live| Arc::ptr_eq(live, core)) {
+            return;
+        }
         inner.leases.remove(&core.url_key);
         match core.state() {
             LeaseState::Committed => {
@@ -187,5 +192,71 @@ impl LeaseTable {
     #[must_use]
     pub fn ended(&self) -> Vec<Arc<LeaseCore>> {
         lock(&self.0).leases.values().filter(|c| c.state() != LeaseState::Live).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::{Canonicaliser, CleanRules};
+    use crate::storage::keys::Key;
+
+    struct Nobody;
+
+    impl LeaseEnd for Nobody {
+        fn returned(&self, _: &Arc<LeaseCore>) {}
+    }
+
+    fn lease(table: &LeaseTable) -> Option<Lease> {
+        let url = Canonicaliser::new(CleanRules::default()).parse("http://h.test/a").unwrap();
+        let entry = QueueEntry {
+            scheme: url.scheme(),
+            port: url.port(),
+            tail: url.tail().to_owned(),
+            depth: 0,
+            hops: 0,
+            attempts: 0,
+            seed: false,
+            discovered: crate::domain::time::UnixMillis(0),
+            parent: None,
+            via: None,
+        };
+        let key = QueueKey::decode(&vec![0; QueueKey::LEN]).unwrap();
+        let end: Arc<dyn LeaseEnd> = Arc::new(Nobody);
+        table.lease(key, UrlKey([1; 12]), url, entry, &end)
+    }
+
+    #[test]
+    fn a_lease_told_as_ended_twice_does_not_end_the_next_one_of_its_url() {
+        let table = LeaseTable::default();
+        let first = lease(&table).unwrap();
+        assert!(lease(&table).is_none(), "leased twice");
+        let core = first.core().clone();
+        drop(first);
+        table.end(&core);
+        let second = lease(&table).unwrap();
+        table.end(&core);
+        assert!(table.contains(&UrlKey([1; 12])), "the second lease is gone");
+        assert_eq!(second.core().state(), LeaseState::Live);
+    }
+
+    #[test]
+    fn only_returns_from_the_parser_make_a_page_poison() {
+        let table = LeaseTable::default();
+        let came_back = |at_work: bool| {
+            let lease = lease(&table).unwrap();
+            lease.mark_parsing(true);
+            lease.mark_parsing(at_work);
+            let core = lease.core().clone();
+            drop(lease);
+            table.end(&core);
+            table.end(&core);
+        };
+        (0..5).for_each(|_| came_back(false));
+        assert!(!table.is_poison(&UrlKey([1; 12])));
+        (1..POISON_AFTER).for_each(|_| came_back(true));
+        assert!(!table.is_poison(&UrlKey([1; 12])));
+        came_back(true);
+        assert!(table.is_poison(&UrlKey([1; 12])));
     }
 }

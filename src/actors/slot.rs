@@ -16,6 +16,9 @@ use crate::domain::time::UnixMillis;
 
 use super::supervise::lock;
 
+/// The clock counts whole milliseconds: an end may lie so much later than it says, and the gap is counted from there.
+const TICK: Duration = Duration::from_millis(1);
+
 /// One host's place in the registry.
 pub struct Seat {
     free: Arc<Semaphore>,
@@ -82,7 +85,7 @@ impl Slot {
 
     /// The response is over: `took` from its request to the end of its body. Sets the earliest time of the next one.
     pub fn finish(mut self, took: Duration, signal: PaceSignal) {
-        let now = self.clock.now();
+        let now = self.clock.now().plus(TICK);
         lock(&self.seat.pace).finished(now, took, signal, &self.seat.rules);
         self.begun = false;
     }
@@ -91,7 +94,7 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
-            let now = self.clock.now();
+            let now = self.clock.now().plus(TICK);
             lock(&self.seat.pace).wait_one_full_gap(now, &self.seat.rules);
         }
     }

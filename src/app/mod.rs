@@ -362,11 +362,12 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    if tokio::time::timeout(patience, in_flight).await.is_err() {
+    let drained = tokio::time::timeout(patience, in_flight).await.is_ok();
+    if !drained {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
-    let (done, closed) = oneshot::channel();
-    node.doors().store.tell(Close(done));
+    let (reply, closed) = oneshot::channel();
+    node.doors().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
     node.doors().deduper.tell(SaveFilter(done));

@@ -45,13 +45,18 @@ impl Fronts {
 
     /// Takes in what a commit changed.
     pub fn note(&mut self, news: &HostNews) {
-        match news.place {
-            Place::Waiting { rank, order } => self.lower_waiting(news.at.partition, rank, order),
-            Place::Parked { time } => self.parked.lower(news.at.partition.0, time),
-            Place::None => {}
-        }
+        self.note_place(news.at, news.place);
         if let Some(when) = news.due {
             self.due.lower(news.at.partition.0, when);
+        }
+    }
+
+    /// Takes in where a host stands.
+    pub fn note_place(&mut self, at: HostAt, place: Place) {
+        match place {
+            Place::Waiting { rank, order } => self.lower_waiting(at.partition, rank, order),
+            Place::Parked { time } => self.parked.lower(at.partition.0, time),
+            Place::None => {}
         }
     }
 

@@ -182,7 +182,7 @@ impl Frontier {
         }
     }
 
-    fn end_lease(&mut self, core: &LeaseCore) {
+    fn end_lease(&mut self, core: &Arc<LeaseCore>) {
         self.node.leases.end(core);
         let key = core.queue_key;
         if let Some(active) = self.active.get_mut(&key.host) {
@@ -191,6 +191,16 @@ impl Frontier {
         if core.state() == LeaseState::Returned {
             self.lower(key.host, key.rank, key.order);
         }
+    }
+
+    /// A host that was passed over while its URLs were in other hands (those of a former Frontier's Hosts) has one to be
+    /// fetched again, and no commit will say so.
+    fn back_in_its_row(&mut self, at: HostAt) {
+        match read::host_counts(&*self.node.storage, at.crawl(self.node.crawl)) {
+            Ok(counts) => self.fronts.note_place(at, counts.unwrap_or_default().place),
+            Err(e) => return self.broken(&e),
+        }
+        self.activate();
     }
 
     fn times(&mut self) {
@@ -280,7 +290,11 @@ impl Handler<LeaseReturned> for Frontier {
         let _at_work = self.node.doors().frontier.meter().enter();
         self.end_lease(&core);
         self.node.faults.pass("frontier.returned");
-        self.serve(core.queue_key.host);
+        if self.active.contains_key(&core.queue_key.host) {
+            self.serve(core.queue_key.host);
+        } else {
+            self.back_in_its_row(core.queue_key.host_crawl().host_at());
+        }
     }
 }
 

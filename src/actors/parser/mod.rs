@@ -65,12 +65,15 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     let mut tools = archive::Tools::new(node);
     for job in work {
         let url = job.lease.url.clone();
-        job.lease.mark_parsing();
+        job.lease.mark_parsing(true);
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| page::read(node, &mut tools, job)));
         node.parsing.fetch_sub(1, Ordering::Relaxed);
         match parsed {
-            Ok(parsed) => node.doors().deduper.tell(parsed),
+            Ok(parsed) => {
+                parsed.lease.mark_parsing(false);
+                node.doors().deduper.tell(parsed);
+            }
             Err(panic) => {
                 log::warn!("a page ended its parser and is taken up again: url={url} why={:?}", panic_text(&*panic));
                 tools = archive::Tools::new(node); // may be half mutated

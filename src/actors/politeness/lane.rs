@@ -200,8 +200,16 @@ impl Lane {
             Ok(address) => address,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let mut slot = tokio::time::timeout(patience, self.slot_of(seat)).await.ok()??;
-        let (_page, on_wire) = self.permits().await?;
+        let (mut slot, (_page, on_wire)) = loop {
+            let slot = tokio::time::timeout(patience, self.slot_of(seat)).await.ok()??;
+            let permits = self.permits().await?;
+            // A pause or the node's end may have come while this lane waited for permits.
+            if !self.node.holds() {
+                break (slot, permits);
+            }
+            drop((slot, permits));
+            self.wait_while_held().await;
+        };
         slot.begin();
         let (reply, report) = oneshot::channel();
         let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));

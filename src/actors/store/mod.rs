@@ -189,7 +189,7 @@ impl Store {
         }
     }
 
-    fn close(&mut self) -> Result<(), StoreError> {
+    fn close(&mut self, drained: bool) -> Result<(), StoreError> {
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
@@ -197,7 +197,7 @@ impl Store {
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
-            txn.put_meta((), &RunState { clean: true, ..run });
+            txn.put_meta((), &RunState { clean: drained, ..run });
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
@@ -359,10 +359,10 @@ impl Handler<Close> for Store {
 
     fn handle(&mut self, close: Close, _: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        let closed = self.close();
+        let closed = self.close(close.drained);
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }
-        let _ = close.0.send(closed.is_ok());
+        let _ = close.reply.send(closed.is_ok());
     }
 }
