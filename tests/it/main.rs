@@ -9,6 +9,7 @@ mod crawl;
 mod deaths;
 mod fetch;
 mod first_minutes;
+#[cfg(feature = "faults")]
 mod kill;
 mod limits;
 mod politeness;
