@@ -11,6 +11,7 @@ mod fetch;
 mod first_minutes;
 #[cfg(feature = "faults")]
 mod kill;
+mod ledger;
 mod limits;
 mod politeness;
 mod real_pages;
