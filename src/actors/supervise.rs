@@ -16,7 +16,7 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use actix::dev::ContextFut;
-use actix::{Actor, Context, Supervised};
+use actix::{Actor, ActorContext, Context, Supervised};
 
 use crate::domain::time::UnixMillis;
 
@@ -137,6 +137,14 @@ impl<A: Room> Guarded<A> {
             Ok(false) => Phase::Ended,
             Err(panic) => self.bury(format!("while being replaced: {}", panic_text(&*panic))),
         }
+    }
+}
+
+/// A context that is dropped alive runs its actor once more, be it to start it or to handle what is in its mailbox: at the
+/// end of an arbiter, without a runtime. What is in the mailbox comes back by Drop instead.
+impl<A: Room> Drop for Guarded<A> {
+    fn drop(&mut self) {
+        self.fut.ctx().terminate();
     }
 }
 
