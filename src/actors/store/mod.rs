@@ -184,7 +184,8 @@ impl Store {
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
         let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
-            txn.put_meta((), &RunState { clean, ..run });
+            let last_stop = Some(self.node.clock.now().plus(Duration::from_millis(1))); // the clock rounds down
+            txn.put_meta((), &RunState { clean, last_stop, ..run });
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
