@@ -199,14 +199,19 @@ pub struct Slots {
 
 impl Slots {
     /// The host's place; made from `stored` (its state on disk) when it has none.
-    pub fn seat(&self, host: HostKey, rules: &PaceRules, connections: usize, stored: impl FnOnce() -> Pace) -> Arc<Seat> {
+    pub fn seat(
+        &self,
+        host: HostKey,
+        rules: &PaceRules,
+        connections: usize,
+        stored: impl FnOnce() -> Pace,
+    ) -> Arc<Seat> {
         if let Some(seat) = lock(&self.hosts).get(&host) {
             return seat.clone();
         }
         let pace = stored(); // a disk read: not under the lock
         let pace_rules = rules.clone();
-        let rules =
-            SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
+        let rules = SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
         lock(&self.hosts).entry(host).or_insert_with(|| rules.seat(pace)).clone()
     }
 

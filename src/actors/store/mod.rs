@@ -101,15 +101,7 @@ impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self {
-            node,
-            open: None,
-            group: Vec::new(),
-            group_bytes: 0,
-            flush_planned: false,
-            failures: 0,
-            closed: false,
-        }
+        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
     }
 
     fn open(&mut self) {
