@@ -39,8 +39,8 @@ impl Default for RestartRules {
     fn default() -> Self {
         Self {
             backoff: Duration::from_millis(50),
-            // Short enough that an actor which dies at once each time spends its budget inside the window.
-            backoff_max: Duration::from_secs(2),
+            // So short that the budget can be spent inside the window: an actor that always dies stops the node.
+            backoff_max: Duration::from_secs(1),
             budget: 20,
             window: Duration::from_secs(60),
         }

@@ -285,18 +285,32 @@ fn system(
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
     let runner = System::new();
-    let closed = runner.block_on(async {
+    let (closed, arbiters) = runner.block_on(async {
         let arbiters = spawn(node, placement, mailboxes, make);
         let _ = ready.send(());
         let patience = asked.await.unwrap_or(DRAIN);
-        let closed = drain(node, patience).await;
-        for arbiter in arbiters {
-            arbiter.stop();
-        }
-        closed
+        (drain(node, patience).await, arbiters)
     });
+    end_threads(arbiters);
     System::current().stop();
     closed
+}
+
+/// Ends the actors' threads and waits for them, so that none uses the database when it is closed.
+fn end_threads(arbiters: Vec<Arbiter>) {
+    arbiters.iter().for_each(|arbiter| {
+        arbiter.stop();
+    });
+    let (done, ended) = mpsc::channel();
+    let waiter = std::thread::Builder::new().name("waiter".into()).spawn(move || {
+        for arbiter in arbiters {
+            let _ = arbiter.join(); // an arbiter that panicked has ended too
+        }
+        let _ = done.send(());
+    });
+    if waiter.is_err() || ended.recv_timeout(DRAIN).is_err() {
+        log::warn!("an actor's thread has not ended in time");
+    }
 }
 
 /// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
@@ -351,11 +365,12 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    if tokio::time::timeout(patience, in_flight).await.is_err() {
+    let drained = tokio::time::timeout(patience, in_flight).await.is_ok();
+    if !drained {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
-    let (done, closed) = oneshot::channel();
-    node.doors().store.tell(Close(done));
+    let (reply, closed) = oneshot::channel();
+    node.doors().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
     node.doors().deduper.tell(SaveFilter(done));

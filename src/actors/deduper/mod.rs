@@ -201,7 +201,11 @@ impl Handler<Parsed> for Deduper {
         self.look_at_epoch();
         self.node.faults.pass("deduper.parsed");
         match self.page(parsed) {
-            Ok(None) => {}
+            Ok(None) => {
+                // Its links may be marked already, and no commit of this page will bring them in.
+                self.node.epoch.raise();
+                self.look_at_epoch();
+            }
             Ok(Some(commit)) => {
                 self.node.faults.pass("deduper.commit");
                 self.node.doors().store.tell(commit);

@@ -174,7 +174,7 @@ impl Store {
         }
     }
 
-    fn close(&mut self) -> Result<(), StoreError> {
+    fn close(&mut self, drained: bool) -> Result<(), StoreError> {
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
@@ -182,7 +182,7 @@ impl Store {
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
-        let clean = self.node.is_quiet();
+        let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
             txn.put_meta((), &RunState { clean, ..run });
         }
@@ -355,10 +355,10 @@ impl Handler<Close> for Store {
 
     fn handle(&mut self, close: Close, _: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        let closed = self.close();
+        let closed = self.close(close.drained);
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }
-        let _ = close.0.send(closed.is_ok());
+        let _ = close.reply.send(closed.is_ok());
     }
 }
