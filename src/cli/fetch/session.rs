@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::{self, Rules};
+use crate::app::Rules;
 use crate::cli::exit::CliError;
 use crate::cli::why;
 use crate::config::Settings;
@@ -104,12 +104,12 @@ pub(super) struct Robots {
 impl Session {
     pub(super) fn new(settings: Settings) -> Result<Self, CliError> {
         let own = settings.admin_listen.into_iter().collect();
-        let policy = Arc::new(AddressPolicy::new(app::allowed(&settings).map_err(CliError::usage)?, own));
-        let resolver = Resolver::new(app::dns(&settings)).map_err(CliError::usage)?;
+        let policy = Arc::new(settings.address_policy(own).map_err(CliError::usage)?);
+        let resolver = Resolver::new(settings.dns_config()).map_err(CliError::usage)?;
         let budget = SpillBudget::new(settings.fetch.max_spill);
-        let memory_body = app::limits(&settings).memory_body;
+        let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
-        let verify = app::tls(&settings);
+        let verify = settings.tls_verify();
         let http =
             Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
         let rules = Rules::new(settings, String::new(), [0; 32]);
