@@ -163,6 +163,10 @@ pub struct Node {
     pub stop: watch::Sender<Option<Stop>>,
     /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
+    /// Sequence number of the database when this node was built, before anything was written.
+    pub start_sequence: u64,
+    /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
+    pub filter_opened: AtomicBool,
     /// When this node was built.
     pub started: UnixMillis,
 }

@@ -39,7 +39,8 @@ impl Default for RestartRules {
     fn default() -> Self {
         Self {
             backoff: Duration::from_millis(50),
-            backoff_max: Duration::from_secs(5),
+            // So short that the budget can be spent inside the window: an actor that always dies stops the node.
+            backoff_max: Duration::from_secs(1),
             budget: 20,
             window: Duration::from_secs(60),
         }
@@ -222,6 +223,18 @@ mod tests {
         assert_eq!(deaths.note(UnixMillis(1), &rules), Some(Duration::from_millis(100)));
         assert_eq!(deaths.note(UnixMillis(2), &rules), Some(Duration::from_millis(200)));
         assert_eq!(deaths.note(UnixMillis(3), &rules), None);
+    }
+
+    #[test]
+    fn an_actor_that_always_dies_spends_its_budget_whatever_its_rests() {
+        let rules = RestartRules::default();
+        let (mut deaths, mut now, mut lives) = (Deaths::default(), UnixMillis(0), 0);
+        while let Some(rest) = deaths.note(now, &rules) {
+            now = now.plus(rest);
+            lives += 1;
+            assert!(lives <= rules.budget, "it would be brought back for ever");
+        }
+        assert_eq!(lives, rules.budget);
     }
 
     #[test]

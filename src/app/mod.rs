@@ -177,6 +177,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let scope = rules.scope(&seeds, &joined.0)?;
+    let start_sequence = parts.storage.sequence();
     let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
@@ -215,6 +216,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
         unclean_start: unclean,
+        start_sequence,
+        filter_opened: AtomicBool::new(false),
         started: parts.clock.now(),
     })
 }
@@ -282,18 +285,32 @@ fn system(
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
     let runner = System::new();
-    let closed = runner.block_on(async {
+    let (closed, arbiters) = runner.block_on(async {
         let arbiters = spawn(node, placement, mailboxes, make);
         let _ = ready.send(());
         let patience = asked.await.unwrap_or(DRAIN);
-        let closed = drain(node, patience).await;
-        for arbiter in arbiters {
-            arbiter.stop();
-        }
-        closed
+        (drain(node, patience).await, arbiters)
     });
+    end_threads(arbiters);
     System::current().stop();
     closed
+}
+
+/// Ends the actors' threads and waits for them, so that none uses the database when it is closed.
+fn end_threads(arbiters: Vec<Arbiter>) {
+    arbiters.iter().for_each(|arbiter| {
+        arbiter.stop();
+    });
+    let (done, ended) = mpsc::channel();
+    let waiter = std::thread::Builder::new().name("waiter".into()).spawn(move || {
+        for arbiter in arbiters {
+            let _ = arbiter.join(); // an arbiter that panicked has ended too
+        }
+        let _ = done.send(());
+    });
+    if waiter.is_err() || ended.recv_timeout(DRAIN).is_err() {
+        log::warn!("an actor's thread has not ended in time");
+    }
 }
 
 /// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
@@ -348,11 +365,12 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    if tokio::time::timeout(patience, in_flight).await.is_err() {
+    let drained = tokio::time::timeout(patience, in_flight).await.is_ok();
+    if !drained {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
-    let (done, closed) = oneshot::channel();
-    node.doors().store.tell(Close(done));
+    let (reply, closed) = oneshot::channel();
+    node.doors().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
     node.doors().deduper.tell(SaveFilter(done));

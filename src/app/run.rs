@@ -57,6 +57,7 @@ pub fn run<W>(
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
+    let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
     let clock = Clock::real();
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
@@ -81,6 +82,16 @@ pub fn run<W>(
     }
     let until_done = node.rules.settings.crawl.until_done;
     Ok(Outcome { stop: why, status: status(&node), until_done, clean })
+}
+
+/// Closes the database when the run is over, however it ends. Threads that end by themselves (the parser's) may still hold
+/// the node: were the last of them to close RocksDB while the process ends, that would be a crash.
+struct Closing(Arc<dyn Storage>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 #[cfg(feature = "faults")]

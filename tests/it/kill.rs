@@ -17,9 +17,10 @@ const GAP: Duration = Duration::from_millis(300);
 /// Requests in flight; twice as many pages may be between fetch and commit.
 const CONCURRENCY: usize = 16;
 const HOSTS: u32 = 40;
+const READ_LATE_US: u64 = GAP.as_micros() as u64 / 3;
 
 const SETTINGS: &str = "fetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
-    politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"150KB\"\n\
+    politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
     store.memory = \"32MiB\"\n";
 
 /// Where the process ends itself: before and after each step of a commit, and in every other room.
@@ -48,7 +49,8 @@ const POINTS: &[&str] = &[
 ];
 
 fn web(pages: u32) -> TestWebConfig {
-    TestWebConfig { hosts: HOSTS, pages, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() }
+    let (min_size, max_size) = (8_000, 32_000);
+    TestWebConfig { hosts: HOSTS, pages, min_size, max_size, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() }
 }
 
 /// xorshift: moments need no more.
@@ -80,6 +82,9 @@ struct Life {
     how: String,
     /// When, microseconds since 1970.
     end: u64,
+    /// Until when its last requests were read. What was sent just before a kill may be read just after it; the next life
+    /// asks nothing before its first gap.
+    read: u64,
     /// Lines in `crawl.jsonl` afterwards.
     lines: usize,
 }
@@ -107,8 +112,11 @@ fn live_and_be_killed(sandbox: &mut Sandbox, dice: &mut Dice) -> Life {
     daemon.signal(if asked { Signal::SIGTERM } else { Signal::SIGKILL });
     let status = daemon.wait();
     let end = now_us();
-    let how = if asked { format!("TERM {how}, code {:?}", status.code()) } else { how };
-    Life { how, end, lines: sandbox.lines().len() }
+    if asked {
+        assert_eq!(status.code(), Some(11), "{}", daemon.log());
+        return Life { how: format!("TERM {how}"), end, read: end, lines: sandbox.lines().len() };
+    }
+    Life { how, end, read: end + READ_LATE_US, lines: sandbox.lines().len() }
 }
 
 /// Ends by itself at a fault point.
@@ -117,7 +125,7 @@ fn live_to_the_point(sandbox: &mut Sandbox, point: &str) -> Life {
     let status = daemon.wait();
     let end = now_us();
     assert_eq!(status.code(), None, "{point} was not reached:\n{}", daemon.log());
-    Life { how: point.to_owned(), end, lines: sandbox.lines().len() }
+    Life { how: point.to_owned(), end, read: end + READ_LATE_US, lines: sandbox.lines().len() }
 }
 
 /// What became of the requests of each life.
@@ -134,10 +142,7 @@ struct Row {
 
 /// Judges the whole row of lives: prints a table, gives the pages fetched more than once.
 fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
-    // What was sent just before the kill may be read just after it; the next life asks nothing before its first gap.
-    let read_late = GAP.as_micros() as u64 / 3;
-    let life_of =
-        |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.end + read_late).unwrap_or(lives.len());
+    let life_of = |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.read).unwrap_or(lives.len());
     let mut rows: Vec<Row> = (0..=lives.len()).map(|_| Row::default()).collect();
     let mut asked: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for entry in audit {
@@ -212,7 +217,7 @@ fn assert_same(found: &BTreeSet<String>, truth: &BTreeSet<String>, what: &str) {
 fn killed_at_random_moments_it_loses_nothing_and_is_never_early() {
     let kills: u32 = std::env::var("LYCOSA_KILLS").map_or(20, |n| n.parse().unwrap());
     let mut dice = Dice::seeded();
-    let mut sandbox = Sandbox::new(web((kills * 3).max(30)), SETTINGS);
+    let mut sandbox = Sandbox::new(web((kills + kills / 2).max(20)), SETTINGS);
     let lives: Vec<Life> = (0..kills).map(|_| live_and_be_killed(&mut sandbox, &mut dice)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
@@ -224,7 +229,7 @@ fn killed_at_every_step_of_a_commit_it_loses_nothing() {
         eprintln!("skipped: built without the feature `faults`");
         return;
     }
-    let mut sandbox = Sandbox::new(web(50), SETTINGS);
+    let mut sandbox = Sandbox::new(web(30), SETTINGS);
     let lives: Vec<Life> = POINTS.iter().map(|point| live_to_the_point(&mut sandbox, point)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
