@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -265,6 +266,8 @@ impl Node {
         if let Some(capture) = &page.capture {
             self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
             self.metrics.received(capture.bytes);
+            let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
+            self.metrics.commit_lag(self.clock.now().since(answered));
         }
     }
 
