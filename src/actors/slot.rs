@@ -21,8 +21,6 @@ use crate::domain::time::UnixMillis;
 
 use super::supervise::lock;
 
-/// The clock counts whole milliseconds: an end may lie so much later than it says, and the gap is counted from there.
-
 /// One host's place in the registry.
 pub struct Seat {
     free: Arc<Semaphore>,

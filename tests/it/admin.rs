@@ -136,7 +136,10 @@ fn seeds_are_added_while_running_and_each_bad_one_has_its_reason() {
     assert!(rejected["ftp://h0.test/"].contains("neither http nor https"), "{text}");
     assert!(rejected[long.as_str()].contains("longer than"), "{text}");
     let (code, text) = crawl.ctl(&["seeds", "add", "http://h1.test/other", "http://h0.test/", "rubbish"]);
-    assert!(code == 0 && text.contains("1 accepted, 1 known already, 1 rejected") && text.contains("rubbish"), "{text}");
+    assert!(
+        code == 0 && text.contains("1 accepted, 1 known already, 1 rejected") && text.contains("rubbish"),
+        "{text}"
+    );
     // A public one needs a contact, here as on the command line; nothing of the request is taken.
     let (code, text) = crawl.ctl(&["seeds", "add", "https://example.org/"]);
     assert!(code == 1 && text.contains("--contact") && text.lines().count() == 1, "{text}");
@@ -213,7 +216,10 @@ fn families(text: &str) -> BTreeMap<String, String> {
             let (name, kind) = rest.split_once(' ').unwrap();
             assert!(name_ok(name) && families.insert(name.to_owned(), kind.to_owned()).is_none(), "{line}");
             assert!(!name.ends_with("_total"), "the suffix is the sample's: {line}");
-            assert!(["_ms", "_millis", "_minutes", "_kib", "_mib"].iter().all(|u| !name.ends_with(u)), "base units: {line}");
+            assert!(
+                ["_ms", "_millis", "_minutes", "_kib", "_mib"].iter().all(|u| !name.ends_with(u)),
+                "base units: {line}"
+            );
             name.clone_into(&mut family);
         } else if let Some(rest) = line.strip_prefix("# UNIT ") {
             let (name, unit) = rest.split_once(' ').unwrap();
@@ -240,7 +246,8 @@ fn families(text: &str) -> BTreeMap<String, String> {
 fn other_names_other_pages_and_large_bodies_change_nothing() {
     let mut sandbox = endless();
     let crawl = Running::start(&mut sandbox, &[]);
-    let rebound = format!("GET /api/v1/status HTTP/1.1\r\nHost: evil.test:{}\r\nConnection: close\r\n\r\n", crawl.at.port());
+    let rebound =
+        format!("GET /api/v1/status HTTP/1.1\r\nHost: evil.test:{}\r\nConnection: close\r\n\r\n", crawl.at.port());
     assert_eq!(ask(crawl.at, &rebound).0, 403);
     for header in ["Origin: http://evil.test\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
         assert_eq!(crawl.post("/api/v1/stop", header, "").0, 403, "{header}");

@@ -65,7 +65,9 @@ fn a_redirect_is_shown_and_followed_only_when_asked() {
     assert_eq!(site.asked(), ["a.test /robots.txt", "a.test /"]);
     let (code, text, error) = fetch(&at, &["http://a.test/", "--follow"]);
     assert_eq!(code, 0, "{error}");
-    for part in ["302 http://a.test/ to http://a.test/two", "301 http://a.test/two to http://b.test/", "title        end"] {
+    for part in
+        ["302 http://a.test/ to http://a.test/two", "301 http://a.test/two to http://b.test/", "title        end"]
+    {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(text.contains("directives   nofollow") && text.contains("[nofollow]"), "{text}");
@@ -106,6 +108,9 @@ fn no_answer_is_one_line_with_what_to_do() {
     for arguments in [&["http://a.test/"][..], &["http://a.test/", "--json"], &["http://a.test/", "--body"]] {
         let (code, text, error) = fetch(&closed.to_string(), arguments);
         assert!(code == 1 && text.is_empty() && error.lines().count() == 1, "{text}{error}");
-        assert!(error.starts_with("lycosa: http://a.test/: connect_refused") && error.contains("check the URL"), "{error}");
+        assert!(
+            error.starts_with("lycosa: http://a.test/: connect_refused") && error.contains("check the URL"),
+            "{error}"
+        );
     }
 }

@@ -9,10 +9,14 @@ mod crawl;
 mod deaths;
 mod fetch;
 mod first_minutes;
+#[cfg(feature = "faults")]
+mod kill;
 mod limits;
 mod politeness;
+mod real_pages;
 mod restart;
 mod sandbox;
 mod site;
 mod support;
+mod warc;
 mod warc_tools;

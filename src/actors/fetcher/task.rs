@@ -67,7 +67,10 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
 fn note_certificate(node: &Node, url: &crate::domain::url::PageUrl, fetched: &Fetched) {
     let Some(fault) = &fetched.tls_fault else { return };
     if node.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
-        log::warn!("certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}", url.host());
+        log::warn!(
+            "certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}",
+            url.host()
+        );
     }
 }
 

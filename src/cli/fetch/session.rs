@@ -113,7 +113,15 @@ impl Session {
         let http =
             Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
         let rules = Rules::new(settings, String::new(), [0; 32]);
-        Ok(Self { rules, policy, resolver, http, hosts: RefCell::default(), robots: RefCell::default(), opened: RefCell::default() })
+        Ok(Self {
+            rules,
+            policy,
+            resolver,
+            http,
+            hosts: RefCell::default(),
+            robots: RefCell::default(),
+            opened: RefCell::default(),
+        })
     }
 
     pub(super) fn canonical(&self, url: &str) -> Result<PageUrl, CliError> {
@@ -149,10 +157,11 @@ impl Session {
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
-        let addresses = self.resolver.resolve(url.host(), url.port()).await.map_err(|fault| NoAnswer {
-            reason: fault.failure(),
-            detail: fault.to_string(),
-        })?;
+        let addresses = self
+            .resolver
+            .resolve(url.host(), url.port())
+            .await
+            .map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })?;
         let dns = started.elapsed();
         let address = self.allowed(url, &addresses)?;
         self.wait(url).await;
