@@ -48,7 +48,7 @@ impl LeaseCore {
         }
     }
 
-    /// True while the parser is at it: a return then makes the page suspect. Lost commits later on do not.
+    /// True when the parser had begun with it and not ended: a return then makes the page suspect.
     #[must_use]
     pub fn was_parsing(&self) -> bool {
         self.parsing.load(Ordering::Acquire) != 0
@@ -78,9 +78,14 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page, or that it came to the page's end.
-    pub fn mark_parsing(&self, at_work: bool) {
-        self.core.parsing.store(at_work.into(), Ordering::Release);
+    /// Notes that the parser begins with its page, or that the page could not be archived.
+    pub fn mark_parsing(&self) {
+        self.core.parsing.store(1, Ordering::Release);
+    }
+
+    /// Notes that the parser is done with its page: if its commit is lost now, that is not the page's fault.
+    pub fn mark_parsed(&self) {
+        self.core.parsing.store(0, Ordering::Release);
     }
 
     /// Ends it as committed. Only the Store calls this, after its write is visible.
@@ -163,11 +168,11 @@ impl LeaseTable {
 
     /// Removes an ended lease. A suspect that was committed is cleared, one that came back while parsing is counted.
     ///
-    /// A lease may be told as ended again after it was swept; by then its URL may be leased anew, which stays.
-    pub fn end(&self, core: &Arc<LeaseCore>) {
+    /// False when it was removed before: news of an end may come after a sweep, and its URL may be leased anew by then.
+    pub fn end(&self, core: &LeaseCore) -> bool {
         let mut inner = lock(&self.0);
-        if !inner.leases.get(&core.url_key).is_some_and(|live| Arc::ptr_eq(live, core)) {
-            return;
+        if !inner.leases.get(&core.url_key).is_some_and(|held| std::ptr::eq(Arc::as_ptr(held), core)) {
+            return false;
         }
         inner.leases.remove(&core.url_key);
         match core.state() {
@@ -180,6 +185,7 @@ impl LeaseTable {
             }
             _ => {}
         }
+        true
     }
 
     /// True when `url` ended the parser [`POISON_AFTER`] times.
@@ -198,65 +204,81 @@ impl LeaseTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::url::{Canonicaliser, CleanRules};
-    use crate::storage::keys::Key;
+    use crate::domain::fingerprint::{CrawlId, HostKey};
+    use crate::domain::partition::Partition;
+    use crate::domain::time::UnixMillis;
+    use crate::domain::url::Scheme;
+    use crate::storage::keys::HostAt;
 
-    struct Nobody;
+    #[derive(Default)]
+    struct Told(Mutex<Vec<Arc<LeaseCore>>>);
 
-    impl LeaseEnd for Nobody {
-        fn returned(&self, _: &Arc<LeaseCore>) {}
+    impl LeaseEnd for Told {
+        fn returned(&self, core: &Arc<LeaseCore>) {
+            lock(&self.0).push(core.clone());
+        }
     }
 
-    fn lease(table: &LeaseTable) -> Option<Lease> {
-        let url = Canonicaliser::new(CleanRules::default()).parse("http://h.test/a").unwrap();
+    fn lease(table: &LeaseTable, told: &Arc<Told>) -> Option<Lease> {
+        let host = HostAt { partition: Partition(1), host: HostKey([2; 8]) };
         let entry = QueueEntry {
-            scheme: url.scheme(),
-            port: url.port(),
-            tail: url.tail().to_owned(),
+            scheme: Scheme::Http,
+            port: 80,
+            tail: "/".into(),
             depth: 0,
             hops: 0,
             attempts: 0,
-            seed: false,
-            discovered: crate::domain::time::UnixMillis(0),
+            seed: true,
+            discovered: UnixMillis(1),
             parent: None,
             via: None,
         };
-        let key = QueueKey::decode(&vec![0; QueueKey::LEN]).unwrap();
-        let end: Arc<dyn LeaseEnd> = Arc::new(Nobody);
-        table.lease(key, UrlKey([1; 12]), url, entry, &end)
+        let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
+        let end: Arc<dyn LeaseEnd> = told.clone();
+        table.lease(host.crawl(CrawlId(1)).queue(0, 7), UrlKey([3; 12]), url, entry, &end)
     }
 
     #[test]
-    fn a_lease_told_as_ended_twice_does_not_end_the_next_one_of_its_url() {
-        let table = LeaseTable::default();
-        let first = lease(&table).unwrap();
-        assert!(lease(&table).is_none(), "leased twice");
-        let core = first.core().clone();
+    fn a_url_is_leased_once_until_its_end_is_swept() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let first = lease(&table, &told).unwrap();
+        assert!(lease(&table, &told).is_none());
         drop(first);
-        table.end(&core);
-        let second = lease(&table).unwrap();
-        table.end(&core);
-        assert!(table.contains(&UrlKey([1; 12])), "the second lease is gone");
-        assert_eq!(second.core().state(), LeaseState::Live);
+        assert!(lease(&table, &told).is_none(), "dropped, but its end is not swept yet");
+        let core = lock(&told.0)[0].clone();
+        assert_eq!(core.state(), LeaseState::Returned);
+        assert!(table.end(&core));
+        lease(&table, &told).unwrap().committed();
+        assert_eq!(table.ended().len(), 1);
+        assert_eq!(lock(&told.0).len(), 1, "a committed lease is not returned");
     }
 
     #[test]
-    fn only_returns_from_the_parser_make_a_page_poison() {
-        let table = LeaseTable::default();
-        let came_back = |at_work: bool| {
-            let lease = lease(&table).unwrap();
-            lease.mark_parsing(true);
-            lease.mark_parsing(at_work);
-            let core = lease.core().clone();
-            drop(lease);
-            table.end(&core);
-            table.end(&core);
-        };
-        (0..5).for_each(|_| came_back(false));
-        assert!(!table.is_poison(&UrlKey([1; 12])));
-        (1..POISON_AFTER).for_each(|_| came_back(true));
-        assert!(!table.is_poison(&UrlKey([1; 12])));
-        came_back(true);
-        assert!(table.is_poison(&UrlKey([1; 12])));
+    fn late_news_of_an_old_lease_does_not_end_the_new_one_of_the_same_url() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        drop(lease(&table, &told));
+        let old = table.ended().pop().unwrap();
+        assert!(table.end(&old)); // a sweep
+        let new = lease(&table, &told).unwrap();
+        assert!(!table.end(&old)); // the message that came late
+        assert!(table.contains(&new.core().url_key), "I5: a URL in somebody's hands could be leased twice");
+        assert!(lease(&table, &told).is_none());
+    }
+
+    #[test]
+    fn only_pages_that_end_their_parser_become_poison() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let key = UrlKey([3; 12]);
+        for parsed in [true, true, true, true, false, false, false] {
+            assert!(!table.is_poison(&key));
+            let held = lease(&table, &told).unwrap();
+            held.mark_parsing();
+            if parsed {
+                held.mark_parsed(); // then its commit is lost
+            }
+            drop(held);
+            table.ended().iter().for_each(|core| assert!(table.end(core)));
+        }
+        assert!(table.is_poison(&key));
     }
 }

@@ -10,6 +10,7 @@ use crate::app::Rules;
 use crate::clock::Clock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
@@ -162,6 +163,10 @@ pub struct Node {
     pub stop: watch::Sender<Option<Stop>>,
     /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
     pub unclean_start: Option<UnixMillis>,
+    /// Sequence number of the database when this node was built, before anything was written.
+    pub start_sequence: u64,
+    /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
+    pub filter_opened: AtomicBool,
     /// When this node was built.
     pub started: UnixMillis,
 }
@@ -265,13 +270,17 @@ impl Node {
 
     /// Keeps what went wrong with a page for people.
     fn note_trouble(&self, page: &PageChange) {
-        let reason = match &page.ending {
-            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => failure.as_str(),
-            Ending::Rejected(rejection) => rejection.as_str(),
-            Ending::Done(_) => return,
-        };
-        let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
-        self.troubles.note(self.clock.now(), reason, format!("{}{status}", page.url));
+        for turned in page.links.turned.iter().filter(|t| t.reason == Rejection::Scope) {
+            self.troubles.tally(turned.reason.as_str(), turned.new.url.to_string());
+        }
+        match &page.ending {
+            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
+                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                self.troubles.note(self.clock.now(), failure.as_str(), format!("{}{status}", page.url));
+            }
+            Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
+            Ending::Done(_) => {}
+        }
     }
 
     /// Counts what became of a request.

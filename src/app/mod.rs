@@ -177,6 +177,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let scope = rules.scope(&seeds, &joined.0)?;
+    let start_sequence = parts.storage.sequence();
     let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
@@ -215,6 +216,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
         unclean_start: unclean,
+        start_sequence,
+        filter_opened: AtomicBool::new(false),
         started: parts.clock.now(),
     })
 }

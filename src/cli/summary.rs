@@ -65,19 +65,14 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
 #[must_use]
 pub fn short(s: &StatusSnapshot) -> String {
     let left = s.waiting.saturating_add(s.processing);
-    let mut text = format!(
-        "{} done, {} errors, {} left, {} hosts | {:.1} pages/s, {} | {}",
-        s.done,
-        s.errors,
-        left,
-        s.hosts_active,
-        s.pages_per_second,
-        human_size(s.bytes),
-        clock_time(s.uptime_seconds)
-    );
-    if !s.idle_reason.is_empty() {
-        let _ = write!(text, " | {}", s.idle_reason);
-    }
+    let counts = format!("{} done, {} errors, {left} left", s.done, s.errors);
+    let time = clock_time(s.uptime_seconds);
+    let text = if s.idle_reason.is_empty() {
+        let (hosts, rate, bytes) = (s.hosts_active, s.pages_per_second, human_size(s.bytes));
+        format!("{counts}, {hosts} hosts | {rate:.1} pages/s, {bytes} | {time}")
+    } else {
+        format!("{counts} | {time} | {}", s.idle_reason) // the reason first, a terminal is not wide
+    };
     crate::telemetry::log::escaped(&text)
 }
 

@@ -205,10 +205,28 @@ fn an_actor_that_dies_too_often_stops_the_node_and_the_next_run_goes_on() {
 #[test]
 fn many_deaths_all_over_the_house_lose_nothing() {
     let points = [
-        "frontier.tick", "frontier.want", "frontier.committed", "frontier.committed.after", "frontier.returned",
-        "host.visit", "host.leases", "fetcher.fetch", "fetcher.fetched", "fetcher.hand_over", "parser.parse",
-        "parser.page", "deduper.parsed", "deduper.commit", "deduper.settled", "store.commit", "store.group",
-        "store.archived", "store.applied", "store.write", "store.written", "store.barrier",
+        "frontier.tick",
+        "frontier.want",
+        "frontier.committed",
+        "frontier.committed.after",
+        "frontier.returned",
+        "host.visit",
+        "host.leases",
+        "fetcher.fetch",
+        "fetcher.fetched",
+        "fetcher.hand_over",
+        "parser.parse",
+        "parser.page",
+        "deduper.parsed",
+        "deduper.commit",
+        "deduper.settled",
+        "store.commit",
+        "store.group",
+        "store.archived",
+        "store.applied",
+        "store.write",
+        "store.written",
+        "store.barrier",
     ];
     for seed in seeds(12) {
         let mut dice = seed;

@@ -142,8 +142,7 @@ struct Row {
 
 /// Judges the whole row of lives: prints a table, gives the pages fetched more than once.
 fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
-    let life_of =
-        |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.read).unwrap_or(lives.len());
+    let life_of = |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.read).unwrap_or(lives.len());
     let mut rows: Vec<Row> = (0..=lives.len()).map(|_| Row::default()).collect();
     let mut asked: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for entry in audit {

@@ -67,7 +67,11 @@ fn a_retry_after_holds_for_the_whole_host() {
     let mut refused = 0;
     for entry in ended.entries.iter().filter(|e| e.status == 503) {
         refused += 1;
-        let next = ended.entries.iter().filter(|e| e.host == entry.host && e.t_request_us > entry.t_end_us).min_by_key(|e| e.t_request_us);
+        let next = ended
+            .entries
+            .iter()
+            .filter(|e| e.host == entry.host && e.t_request_us > entry.t_end_us)
+            .min_by_key(|e| e.t_request_us);
         if let Some(next) = next {
             let gap = Duration::from_micros(next.t_request_us - entry.t_end_us);
             assert!(gap >= MS(999), "{} {gap:?} after {} said 503", next.url(), entry.url());

@@ -112,7 +112,11 @@ mod on_disk {
         for (pages, clean) in [(3, true), (12, false), (30, true), (45, false)] {
             let live = sandbox.start();
             live.until("pages", |s| s.pages_stored >= pages);
-            if clean { live.close() } else { live.drop_at_once() };
+            if clean {
+                live.close()
+            } else {
+                live.drop_at_once()
+            };
         }
         whole(&sandbox);
     }

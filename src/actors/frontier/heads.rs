@@ -45,17 +45,17 @@ impl Fronts {
 
     /// Takes in what a commit changed.
     pub fn note(&mut self, news: &HostNews) {
-        self.note_place(news.at, news.place);
+        self.note_place(news.at.partition, news.place);
         if let Some(when) = news.due {
             self.due.lower(news.at.partition.0, when);
         }
     }
 
-    /// Takes in where a host stands.
-    pub fn note_place(&mut self, at: HostAt, place: Place) {
+    /// A host stands at this place.
+    pub fn note_place(&mut self, partition: Partition, place: Place) {
         match place {
-            Place::Waiting { rank, order } => self.lower_waiting(at.partition, rank, order),
-            Place::Parked { time } => self.parked.lower(at.partition.0, time),
+            Place::Waiting { rank, order } => self.lower_waiting(partition, rank, order),
+            Place::Parked { time } => self.parked.lower(partition.0, time),
             Place::None => {}
         }
     }

@@ -65,13 +65,16 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     let mut tools = archive::Tools::new(node);
     for job in work {
         let url = job.lease.url.clone();
-        job.lease.mark_parsing(true);
+        job.lease.mark_parsing();
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| page::read(node, &mut tools, job)));
         node.parsing.fetch_sub(1, Ordering::Relaxed);
         match parsed {
             Ok(parsed) => {
-                parsed.lease.mark_parsing(false);
+                // A page that cannot be archived is taken up again, but not for ever.
+                if parsed.parts.is_some() {
+                    parsed.lease.mark_parsed();
+                }
                 node.doors().deduper.tell(parsed);
             }
             Err(panic) => {

@@ -3,7 +3,7 @@
 //! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family. Receives:
 //! [`Commit`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
 //! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
-//! is committed (I3), the epoch is raised, the ledger is read anew.
+//! is committed (I3), the ledger is read anew; the epoch was raised when its former life ended.
 
 mod files;
 mod messages;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Settled;
-use super::frontier::{Committed, Reload};
+use super::frontier::{Committed, Ended, Reload};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
-use crate::storage::ledger::{Change, HostNews, Ledger};
+use crate::storage::ledger::{Change, Ending, HostNews, Ledger};
 use crate::storage::read;
 use crate::storage::txn::Txn;
 use crate::storage::values::{RunState, ScopeJoined, Tails};
@@ -95,24 +95,13 @@ pub struct Store {
     flush_planned: bool,
     failures: u32,
     closed: bool,
-    /// True after a death: what was on its way to the former life may be lost.
-    reborn: bool,
 }
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self {
-            node,
-            open: None,
-            group: Vec::new(),
-            group_bytes: 0,
-            flush_planned: false,
-            failures: 0,
-            closed: false,
-            reborn: false,
-        }
+        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
     }
 
     fn open(&mut self) {
@@ -121,10 +110,6 @@ impl Store {
             Ok(open) => {
                 *lock(&node.counters) = open.ledger.committed().clone();
                 self.open = Some(open);
-                // At the first start nothing is lost: what waits in the mailbox already, the seeds, must be taken.
-                if self.reborn {
-                    node.epoch.raise();
-                }
                 node.doors().frontier.tell(Reload);
             }
             Err(e) => {
@@ -196,8 +181,10 @@ impl Store {
         open.archive.close()?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
+        // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
+        let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
-            txn.put_meta((), &RunState { clean: drained, ..run });
+            txn.put_meta((), &RunState { clean, ..run });
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
@@ -285,6 +272,14 @@ fn note_scope(node: &Node, txn: &mut Txn<'_>) {
     txn.put_meta(node.crawl, &ScopeJoined(scope.joined().map(str::to_owned).collect()));
 }
 
+fn ended_how(change: &Change) -> Ended {
+    let Change::Page(page) = change else { return Ended::Unfinished };
+    match page.ending {
+        Ending::Done(_) | Ending::Error(_) => Ended::Finished,
+        Ending::Retry { .. } | Ending::Rejected(_) => Ended::Unfinished,
+    }
+}
+
 impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open) {
@@ -296,7 +291,7 @@ impl Written {
         for commit in self.group {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
-                ended.push(lease.core().clone());
+                ended.push((lease.core().clone(), ended_how(&commit.change)));
                 lease.committed();
             }
             if let Some(reply) = commit.reply {
@@ -329,7 +324,8 @@ impl Actor for Store {
 
 impl Supervised for Store {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self { reborn: true, ..Self::new(self.node.clone()) };
+        self.node.epoch.raise(); // the group in hand is lost; nothing may hang on it
+        *self = Self::new(self.node.clone());
     }
 }
 

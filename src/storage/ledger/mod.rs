@@ -143,8 +143,10 @@ impl Ledger {
     ) -> Result<Done> {
         let seen = self.seen_key(&page.url);
         let Some(UrlState::Waiting { rank, order, depth, due: None }) = txn.get::<Seen>(&seen)? else {
-            debug_assert!(false, "I3: a page whose URL is not waiting was offered for commit: {}", page.url);
-            return Ok(Done { void: true, settled: Vec::new() });
+            // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
+            log::warn!("a page was offered for commit again and is left out: url={}", page.url);
+            let settled = self.links(txn, &page.links, now, leased)?.settled;
+            return Ok(Done { void: true, settled });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
         let entry = txn.get::<Queue>(&queue_key)?;
@@ -249,7 +251,7 @@ impl Ledger {
             settled.push(self.turn_away(txn, turned)?);
         }
         for new in &links.readmitted {
-            settled.push(self.readmit(txn, new, now)?);
+            settled.push(self.readmit(txn, new, now, leased)?);
         }
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
@@ -309,12 +311,22 @@ impl Ledger {
         Ok(seen.url)
     }
 
-    fn readmit(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
+    fn readmit(
+        &mut self,
+        txn: &mut Txn<'_>,
+        new: &NewUrl,
+        now: UnixMillis,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
-        if let Some(UrlState::Rejected { reason, .. }) = txn.get::<Seen>(&seen)? {
-            self.counters.sub_rejected(reason);
-            txn.delete::<Rejected>(&seen);
-            self.enqueue(txn, seen, new, now)?;
+        match txn.get::<Seen>(&seen)? {
+            Some(UrlState::Rejected { reason, .. }) => {
+                self.counters.sub_rejected(reason);
+                txn.delete::<Rejected>(&seen);
+                self.enqueue(txn, seen, new, now)?;
+            }
+            Some(UrlState::Waiting { .. }) => self.shorten(txn, new, leased)?, // another page was faster
+            _ => {}
         }
         Ok(seen.url)
     }
