@@ -84,11 +84,12 @@ impl TapLog {
             log.first_byte = Some(Instant::now());
         }
         if log.recording {
-            if log.received.len() + bytes.len() > MAX_HEAD && head::final_head(&log.received).is_none() {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, HeadTooLong));
-            }
+            // One read may bring the head and more body than there is room: look for the head's end after taking it in.
             let room = MAX_HEAD.saturating_sub(log.received.len());
             log.received.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+            if bytes.len() > room && head::final_head(&log.received).is_none() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, HeadTooLong));
+            }
         }
         Ok(())
     }
@@ -153,6 +154,32 @@ impl AsyncWrite for Tap {
         match &mut self.wire {
             Wire::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_brings_the_head_and_a_large_body_at_once_is_taken() {
+        let log = TapLog::default();
+        log.begin();
+        let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n".to_vec();
+        bytes.resize(bytes.len() + 300_000, b'x');
+        log.received(&bytes).unwrap();
+        assert_eq!(log.bytes(), bytes.len() as u64);
+        assert!(head::final_head(&log.take().1).is_some());
+    }
+
+    #[test]
+    fn a_head_without_an_end_is_refused_however_it_is_cut() {
+        for piece in [1000, MAX_HEAD + 1] {
+            let log = TapLog::default();
+            log.begin();
+            let head = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; MAX_HEAD + 1]].concat();
+            assert!(head.chunks(piece).any(|c| log.received(c).is_err()), "{piece}");
         }
     }
 }
