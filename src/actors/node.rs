@@ -162,8 +162,8 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
-    pub unclean_start: Option<UnixMillis>,
+    /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
+    pub last_stop: Option<UnixMillis>,
     /// Sequence number of the database when this node was built, before anything was written.
     pub start_sequence: u64,
     /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
