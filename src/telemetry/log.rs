@@ -66,6 +66,8 @@ pub fn reconfigure(section: &LogSection, rust_log: Option<&str>) {
 fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
     let json = section.format == LogFormat::Json;
     Builder::new()
+        // Only benches and tests use that parser, and it complains about every hostile page.
+        .filter_module("html5ever", log::LevelFilter::Off)
         .parse_filters(&directives(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level)))
         .target(Target::Pipe(Box::new(Lines)))
         .format(move |out, record| if json { json_line(out, record) } else { text_line(out, record) })

@@ -51,7 +51,9 @@ impl Site {
                 if end.load(Ordering::Acquire) {
                     return;
                 }
-                let (Ok(stream), tls, log, respond) = (stream, tls.clone(), log.clone(), respond.clone()) else { continue };
+                let (Ok(stream), tls, log, respond) = (stream, tls.clone(), log.clone(), respond.clone()) else {
+                    continue;
+                };
                 std::thread::spawn(move || match tls {
                     None => answer(stream, &respond, &log),
                     Some(config) => {
