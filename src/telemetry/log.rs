@@ -95,8 +95,7 @@ const QUIET: [&str; 14] = [
 /// The directives with those of the quiet crates in front, so that a general level does not let them speak.
 fn directives(asked: &str) -> String {
     let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().to_owned();
-    let general =
-        asked.split(',').filter(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok()).next_back();
+    let general = asked.split(',').rfind(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok());
     let below_warn =
         general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
     if !below_warn {
