@@ -145,6 +145,30 @@ fn a_crawl_that_brought_nothing_tries_at_once_when_started_again() {
 }
 
 #[test]
+fn a_seed_turned_away_is_taken_up_when_what_spoke_against_it_has_changed() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://disallow.test:{}/", site.port());
+    assert_eq!(crawl(folder.path(), &["--seed", &seed]).0, 9);
+    let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "politeness.respect_robots=false"]);
+    assert!(code == 0 && row(&text, "status 200") == "1" && row(&text, "rejected") == "0", "{text}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://{}/", site.address);
+    let own = |arguments: &[&str]| {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["run", "--until-done", "--set", "admin.listen=off", "--seed", &seed]);
+        let sets = ["--set", "disk.pause_below=1MB", "--set", "politeness.min_delay=10ms"];
+        let output = command.args(sets).args(arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = own(&[]);
+    assert!(code == 9 && text.contains("--allow-net"), "{text}");
+    let (code, text) = own(&["--allow-net", "127.0.0.1/32"]);
+    assert!(code == 0 && row(&text, "status 200") == "1", "{text}");
+}
+
+#[test]
 fn a_seed_file_may_hold_comments_and_bad_lines() {
     let site = Site::http(respond);
     let folder = tempfile::tempdir().unwrap();
