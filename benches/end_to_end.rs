@@ -26,8 +26,10 @@ fn main() -> Result<()> {
     }
     let plan = Plan::read(args)?;
     println!("{}\n", machine());
-    println!("| workload | binary | pages | MB received | CPU µs a page | user s | system s | pages/s | peak RSS MB |");
-    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
+    println!(
+        "| workload | binary | pages | MB received | MB of WARC | CPU µs a page | user s | system s | pages/s | peak RSS MB |"
+    );
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     for workload in workloads(plan.full).iter().filter(|w| plan.only.is_empty() || plan.only.contains(&w.name.into())) {
         for _ in 0..plan.runs {
             for binary in &plan.binaries {
@@ -160,7 +162,11 @@ impl Workload {
             command.args(["--set", setting]);
         }
         let output = command.args(self.crawler).stderr(Stdio::inherit()).output()?;
-        Row::read(&String::from_utf8_lossy(&output.stdout))
+        let mut row = Row::read(&String::from_utf8_lossy(&output.stdout))?;
+        for entry in std::fs::read_dir(folder.path().join("data/warc"))? {
+            row.warc += entry?.metadata()?.len() as f64;
+        }
+        Ok(row)
     }
 }
 
@@ -250,6 +256,7 @@ fn measure(mut args: impl Iterator<Item = String>) -> Result<()> {
 struct Row {
     pages: f64,
     bytes: f64,
+    warc: f64,
     seconds: f64,
     user: f64,
     system: f64,
@@ -268,6 +275,7 @@ impl Row {
         Ok(Self {
             pages: number("pages stored")?,
             bytes: number("bytes received")?,
+            warc: 0.0,
             seconds: number("measured_seconds")?,
             user: number("measured_user")?,
             system: number("measured_system")?,
@@ -279,9 +287,10 @@ impl Row {
         let name = binary.file_name().unwrap_or_default().to_string_lossy();
         let pages = self.pages.max(1.0);
         format!(
-            "| {workload} | {name} | {} | {:.1} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} |",
+            "| {workload} | {name} | {} | {:.1} | {:.1} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} |",
             self.pages,
             self.bytes / 1e6,
+            self.warc / 1e6,
             (self.user + self.system) / pages,
             self.user / 1e6,
             self.system / 1e6,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -161,8 +162,8 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
-    pub unclean_start: Option<UnixMillis>,
+    /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
+    pub last_stop: Option<UnixMillis>,
     /// Sequence number of the database when this node was built, before anything was written.
     pub start_sequence: u64,
     /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
@@ -248,7 +249,7 @@ impl Node {
             Change::Robots { key, host, value, .. } if value.failures > 0 => {
                 let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
-                self.troubles.note(self.clock.now(), ROBOTS_UNREACHABLE, at);
+                self.trouble(ROBOTS_UNREACHABLE, at);
                 return;
             }
             _ => return,
@@ -265,6 +266,16 @@ impl Node {
         if let Some(capture) = &page.capture {
             self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
             self.metrics.received(capture.bytes);
+            let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
+            self.metrics.commit_lag(self.clock.now().since(answered));
+        }
+    }
+
+    /// Keeps a failure for people; the first of its kind is worth a line.
+    fn trouble(&self, reason: &'static str, example: String) {
+        let line = format!("first trouble of its kind: reason={reason} at={example:?}");
+        if self.troubles.note(self.clock.now(), reason, example) {
+            log::warn!("{line}");
         }
     }
 
@@ -276,7 +287,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
                 let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
-                self.troubles.note(self.clock.now(), failure.as_str(), format!("{}{status}", page.url));
+                self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
             Ending::Done(_) => {}

@@ -178,7 +178,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let scope = rules.scope(&seeds, &joined.0)?;
     let start_sequence = parts.storage.sequence();
-    let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
@@ -215,25 +215,25 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
-        unclean_start: unclean,
+        last_stop,
         start_sequence,
         filter_opened: AtomicBool::new(false),
         started: parts.clock.now(),
     })
 }
 
-/// Marks the run as begun; gives when the last unclean stop was noticed: now, or at an earlier start.
+/// Marks the run as begun; gives by when the former run had surely ended.
 fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
-    let seen_before = former.as_ref().and_then(|r| r.unclean_seen).map(|seen| seen.min(now)); // a clock may have gone back
-    let unclean_seen = if unclean { Some(now) } else { seen_before };
+    let said = former.as_ref().and_then(|r| r.last_stop).map(|stop| stop.min(now)); // a clock may have gone back
+    let last_stop = if unclean { Some(now) } else { said };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
         started: now,
-        unclean_seen,
+        last_stop,
         node: rules.host_name.clone(),
         runs,
         rules: former.as_ref().map_or(1, |r| r.rules),
@@ -245,7 +245,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Opti
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
-    Ok(unclean_seen)
+    Ok(last_stop)
 }
 
 fn record_key(seed: u64) -> [u8; 32] {

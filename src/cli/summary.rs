@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::config::units::human_size;
+use crate::domain::reason::Rejection;
 use crate::telemetry::StatusSnapshot;
 
 /// The counts in one line, with fields: for the log.
@@ -51,6 +52,9 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     rows.extend(s.statuses.iter().map(|(status, n)| (format!("  status {status}"), n.to_string())));
     rows.extend(s.errors_by_reason.iter().map(|(reason, n)| (format!("  error {reason}"), n.to_string())));
     rows.extend(s.rejected_by_reason.iter().map(|(reason, n)| (format!("  rejected {reason}"), n.to_string())));
+    rows.extend(s.troubles.iter().filter(|(reason, _)| !is_rejection(reason)).map(|(reason, trouble)| {
+        (format!("  trouble {reason}"), format!("{}, such as {}", trouble.count, trouble.example))
+    }));
     if !s.warc_dir.is_empty() {
         rows.push(("WARC files".to_owned(), s.warc_dir.clone()));
     }
@@ -59,6 +63,11 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
         let _ = writeln!(text, "{name:<width$}  {}", crate::telemetry::log::escaped(value));
         text
     })
+}
+
+/// Rejections have rows of their own.
+fn is_rejection(reason: &str) -> bool {
+    Rejection::ALL.iter().any(|r| r.as_str() == reason)
 }
 
 /// What a terminal shows while crawling.

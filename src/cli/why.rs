@@ -14,7 +14,8 @@ pub fn advice(reason: &str) -> &'static str {
         "connect_refused" => "nothing listens at that address and port; check the URL, and that the server runs",
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
         "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
-        "tls_timeout" | "first_byte_timeout" | "body_timeout" | "too_slow" => {
+        "tls_timeout" => "the server does not begin TLS; does this port speak https?",
+        "first_byte_timeout" | "body_timeout" | "too_slow" => {
             "the server is too slow; raise fetch.timeouts"
         }
         "reset" => "the server closed the connection without an answer",
@@ -79,8 +80,9 @@ pub fn notes(s: &StatusSnapshot) -> Vec<String> {
             trouble.example
         ));
     }
-    if s.waiting > 0 {
-        let left = if s.waiting == 1 { "1 URL is left".into() } else { format!("{} URLs are left", s.waiting) };
+    let left = s.waiting.saturating_add(s.processing);
+    if left > 0 {
+        let left = if left == 1 { "1 URL is left".into() } else { format!("{left} URLs are left") };
         notes.push(format!("{left}; the same command goes on with what is left"));
     }
     notes

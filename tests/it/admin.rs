@@ -313,7 +313,17 @@ fn signals_reload_tell_the_state_and_end() {
     };
     log("state: discovered=");
     crawl.daemon.signal(Signal::SIGHUP);
-    log("settings read again");
+    log("settings read again: log_level=\"info\"");
+    let file = sandbox.data().parent().unwrap().join("lycosa.toml");
+    let settings = std::fs::read_to_string(&file).unwrap();
+    let changed = settings.replace("log.level = \"info\"", "log.level = \"debug\"").replace("= \"20ms\"", "= \"30ms\"");
+    std::fs::write(&file, changed).unwrap();
+    crawl.daemon.signal(Signal::SIGHUP);
+    log("settings read again: log_level=\"debug\"");
+    log("take effect at the next start: sections=politeness");
+    std::fs::write(&file, "log.level = \"loud\"").unwrap();
+    crawl.daemon.signal(Signal::SIGHUP);
+    log("settings not taken up");
     // Every line is one line with time, level, target; lower-case.
     for line in crawl.daemon.log().lines() {
         let mut words = line.split_whitespace();

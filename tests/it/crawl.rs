@@ -149,6 +149,25 @@ fn one_page_permit_and_one_connection_are_enough() {
 }
 
 #[test]
+fn a_filter_too_small_and_full_of_false_positives_loses_nothing() {
+    let sets = ["dedup.bloom_urls=1000", "dedup.bloom_bits=1", "dedup.bloom_hashes=1"];
+    let web = TestWebConfig { hosts: 20, pages: 60, links: 15, ..small() };
+    exact(web, &sets).assert_none_twice();
+}
+
+#[test]
+fn a_web_that_answers_too_late_comes_to_an_end_with_its_reason() {
+    let web = TestWebConfig { hosts: 1, pages: 3, latency_ms: 400, ..small() };
+    let sets = ["fetch.timeouts.first_byte=50ms", "fetch.retries=1"];
+    let sandbox = sets.iter().fold(Sandbox::new(web), |s, set| s.set(set));
+    let live = sandbox.start();
+    live.until_stop();
+    let ended = live.end();
+    assert_eq!(ended.status.errors_by_reason.get("first_byte_timeout"), Some(&1), "{}", ended.report());
+    assert_eq!(ended.status.pages_stored, 0);
+}
+
+#[test]
 fn several_fetchers_share_the_hosts() {
     exact(small(), &["fetch.threads=3"]).assert_none_twice();
 }

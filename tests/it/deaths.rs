@@ -234,13 +234,14 @@ fn many_deaths_all_over_the_house_lose_nothing() {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (dice >> 33) % below
         };
-        let sandbox = sandbox().set("durability.sync=50ms");
+        let sandbox = varied(seed);
         let mut plan = Vec::new();
         for _ in 0..6 {
             let (point, first) = (points[draw(points.len() as u64) as usize], 1 + draw(12));
             let last = first + draw(2);
-            sandbox.faults.set(point, Fault::Panic, first, last);
-            plan.push((point, first, last));
+            let fault = if draw(3) == 0 { Fault::Error } else { Fault::Panic }; // an error is none where nobody asks
+            sandbox.faults.set(point, fault, first, last);
+            plan.push((point, fault, first, last));
         }
         let note = Arc::new(plan);
         let shown = Shown(seed, note);
@@ -249,8 +250,27 @@ fn many_deaths_all_over_the_house_lose_nothing() {
     }
 }
 
+/// Another order, web, storage and placement with each seed; some pages fail and are tried again.
+fn varied(seed: u64) -> Sandbox {
+    let web = TestWebConfig { errors: 0.1, error_status: vec![404, 500], seed, ..web() };
+    let order = ["breadth", "depth", "mixed", "best"][(seed % 4) as usize];
+    let sandbox = Sandbox::new(web)
+        .set("frontier.host_quantum={pages=5,time=\"10s\"}")
+        .set("durability.sync=50ms")
+        .set("fetch.retries=1")
+        .set(&format!("crawl.order={order}"));
+    match seed % 6 {
+        0 => sandbox.together(),
+        #[cfg(feature = "rocksdb")]
+        1 => sandbox.on_rocks(),
+        2 => sandbox.set("frontier.max_active_hosts=1"),
+        3 => sandbox.set("fetch.concurrency=1"),
+        _ => sandbox,
+    }
+}
+
 /// Tells which plan failed.
-struct Shown(u64, Arc<Vec<(&'static str, u64, u64)>>);
+struct Shown(u64, Arc<Vec<(&'static str, Fault, u64, u64)>>);
 
 impl Drop for Shown {
     fn drop(&mut self) {

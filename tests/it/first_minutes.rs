@@ -158,6 +158,30 @@ fn a_seed_file_may_hold_comments_and_bad_lines() {
 }
 
 #[test]
+fn log_lines_may_be_json_objects_and_the_summary_follows() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://broken.test:{}/", site.port());
+    let (_, text) = crawl(folder.path(), &["--log-format", "json", "--seed", &seed]);
+    let lines: Vec<serde_json::Value> = text.lines().map_while(|l| serde_json::from_str(l).ok()).collect();
+    assert!(lines.len() >= 3 && lines.iter().all(|l| l["level"].is_string() && l["msg"].is_string()), "{text}");
+    assert!(lines.iter().any(|l| l["msg"].as_str().unwrap().contains("reason=status_5xx")), "{text}");
+    assert!(text.lines().nth(lines.len()).unwrap().starts_with("outcome "), "{text}");
+}
+
+#[test]
+fn a_disk_without_room_ends_a_crawl_that_should_end() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let sets = ["--set", "disk.pause_below=1000TB", "--set", "crawl.until_done_first_patience=1s"];
+    let (code, text) = crawl(folder.path(), &[&["--seed", &seed][..], &sets].concat());
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("disk.pause_below") && text.contains("free_bytes="), "{text}");
+    assert!(site.asked().is_empty(), "nothing is fetched that could not be stored");
+}
+
+#[test]
 fn limits_end_a_crawl_with_their_exit_codes_and_say_what_is_left() {
     fn endless(_: &str, path: &str) -> String {
         match path {
@@ -175,7 +199,7 @@ fn limits_end_a_crawl_with_their_exit_codes_and_say_what_is_left() {
         [("--max-pages", "5", 0), ("--max-bytes", "1KB", 14), ("--max-time", "1s", 15), ("--max-failures", "2", 12)]
     {
         let folder = tempfile::tempdir().unwrap();
-        let (code, text) = crawl(folder.path(), &["--seed", &seed, flag, value]);
+        let (code, text) = crawl(folder.path(), &["--seed", &seed, flag, value, "--set", "crawl.max_depth=60000"]);
         assert!(code == expected && text.contains("the same command goes on"), "{flag}: {code}\n{text}");
     }
 }

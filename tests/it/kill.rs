@@ -109,10 +109,13 @@ fn live_and_be_killed(sandbox: &mut Sandbox, dice: &mut Dice) -> Life {
     };
     assert!(daemon.ended().is_none(), "it ended before it was killed:\n{}", daemon.log());
     let asked = dice.below(6) == 0;
+    let so_far = sandbox.web.audit_len();
     daemon.signal(if asked { Signal::SIGTERM } else { Signal::SIGKILL });
     let status = daemon.wait();
     let end = now_us();
-    if asked {
+    if asked && status.code().is_none() {
+        assert_eq!(so_far, before, "a signal ends it at once only before it has begun:\n{}", daemon.log());
+    } else if asked {
         assert_eq!(status.code(), Some(11), "{}", daemon.log());
         return Life { how: format!("TERM {how}"), end, read: end, lines: sandbox.lines().len() };
     }
@@ -172,8 +175,8 @@ fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
     rows.iter().map(|r| r.again).sum()
 }
 
-/// Everything that must hold when the crawl is over, however often it was killed.
-fn judge(sandbox: &Sandbox, lives: &[Life]) {
+/// Everything that must hold when the crawl is over, however often it was killed. Gives the pages fetched more than once.
+fn judge(sandbox: &Sandbox, lives: &[Life]) -> usize {
     let (truth, audit) = (sandbox.truth(), sandbox.web.audit());
     let again = refetches(lives, &audit);
     println!("{} URLs, {} lives, {} requests, {again} pages fetched again", truth.len(), lives.len() + 1, audit.len());
@@ -183,6 +186,7 @@ fn judge(sandbox: &Sandbox, lives: &[Life]) {
     assert!(early.is_empty(), "{} requests came early: {:?}", early.len(), &early[..early.len().min(5)]);
     assert!(max_in_flight_per_host(&audit).values().all(|n| *n == 1));
     judge_files(sandbox, &truth);
+    again
 }
 
 /// Each URL has one line and one record, and other people's tools read them all.
@@ -235,8 +239,8 @@ fn killed_at_every_step_of_a_commit_it_loses_nothing() {
     judge(&sandbox, &lives);
 }
 
-/// Runs until so many requests were answered, then sends the signal; gives exit code and log.
-fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> (Option<i32>, String) {
+/// Runs until so many requests were answered, then sends the signal; gives exit code, life and log.
+fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> (Option<i32>, Life, String) {
     let before = sandbox.web.audit_len();
     let mut daemon = sandbox.start(arguments, None);
     until(
@@ -246,18 +250,22 @@ fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> 
     );
     daemon.signal(signal);
     let status = daemon.wait();
-    (status.code(), daemon.log())
+    let end = now_us();
+    let life = Life { how: signal.to_string(), end, read: end, lines: sandbox.lines().len() };
+    (status.code(), life, daemon.log())
 }
 
 #[test]
 fn a_signal_drains_it_and_another_run_goes_on() {
     let mut sandbox = Sandbox::new(web(12), SETTINGS);
+    let mut lives = Vec::new();
     for (arguments, signal, code) in [
         (&["--until-done"][..], Signal::SIGTERM, 11),
         (&[], Signal::SIGTERM, 0),
         (&["--until-done"], Signal::SIGINT, 11),
     ] {
-        let (ended, log) = run_and_signal(&mut sandbox, arguments, signal);
+        let (ended, life, log) = run_and_signal(&mut sandbox, arguments, signal);
+        lives.push(life);
         assert_eq!(ended, Some(code), "{log}");
         assert_eq!(sandbox.open_files(), [""; 0], "{log}");
         assert!(!log.contains(" ERROR ") && !log.contains(" WARN "), "{log}");
@@ -266,7 +274,7 @@ fn a_signal_drains_it_and_another_run_goes_on() {
         assert_eq!(fetched, lines, "what was in flight was finished");
     }
     sandbox.finish();
-    judge(&sandbox, &[]);
+    assert_eq!(judge(&sandbox, &lives), 0, "pages fetched again");
 }
 
 #[test]

@@ -93,6 +93,20 @@ fn a_pause_stops_requests_and_a_resume_goes_on() {
 }
 
 #[test]
+fn a_disk_with_too_little_space_pauses_the_crawl_before_its_first_request() {
+    let sandbox = Sandbox::new(small()).set("disk.pause_below=1000TiB");
+    let live = sandbox.start_bare();
+    live.during_watch(|| {
+        live.until("the pause", |s| s.state == lycosa::telemetry::State::Paused);
+        live.seed(&["http://h0.test/"]);
+        assert!(live.control().status().idle_reason.contains("disk"));
+    });
+    let ended = live.close();
+    assert!(ended.asked().is_empty());
+    assert_eq!(ended.status.waiting, 1);
+}
+
+#[test]
 fn seeds_may_come_while_it_runs_and_bring_their_hosts_into_the_scope() {
     let web = TestWebConfig { off_host: 0.3, ..small() };
     let sandbox = Sandbox::new(web).set("scope.mode=hosts").set("crawl.until_done=false");

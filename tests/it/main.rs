@@ -9,10 +9,13 @@ mod crawl;
 mod deaths;
 mod fetch;
 mod first_minutes;
+mod groups;
 #[cfg(feature = "faults")]
 mod kill;
+mod ledger;
 mod limits;
 mod politeness;
+mod power;
 mod real_pages;
 mod restart;
 mod sandbox;

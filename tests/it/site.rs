@@ -86,6 +86,10 @@ fn answer(mut stream: impl Read + Write, respond: Respond, log: &Mutex<Vec<Strin
     let mut piece = [0; 4_096];
     while !head.windows(4).any(|w| w == b"\r\n\r\n") {
         match stream.read(&mut piece) {
+            Ok(n) if n > 0 && head.is_empty() && piece[0] == 0x16 => {
+                let _ = stream.write_all(page(400, "text/plain", "", "TLS spoken to a plain port").as_bytes());
+                return;
+            }
             Ok(n) if n > 0 => head.extend_from_slice(&piece[..n]),
             _ => return,
         }

@@ -28,6 +28,8 @@ use crate::storage::ledger::Ending;
 const BATCH: usize = 16;
 /// A host that must wait longer than this gives its place to another.
 const WORTH_WAITING: Duration = Duration::from_secs(30);
+/// How often a request for robots.txt that died on our side is made again.
+const OWN_FAULTS: usize = 5;
 /// How often a paused lane looks whether it may go on.
 const PAUSE_LOOK: Duration = Duration::from_millis(50);
 
@@ -218,13 +220,19 @@ impl Lane {
             Err(failure) => return Some(Report::fault(failure)),
         };
         let seats = seats(&self.node, url.host(), address.ip(), seat);
-        let leave = tokio::time::timeout(patience, self.leave(&seats, None)).await.ok()?.ok()?;
-        let Leave { mut slot, page: _page, on_wire } = leave;
-        slot.begin();
-        let (reply, report) = oneshot::channel();
-        let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
-        fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
-        Some(report.await.unwrap_or(Report { outcome: FetchOutcome::Fault(Failure::Reset), robots: None }))
+        for _ in 0..OWN_FAULTS {
+            let leave = tokio::time::timeout(patience, self.leave(&seats, None)).await.ok()?.ok()?;
+            let Leave { mut slot, page: _page, on_wire } = leave;
+            slot.begin();
+            let (reply, report) = oneshot::channel();
+            let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
+            fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
+            if let Ok(report) = report.await {
+                return Some(report);
+            }
+            // The fetch died: that is no fault of the host, and its robots.txt must not count as unreachable.
+        }
+        Some(Report::fault(Failure::Reset))
     }
 }
 

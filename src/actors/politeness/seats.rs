@@ -56,7 +56,8 @@ pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
     })
 }
 
-/// The pace on disk; after an unclean stop the host first waits one full gap, counted from the start of this process (I1).
+/// The pace on disk. The former run may have ended before it stored what it last asked of this host: one full gap counts
+/// from that end on, which after an unclean stop is the start of this process (I1).
 pub(super) fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
     let mut pace = match Pace::decode(bytes) {
         Ok(pace) => pace,
@@ -66,8 +67,8 @@ pub(super) fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace 
         }
         Err(_) => Pace::new(),
     };
-    if let Some(start) = node.unclean_start {
-        pace.wait_one_full_gap(start, rules);
+    if let Some(stop) = node.last_stop {
+        pace.wait_one_full_gap(stop, rules);
     }
     pace
 }

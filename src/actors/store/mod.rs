@@ -7,6 +7,7 @@
 
 mod files;
 mod messages;
+mod open;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +22,16 @@ use crate::config::Sync;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
-use crate::storage::ledger::{Change, Ending, HostNews, Ledger};
+use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Tails};
+use crate::storage::values::{RunState, ScopeJoined, Unsynced};
 use crate::warc::WarcError;
-use crate::warc::archive::{Archive, Strays};
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
 
 pub use messages::{Close, Commit};
+use open::Open;
 
 /// Changes in one batch at most.
 const GROUP: usize = 128;
@@ -50,40 +51,6 @@ enum StoreError {
     Warc(#[from] WarcError),
     #[error("fault injected at {0}")]
     Injected(&'static str),
-}
-
-struct Open {
-    ledger: Ledger,
-    archive: Archive,
-    /// The files as of the last commit.
-    tails: Tails,
-}
-
-impl Open {
-    /// Takes up files and counts where the last commit left them.
-    fn take_up(node: &Node) -> Result<Self, StoreError> {
-        let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
-        let tails: Option<Tails> = read::meta(&*node.storage, ())?;
-        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
-        let tails = tails.unwrap_or_default();
-        let settings = files::archive_settings(node)?;
-        let (archive, repair) =
-            Archive::open(settings, node.rules.record_ids(), &tails, None, strays, node.clock.now())?;
-        if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
-            log::info!(
-                "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
-                repair.warc.cut,
-                repair.jsonl.cut,
-                repair.removed
-            );
-        }
-        let tails = archive.tails();
-        // From here on a file without a commit is known to be one.
-        let mut txn = Txn::new(&*node.storage);
-        txn.put_meta((), &tails);
-        node.storage.write(&txn.into_batch())?;
-        Ok(Self { ledger, archive, tails })
-    }
 }
 
 /// The actor.
@@ -169,6 +136,7 @@ impl Store {
         }
         let synced = open.archive.sync().map_err(StoreError::from);
         let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
+        let synced = synced.and_then(|()| open.forget_unsynced(&self.node));
         if let Err(e) = synced {
             self.lost(&e);
         }
@@ -179,12 +147,14 @@ impl Store {
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
         open.archive.close()?;
+        open.forget_unsynced(&self.node)?; // closed is synced
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
         let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
-            txn.put_meta((), &RunState { clean, ..run });
+            let last_stop = Some(self.node.clock.now().plus(Duration::from_millis(1))); // the clock rounds down
+            txn.put_meta((), &RunState { clean, last_stop, ..run });
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
@@ -211,10 +181,12 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     fault(node, "store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
-    let (mut urls, mut contents) = (Vec::new(), Vec::new());
+    let each = node.rules.settings.durability.sync == Sync::Commit;
+    let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     for commit in &group {
         let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
         urls.extend(done.settled);
+        unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
             contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
             if page.joins.is_some() {
@@ -225,10 +197,13 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         }
         fault(node, "store.applied")?;
     }
+    let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
+    if let Some(number) = listed {
+        txn.put_meta(number, &unsynced);
+    }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
     fault(node, "store.write")?;
-    let each = node.rules.settings.durability.sync == Sync::Commit;
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
     }
@@ -239,6 +214,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
             log::error!("committed, but not yet safe against power loss: {e}");
         }
     }
+    open.unsynced.extend(listed);
     Ok(Written { hosts, group, urls, contents, epoch })
 }
 

@@ -9,4 +9,5 @@ mod sandbox;
 
 pub use audit::{Manners, check_manners};
 
+pub use fsck::fsck;
 pub use sandbox::{Ended, Sandbox, truth_any};

@@ -277,6 +277,19 @@ impl Live<'_> {
         self.block(watch(&self.node), "the end of the crawl")
     }
 
+    /// Does something while limits and disk are watched.
+    pub fn during_watch(&self, doing: impl FnOnce()) {
+        let node = self.node.clone();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(watch(&node));
+            });
+            doing();
+            self.node.stop_with(Stop::Asked);
+        });
+    }
+
     /// Waits for commits until `done` holds.
     pub fn until(&self, what: &str, done: impl Fn(&StatusSnapshot) -> bool) {
         let mut committed = self.node.committed.subscribe();
