@@ -15,9 +15,7 @@ pub fn advice(reason: &str) -> &'static str {
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
         "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
         "tls_timeout" => "the server does not begin TLS; does this port speak https?",
-        "first_byte_timeout" | "body_timeout" | "too_slow" => {
-            "the server is too slow; raise fetch.timeouts"
-        }
+        "first_byte_timeout" | "body_timeout" | "too_slow" => "the server is too slow; raise fetch.timeouts",
         "reset" => "the server closed the connection without an answer",
         "bad_http" => "what answered does not speak HTTP; check scheme and port",
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
