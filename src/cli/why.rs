@@ -51,7 +51,12 @@ pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     // This run met nothing new; what the counters of former runs say.
     let known = most_of(&s.errors_by_reason).or_else(|| most_of(&s.rejected_by_reason));
     match known {
-        Some((reason, n)) => format!("{n} x {reason}: {}", advice(reason)),
+        Some((reason, n)) => {
+            format!(
+                "{n} x {reason} in this data folder: {}; to begin anew name another one with --data",
+                advice(reason)
+            )
+        }
         None if s.discovered == 0 => "there is no seed; give one with --seed".into(),
         None if s.waiting > 0 => "the next try is not due yet; run the same command again later".into(),
         None => "no answer brought a page; see the counts".into(),
