@@ -1,23 +1,22 @@
 //! A commit under construction: what it reads, it reads through its own writes.
 
-use std::collections::HashMap;
-
 use super::keys::Key;
 use super::tables::{MetaRecord, Table};
 use super::values::Value;
 use super::{Batch, Family, Storage, StorageError, read};
+use crate::domain::fingerprint::KeyMap;
 
 /// Changes laid over a storage; [`Txn::into_batch`] makes them one atomic write.
 pub struct Txn<'s> {
     storage: &'s dyn Storage,
-    overlay: HashMap<(Family, Vec<u8>), Option<Vec<u8>>>,
+    overlay: KeyMap<(Family, Vec<u8>), Option<Vec<u8>>>,
 }
 
 impl<'s> Txn<'s> {
     /// No changes yet.
     #[must_use]
     pub fn new(storage: &'s dyn Storage) -> Self {
-        Self { storage, overlay: HashMap::new() }
+        Self { storage, overlay: KeyMap::default() }
     }
 
     /// The record as this commit will leave it.

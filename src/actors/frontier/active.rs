@@ -1,6 +1,5 @@
 //! One active host as the Frontier sees it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,10 +11,10 @@ use crate::actors::lease::{Lease, LeaseEnd};
 use crate::actors::node::Node;
 use crate::actors::politeness::Host;
 use crate::actors::supervise::{Guarded, Kind, lock};
-use crate::domain::fingerprint::UrlKey;
+use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::frontier::{Cursors, RANKS};
 use crate::storage::keys::HostAt;
-use crate::storage::values::HostState;
+use crate::storage::values::{HostCounts, HostState};
 use crate::storage::{StorageError, read};
 
 /// An active host.
@@ -27,7 +26,9 @@ pub(super) struct Active {
     /// Where the next look into its queue begins.
     pub cursors: Cursors,
     /// Leases out, with their depth.
-    pub leased: HashMap<UrlKey, u16>,
+    pub leased: KeyMap<UrlKey, u16>,
+    /// URLs in its queue as of the last news; `None` when that may be wrong and the disk must be asked.
+    pub queued: Option<u64>,
     /// URLs its Host asked for and did not get yet.
     pub wants: usize,
     name: Arc<str>,
@@ -37,14 +38,16 @@ pub(super) struct Active {
 
 impl Active {
     /// Starts the host's actor on this thread.
-    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, finished: u64) -> Self {
+    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, counts: &HostCounts) -> Self {
         let (door, mailbox) = Door::<Host>::new(Kind::Politeness, &node.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);
         lock(&node.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
-        Self { at, door, cursors, leased: HashMap::new(), wants: 0, name, finished, handed: 0 }
+        let finished = counts.done.saturating_add(counts.errors);
+        let queued = Some(counts.queued_total());
+        Self { at, door, cursors, leased: KeyMap::default(), queued, wants: 0, name, finished, handed: 0 }
     }
 
     /// Up to `n` leases in rank order. With `strict` (breadth first) no URL is handed out while one of a smaller depth is
@@ -58,7 +61,7 @@ impl Active {
     ) -> Result<Vec<Lease>, StorageError> {
         let mut out = Vec::new();
         for rank in (0u8..).take(RANKS) {
-            while out.len() < n {
+            while out.len() < n && !self.all_leased() {
                 let from = self.cursors.from(rank);
                 let asked = n - out.len();
                 let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, asked)?;
@@ -80,6 +83,13 @@ impl Active {
             }
         }
         Ok(out)
+    }
+
+    /// True when every URL of the queue is in somebody's hands: a look at the disk (one a rank) would find nothing.
+    ///
+    /// Whatever adds to the queue comes with news of it, so a number that is too low is soon put right.
+    fn all_leased(&self) -> bool {
+        self.queued.is_some_and(|queued| self.leased.len() as u64 >= queued)
     }
 
     fn is_too_deep(&self, (_, entry): &Entry) -> bool {
