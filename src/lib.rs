@@ -3,14 +3,87 @@
 //! | room | what lives there |
 //! |---|---|
 //! | [`domain`] | pure rules: URLs, robots, politeness, ranks, scope, HTML; no IO, no clock |
-//! | [`storage`] | the one schema, its keys and values, RocksDB and its memory twin |
+//! | [`app`] | composition root: starts, watches and ends a crawl |
+//! | [`actors`] | the seven kinds of actor and what they share |
 //! | [`net`] | connections, DNS, address policy |
-//! | [`warc`] | WARC 1.1 and CDXJ |
+//! | [`document`] | a body: in memory while small, in a file when large |
+//! | [`storage`] | the one schema, its keys and values, RocksDB and its memory twin |
+//! | [`warc`] | WARC 1.1, CDXJ and `crawl.jsonl` |
 //! | [`config`] | file form to checked settings |
-//! | [`telemetry`] | metric names, log set-up |
+//! | [`telemetry`] | metric names, log set-up, status |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
+//! | [`fault`] | fault points for tests |
+//!
+//! # Embedding a crawl
+//!
+//! [`app::run`] does what `lycosa run` does: data folder, signals, admin endpoint. A program that wants less takes the parts:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use lycosa::actors::node::Stop;
+//! use lycosa::app::{self, NodeControl, Parts, Placement};
+//! use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+//! use lycosa::clock::Clock;
+//! use lycosa::config::Layers;
+//! use lycosa::fault::Faults;
+//! use lycosa::storage::MemoryStorage;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Two practice hosts of five pages on a free port of this machine. A real site needs neither this nor the override.
+//! let web = TestWeb::start(TestWebConfig { hosts: 2, pages: 5, ..TestWebConfig::default() })?;
+//! let folder = tempfile::tempdir()?;
+//!
+//! let settings = Layers::new()
+//!     .set(&format!("store.data_dir={}", folder.path().display()))?
+//!     .set(&format!("dns.overrides={{ '*.test' = '{}' }}", web.addr()))?
+//!     .set("agent.email=me@example.org")?
+//!     .set("scope.mode=any")?
+//!     .set("politeness.min_delay=5ms")?
+//!     .set("disk.pause_below=10MB")?
+//!     .set("crawl.until_done=true")?
+//!     .load()?;
+//! let parts = Parts {
+//!     storage: Arc::new(MemoryStorage::new()), // RocksStorage::open(folder, …) keeps the crawl for another run
+//!     seed: 1,
+//!     clock: Clock::real(),
+//!     faults: Faults::default(),
+//!     placement: Placement::Spread,
+//! };
+//!
+//! let crawl = app::start(settings, parts)?;
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! let why = runtime.block_on(async {
+//!     NodeControl::add_seeds(crawl.node.clone(), vec!["http://h0.test/".into()]).await?;
+//!     Ok::<_, Box<dyn std::error::Error>>(app::watch(&crawl.node).await)
+//! })?;
+//! let counts = app::status(&crawl.node);
+//! crawl.shutdown(Duration::from_secs(5)); // closes the WARC; `folder/warc` now holds the pages
+//!
+//! assert_eq!(why, Stop::Done);
+//! assert_eq!((counts.pages_stored, counts.errors), (10, 0));
+//! assert!(counts.adds_up());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The rules are of use without a crawl:
+//!
+//! ```
+//! use lycosa::domain::robots::RobotsRules;
+//! use lycosa::domain::url::{Canonicaliser, CleanRules};
+//!
+//! let canon = Canonicaliser::new(CleanRules::default());
+//! let url = canon.parse("HTTP://Example.org:80/a/../b?utm_source=x&q=1#top")?;
+//! assert_eq!(url.as_str(), "http://example.org/b?q=1");
+//!
+//! let robots = RobotsRules::parse(b"User-agent: *\nDisallow: /b", &["lycosa"]);
+//! assert!(!robots.allows(url.tail()));
+//! # Ok::<(), lycosa::domain::url::UrlError>(())
+//! ```
 
 pub mod actors;
 pub mod admin;
@@ -25,3 +98,8 @@ pub mod net;
 pub mod storage;
 pub mod telemetry;
 pub mod warc;
+
+/// The README's example is tested too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

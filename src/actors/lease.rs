@@ -47,7 +47,7 @@ impl LeaseCore {
         }
     }
 
-    /// True when the parser had begun with it: a return then makes the page suspect.
+    /// True when the parser had begun with it and not ended: a return then makes the page suspect.
     #[must_use]
     pub fn was_parsing(&self) -> bool {
         self.parsing.load(Ordering::Acquire) != 0
@@ -77,9 +77,14 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page.
+    /// Notes that the parser begins with its page, or that the page could not be archived.
     pub fn mark_parsing(&self) {
         self.core.parsing.store(1, Ordering::Release);
+    }
+
+    /// Notes that the parser is done with its page: if its commit is lost now, that is not the page's fault.
+    pub fn mark_parsed(&self) {
+        self.core.parsing.store(0, Ordering::Release);
     }
 
     /// Ends it as committed. Only the Store calls this, after its write is visible.
@@ -161,8 +166,13 @@ impl LeaseTable {
     }
 
     /// Removes an ended lease. A suspect that was committed is cleared, one that came back while parsing is counted.
-    pub fn end(&self, core: &LeaseCore) {
+    ///
+    /// False when it was removed before: news of an end may come after a sweep, and its URL may be leased anew by then.
+    pub fn end(&self, core: &LeaseCore) -> bool {
         let mut inner = lock(&self.0);
+        if !inner.leases.get(&core.url_key).is_some_and(|held| std::ptr::eq(Arc::as_ptr(held), core)) {
+            return false;
+        }
         inner.leases.remove(&core.url_key);
         match core.state() {
             LeaseState::Committed => {
@@ -174,6 +184,7 @@ impl LeaseTable {
             }
             _ => {}
         }
+        true
     }
 
     /// True when `url` ended the parser [`POISON_AFTER`] times.
@@ -186,5 +197,87 @@ impl LeaseTable {
     #[must_use]
     pub fn ended(&self) -> Vec<Arc<LeaseCore>> {
         lock(&self.0).leases.values().filter(|c| c.state() != LeaseState::Live).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fingerprint::{CrawlId, HostKey};
+    use crate::domain::partition::Partition;
+    use crate::domain::time::UnixMillis;
+    use crate::domain::url::Scheme;
+    use crate::storage::keys::HostAt;
+
+    #[derive(Default)]
+    struct Told(Mutex<Vec<Arc<LeaseCore>>>);
+
+    impl LeaseEnd for Told {
+        fn returned(&self, core: &Arc<LeaseCore>) {
+            lock(&self.0).push(core.clone());
+        }
+    }
+
+    fn lease(table: &LeaseTable, told: &Arc<Told>) -> Option<Lease> {
+        let host = HostAt { partition: Partition(1), host: HostKey([2; 8]) };
+        let entry = QueueEntry {
+            scheme: Scheme::Http,
+            port: 80,
+            tail: "/".into(),
+            depth: 0,
+            hops: 0,
+            attempts: 0,
+            seed: true,
+            discovered: UnixMillis(1),
+            parent: None,
+            via: None,
+        };
+        let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
+        let end: Arc<dyn LeaseEnd> = told.clone();
+        table.lease(host.crawl(CrawlId(1)).queue(0, 7), UrlKey([3; 12]), url, entry, &end)
+    }
+
+    #[test]
+    fn a_url_is_leased_once_until_its_end_is_swept() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let first = lease(&table, &told).unwrap();
+        assert!(lease(&table, &told).is_none());
+        drop(first);
+        assert!(lease(&table, &told).is_none(), "dropped, but its end is not swept yet");
+        let core = lock(&told.0)[0].clone();
+        assert_eq!(core.state(), LeaseState::Returned);
+        assert!(table.end(&core));
+        lease(&table, &told).unwrap().committed();
+        assert_eq!(table.ended().len(), 1);
+        assert_eq!(lock(&told.0).len(), 1, "a committed lease is not returned");
+    }
+
+    #[test]
+    fn late_news_of_an_old_lease_does_not_end_the_new_one_of_the_same_url() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        drop(lease(&table, &told));
+        let old = table.ended().pop().unwrap();
+        assert!(table.end(&old)); // a sweep
+        let new = lease(&table, &told).unwrap();
+        assert!(!table.end(&old)); // the message that came late
+        assert!(table.contains(&new.core().url_key), "I5: a URL in somebody's hands could be leased twice");
+        assert!(lease(&table, &told).is_none());
+    }
+
+    #[test]
+    fn only_pages_that_end_their_parser_become_poison() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let key = UrlKey([3; 12]);
+        for parsed in [true, true, true, true, false, false, false] {
+            assert!(!table.is_poison(&key));
+            let held = lease(&table, &told).unwrap();
+            held.mark_parsing();
+            if parsed {
+                held.mark_parsed(); // then its commit is lost
+            }
+            drop(held);
+            table.ended().iter().for_each(|core| assert!(table.end(core)));
+        }
+        assert!(table.is_poison(&key));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -10,6 +11,7 @@ use crate::app::Rules;
 use crate::clock::Clock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
@@ -160,8 +162,12 @@ pub struct Node {
     pub disk_low: AtomicBool,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
-    /// When the last unclean stop was noticed: every host not asked since then first waits one full gap from here.
-    pub unclean_start: Option<UnixMillis>,
+    /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
+    pub last_stop: Option<UnixMillis>,
+    /// Sequence number of the database when this node was built, before anything was written.
+    pub start_sequence: u64,
+    /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
+    pub filter_opened: AtomicBool,
     /// When this node was built.
     pub started: UnixMillis,
 }
@@ -243,7 +249,7 @@ impl Node {
             Change::Robots { key, host, value, .. } if value.failures > 0 => {
                 let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
-                self.troubles.note(self.clock.now(), ROBOTS_UNREACHABLE, at);
+                self.trouble(ROBOTS_UNREACHABLE, at);
                 return;
             }
             _ => return,
@@ -260,18 +266,32 @@ impl Node {
         if let Some(capture) = &page.capture {
             self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
             self.metrics.received(capture.bytes);
+            let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
+            self.metrics.commit_lag(self.clock.now().since(answered));
+        }
+    }
+
+    /// Keeps a failure for people; the first of its kind is worth a line.
+    fn trouble(&self, reason: &'static str, example: String) {
+        let line = format!("first trouble of its kind: reason={reason} at={example:?}");
+        if self.troubles.note(self.clock.now(), reason, example) {
+            log::warn!("{line}");
         }
     }
 
     /// Keeps what went wrong with a page for people.
     fn note_trouble(&self, page: &PageChange) {
-        let reason = match &page.ending {
-            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => failure.as_str(),
-            Ending::Rejected(rejection) => rejection.as_str(),
-            Ending::Done(_) => return,
-        };
-        let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
-        self.troubles.note(self.clock.now(), reason, format!("{}{status}", page.url));
+        for turned in page.links.turned.iter().filter(|t| t.reason == Rejection::Scope) {
+            self.troubles.tally(turned.reason.as_str(), turned.new.url.to_string());
+        }
+        match &page.ending {
+            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
+                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                self.trouble(failure.as_str(), format!("{}{status}", page.url));
+            }
+            Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
+            Ending::Done(_) => {}
+        }
     }
 
     /// Counts what became of a request.

@@ -2,8 +2,13 @@
 //!
 //! The registry lives outside Host and Frontier. A slot travels with the fetch and comes back on Drop: a respawned Host
 //! must obtain it first, so no second request can start. A slot that is dropped without a report waits one full gap.
+//!
+//! Hosts may share tokens: that of their registrable domain, that of their address (`politeness.group_by`,
+//! `per_ip_connections`, `per_ip_gap`). Such a token is a seat like a host's. All are taken in one order, domain, address,
+//! host, so that they cannot block each other in a ring, and held until the response ends.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::clock::Clock;
 use crate::domain::fingerprint::HostKey;
-use crate::domain::politeness::{Pace, PaceRules, PaceSignal};
+use crate::domain::politeness::{Pace, PaceRules, PaceSignal, PaceWhy};
 use crate::domain::time::UnixMillis;
 
 use super::supervise::lock;
@@ -21,6 +26,8 @@ pub struct Seat {
     free: Arc<Semaphore>,
     pace: Mutex<Pace>,
     rules: PaceRules,
+    between_starts: Duration,
+    heeds_throttling: bool,
 }
 
 impl Seat {
@@ -47,59 +54,148 @@ impl Seat {
         lock(&self.pace).set_crawl_delay(delay, &self.rules);
     }
 
-    /// Waits until no request is in flight and takes the slot. `None` only when the registry was closed.
-    pub async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
+    async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
-        Some(Slot { seat: self.clone(), clock: clock.clone(), _permit: permit, begun: false })
+        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, _permit: permit })
     }
 }
 
-/// The right to send one request to a host.
+/// Where a request must find room: the host's seat, and those of the groups it belongs to.
+#[derive(Clone)]
+pub struct Seats {
+    groups: Vec<Arc<Seat>>,
+    host: Arc<Seat>,
+}
+
+impl Seats {
+    /// `groups` in the order domain, address.
+    #[must_use]
+    pub fn new(groups: Vec<Arc<Seat>>, host: Arc<Seat>) -> Self {
+        Self { groups, host }
+    }
+
+    /// The earliest moment of the next request.
+    #[must_use]
+    pub fn earliest(&self) -> UnixMillis {
+        self.groups.iter().map(|s| s.earliest()).fold(self.host.earliest(), UnixMillis::max)
+    }
+
+    /// Waits until there is room everywhere and takes the tokens, the host's last. The earliest time may have moved
+    /// meanwhile. `None` only when the registry was closed.
+    pub async fn take(&self, clock: &Clock) -> Option<Slot> {
+        let mut shared = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            shared.push(group.take(clock).await?);
+        }
+        let mut slot = self.host.take(clock).await?;
+        slot.shared = shared;
+        Some(slot)
+    }
+}
+
+/// The right to send one request to a host. It comes back on Drop, with the tokens that hosts share.
 pub struct Slot {
     seat: Arc<Seat>,
     clock: Clock,
-    _permit: OwnedSemaphorePermit,
+    shared: Vec<Slot>,
     begun: bool,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Slot {
-    /// The host's place.
+    /// The earliest moment of its request, all tokens regarded.
     #[must_use]
-    pub fn seat(&self) -> &Arc<Seat> {
-        &self.seat
+    pub fn earliest(&self) -> UnixMillis {
+        self.shared.iter().map(Self::earliest).fold(self.seat.earliest(), UnixMillis::max)
     }
 
     /// Notes that a request goes out now. I1: never before the earliest time.
     pub fn begin(&mut self) {
-        debug_assert!(
-            self.clock.now() >= self.seat.earliest(),
-            "I1: a request at {:?} before the host's earliest time {:?}",
-            self.clock.now(),
-            self.seat.earliest()
-        );
+        let now = self.clock.now();
+        let earliest = self.earliest();
+        debug_assert!(now >= earliest, "I1: a request at {now:?} before the host's earliest time {earliest:?}");
+        self.mark(now);
+    }
+
+    fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
+        if !self.seat.between_starts.is_zero() {
+            lock(&self.seat.pace).hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap);
+        }
+        self.shared.iter_mut().for_each(|token| token.mark(now));
     }
 
     /// The response is over: `took` from its request to the end of its body. Sets the earliest time of the next one.
     pub fn finish(mut self, took: Duration, signal: PaceSignal) {
-        let now = self.clock.now();
-        lock(&self.seat.pace).finished(now, took, signal, &self.seat.rules);
+        self.over(took, signal);
+    }
+
+    fn over(&mut self, took: Duration, signal: PaceSignal) {
+        for token in &mut self.shared {
+            // What one host does wrong is not the others' fault; a request to slow down may be meant for all of a group.
+            let heard = matches!(signal, PaceSignal::Throttled { .. }) && token.seat.heeds_throttling;
+            token.over(took, if heard { signal } else { PaceSignal::Ok });
+        }
+        let end = self.end();
+        lock(&self.seat.pace).finished(end, took, signal, &self.seat.rules);
         self.begun = false;
+    }
+
+    /// This moment, rounded up where a gap follows, so that no gap is a part of a millisecond short.
+    fn end(&self) -> UnixMillis {
+        let up = if self.seat.gap().is_zero() { 0 } else { 1 };
+        self.clock.now().plus(Duration::from_millis(up))
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
-            let now = self.clock.now();
-            lock(&self.seat.pace).wait_one_full_gap(now, &self.seat.rules);
+            let end = self.end();
+            lock(&self.seat.pace).wait_one_full_gap(end, &self.seat.rules);
         }
     }
 }
 
-/// Every host that was contacted lately.
+/// What hosts share.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// The registrable domain.
+    Domain(String),
+    /// The address.
+    Address(IpAddr),
+}
+
+/// How a seat is made.
+pub struct SeatRules {
+    /// Its pace.
+    pub pace: PaceRules,
+    /// Requests in flight at a time.
+    pub connections: usize,
+    /// Least time between the starts of two requests, where several may be in flight.
+    pub between_starts: Duration,
+    /// Of a group: whether one host's 429 or 503 slows down the others.
+    pub heeds_throttling: bool,
+}
+
+impl SeatRules {
+    fn seat(self, pace: Pace) -> Arc<Seat> {
+        Arc::new(Seat {
+            free: Arc::new(Semaphore::new(self.connections.max(1))),
+            pace: Mutex::new(pace),
+            rules: self.pace,
+            between_starts: self.between_starts,
+            heeds_throttling: self.heeds_throttling,
+        })
+    }
+}
+
+/// Every host that was contacted lately, and what hosts share.
 #[derive(Default)]
-pub struct Slots(Mutex<HashMap<HostKey, Arc<Seat>>>);
+pub struct Slots {
+    hosts: Mutex<HashMap<HostKey, Arc<Seat>>>,
+    groups: Mutex<HashMap<Group, Arc<Seat>>>,
+}
 
 impl Slots {
     /// The host's place; made from `stored` (its state on disk) when it has none.
@@ -110,42 +206,164 @@ impl Slots {
         connections: usize,
         stored: impl FnOnce() -> Pace,
     ) -> Arc<Seat> {
-        if let Some(seat) = lock(&self.0).get(&host) {
+        if let Some(seat) = lock(&self.hosts).get(&host) {
             return seat.clone();
         }
         let pace = stored(); // a disk read: not under the lock
-        lock(&self.0)
-            .entry(host)
-            .or_insert_with(|| {
-                Arc::new(Seat {
-                    free: Arc::new(Semaphore::new(connections.max(1))),
-                    pace: Mutex::new(pace),
-                    rules: rules.clone(),
-                })
-            })
-            .clone()
+        let pace_rules = rules.clone();
+        let rules = SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
+        lock(&self.hosts).entry(host).or_insert_with(|| rules.seat(pace)).clone()
+    }
+
+    /// The place of a group; the first since `start` waits one full gap, for nothing of a group is kept on disk.
+    pub fn group(&self, group: Group, start: UnixMillis, rules: impl FnOnce() -> SeatRules) -> Arc<Seat> {
+        let make = || {
+            let rules = rules();
+            let mut pace = Pace::new();
+            pace.wait_one_full_gap(start, &rules.pace);
+            rules.seat(pace)
+        };
+        lock(&self.groups).entry(group).or_insert_with(make).clone()
     }
 
     /// The state to be stored with the host's next commit, if the host has a place.
     #[must_use]
     pub fn pace_of(&self, host: &HostKey) -> Option<Pace> {
-        lock(&self.0).get(host).map(|s| s.pace())
+        lock(&self.hosts).get(host).map(|s| s.pace())
     }
 
-    /// Forgets hosts that nobody holds and that may be contacted again anyway: their state is on disk.
+    /// Forgets hosts that nobody holds and that may be contacted again anyway: their state is on disk. Groups likewise.
     pub fn sweep(&self, now: UnixMillis) {
-        lock(&self.0).retain(|_, seat| Arc::strong_count(seat) > 1 || seat.earliest() > now);
+        let needed = |seat: &Arc<Seat>| Arc::strong_count(seat) > 1 || seat.earliest() > now;
+        lock(&self.hosts).retain(|_, seat| needed(seat));
+        lock(&self.groups).retain(|_, seat| needed(seat));
     }
 
     /// Hosts in the registry.
     #[must_use]
     pub fn len(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.hosts).len()
     }
 
     /// True when it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: UnixMillis = UnixMillis(1_000_000);
+
+    fn rules(gap_ms: u64) -> PaceRules {
+        let min_delay = Duration::from_millis(gap_ms);
+        PaceRules { min_delay, delay_factor: 0.0, ..PaceRules::default() }
+    }
+
+    fn host(slots: &Slots, n: u8, gap_ms: u64) -> Arc<Seat> {
+        slots.seat(HostKey([n; 8]), &rules(gap_ms), 1, Pace::new)
+    }
+
+    fn address(slots: &Slots, connections: usize, starts_ms: u64, gap_ms: u64) -> Arc<Seat> {
+        slots.group(Group::Address([192, 0, 2, 1].into()), UnixMillis(0), || SeatRules {
+            pace: rules(gap_ms),
+            connections,
+            between_starts: Duration::from_millis(starts_ms),
+            heeds_throttling: connections == 1,
+        })
+    }
+
+    fn taken<F: Future>(fut: F) -> Option<F::Output> {
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::pin!(fut).poll(&mut cx) {
+            std::task::Poll::Ready(out) => Some(out),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    fn begun(seats: &Seats, clock: &Clock) -> Slot {
+        let mut slot = taken(seats.take(clock)).flatten().unwrap();
+        slot.begin();
+        slot
+    }
+
+    #[test]
+    fn i1_a_host_has_one_request_in_flight_and_its_gap_from_the_end() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seats = Seats::new(Vec::new(), host(&slots, 1, 100));
+        let slot = begun(&seats, &clock);
+        assert!(taken(seats.take(&clock)).is_none(), "a second request in flight");
+        clock.advance(Duration::from_millis(30));
+        slot.finish(Duration::from_millis(30), PaceSignal::Ok);
+        assert!(taken(seats.take(&clock)).is_some());
+        assert_eq!(seats.earliest(), START.plus(Duration::from_millis(131)));
+    }
+
+    #[test]
+    fn i5_a_slot_that_dies_with_its_fetch_comes_back_and_its_host_waits_one_full_gap() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seats = Seats::new(vec![address(&slots, 1, 0, 50)], host(&slots, 1, 100));
+        drop(begun(&seats, &clock));
+        assert_eq!(seats.earliest(), START.plus(Duration::from_millis(101)));
+        let unused = taken(seats.take(&clock)).unwrap();
+        drop(unused); // never begun: nothing to wait for
+        assert_eq!(seats.earliest(), START.plus(Duration::from_millis(101)));
+    }
+
+    #[test]
+    fn hosts_of_one_group_wait_for_each_other() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let group = address(&slots, 1, 0, 100);
+        let one = Seats::new(vec![group.clone()], host(&slots, 1, 100));
+        let other = Seats::new(vec![group], host(&slots, 2, 100));
+        let slot = begun(&one, &clock);
+        assert!(taken(other.take(&clock)).is_none(), "two requests in flight at one address");
+        slot.finish(Duration::ZERO, PaceSignal::Ok);
+        assert_eq!(other.earliest(), START.plus(Duration::from_millis(101)));
+        let alone = Seats::new(Vec::new(), host(&slots, 3, 100));
+        assert!(alone.earliest() <= START, "a host of no group waits for nobody");
+    }
+
+    #[test]
+    fn an_address_with_several_connections_keeps_a_distance_between_their_starts() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seats: Vec<Seats> =
+            (0..3).map(|n| Seats::new(vec![address(&slots, 2, 250, 0)], host(&slots, n, 0))).collect();
+        let first = begun(&seats[0], &clock);
+        assert_eq!(seats[1].earliest(), START.plus(Duration::from_millis(250)));
+        clock.advance(Duration::from_millis(250));
+        let _second = begun(&seats[1], &clock);
+        clock.advance(Duration::from_millis(250));
+        assert!(taken(seats[2].take(&clock)).is_none(), "three requests in flight where two are allowed");
+        first.finish(Duration::from_millis(500), PaceSignal::Throttled { retry_after: None });
+        assert!(taken(seats[2].take(&clock)).is_some());
+        assert!(seats[2].earliest() <= clock.now(), "one host's trouble is not the others' of a shared server");
+    }
+
+    #[test]
+    fn throttling_slows_down_all_of_a_group_that_the_user_asked_for() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let one = Seats::new(vec![address(&slots, 1, 0, 10)], host(&slots, 1, 10));
+        let other = Seats::new(vec![address(&slots, 1, 0, 10)], host(&slots, 2, 10));
+        let retry_after = Some(Duration::from_secs(7));
+        begun(&one, &clock).finish(Duration::ZERO, PaceSignal::Throttled { retry_after });
+        assert!(other.earliest() >= START.plus(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn only_hosts_that_nobody_holds_and_that_may_be_asked_again_are_forgotten() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seats = Seats::new(vec![address(&slots, 1, 0, 100)], host(&slots, 1, 100));
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        slots.sweep(UnixMillis(START.0 + 1_000));
+        assert_eq!(slots.len(), 1, "held");
+        drop(seats);
+        slots.sweep(START);
+        assert_eq!(slots.len(), 1, "not to be asked yet");
+        slots.sweep(UnixMillis(START.0 + 1_000));
+        assert!(slots.is_empty());
     }
 }

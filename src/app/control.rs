@@ -1,5 +1,6 @@
 //! What the admin endpoint may do to a node.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
+/// Seeds of one commit.
+const CHUNK: usize = 1_000;
 /// Longest wait for a commit.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Rest before seeds whose commit was lost are handed in again.
@@ -26,21 +29,23 @@ pub struct NodeControl(pub Arc<Node>);
 impl NodeControl {
     /// Adds seeds; those that are no URLs are told in the report. Resolves when the others are committed.
     pub async fn add_seeds(node: Arc<Node>, urls: Vec<String>) -> Result<SeedReport, ControlError> {
-        let mut refused = Vec::new();
+        let mut report = SeedReport::default();
         let mut good: Vec<PageUrl> = Vec::new();
+        let mut known = HashSet::new();
         for text in urls {
             match node.rules.canon.parse(text.trim()) {
-                Ok(url) if !good.contains(&url) => good.push(url),
+                Ok(url) if known.insert(url.clone()) => good.push(url),
                 Ok(_) => {}
-                Err(e) => refused.push(RejectedSeed { url: text, reason: e.to_string() }),
+                Err(e) => report.rejected.push(RejectedSeed { url: text, reason: e.to_string() }),
             }
         }
-        let mut report = SeedReport::default();
-        if !good.is_empty() {
+        for chunk in good.chunks(CHUNK) {
             let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
-            report = tokio::time::timeout(PATIENCE, inject(&node, good)).await.map_err(late)??;
+            let done = tokio::time::timeout(PATIENCE, inject(&node, chunk.to_vec())).await.map_err(late)??;
+            report.accepted += done.accepted;
+            report.known += done.known;
+            report.rejected.extend(done.rejected);
         }
-        report.rejected.extend(refused);
         Ok(report)
     }
 }

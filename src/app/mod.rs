@@ -177,7 +177,8 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let scope = rules.scope(&seeds, &joined.0)?;
-    let unclean = begin_run(&*parts.storage, &parts.clock, &rules)?;
+    let start_sequence = parts.storage.sequence();
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
@@ -214,23 +215,25 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
         stop: channel::Sender::new(None),
-        unclean_start: unclean,
+        last_stop,
+        start_sequence,
+        filter_opened: AtomicBool::new(false),
         started: parts.clock.now(),
     })
 }
 
-/// Marks the run as begun; gives when the last unclean stop was noticed: now, or at an earlier start.
+/// Marks the run as begun; gives by when the former run had surely ended.
 fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
-    let seen_before = former.as_ref().and_then(|r| r.unclean_seen).map(|seen| seen.min(now)); // a clock may have gone back
-    let unclean_seen = if unclean { Some(now) } else { seen_before };
+    let said = former.as_ref().and_then(|r| r.last_stop).map(|stop| stop.min(now)); // a clock may have gone back
+    let last_stop = if unclean { Some(now) } else { said };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
         started: now,
-        unclean_seen,
+        last_stop,
         node: rules.host_name.clone(),
         runs,
         rules: former.as_ref().map_or(1, |r| r.rules),
@@ -242,7 +245,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Opti
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
-    Ok(unclean_seen)
+    Ok(last_stop)
 }
 
 fn record_key(seed: u64) -> [u8; 32] {
@@ -282,18 +285,32 @@ fn system(
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
     let runner = System::new();
-    let closed = runner.block_on(async {
+    let (closed, arbiters) = runner.block_on(async {
         let arbiters = spawn(node, placement, mailboxes, make);
         let _ = ready.send(());
         let patience = asked.await.unwrap_or(DRAIN);
-        let closed = drain(node, patience).await;
-        for arbiter in arbiters {
-            arbiter.stop();
-        }
-        closed
+        (drain(node, patience).await, arbiters)
     });
+    end_threads(arbiters);
     System::current().stop();
     closed
+}
+
+/// Ends the actors' threads and waits for them, so that none uses the database when it is closed.
+fn end_threads(arbiters: Vec<Arbiter>) {
+    arbiters.iter().for_each(|arbiter| {
+        arbiter.stop();
+    });
+    let (done, ended) = mpsc::channel();
+    let waiter = std::thread::Builder::new().name("waiter".into()).spawn(move || {
+        for arbiter in arbiters {
+            let _ = arbiter.join(); // an arbiter that panicked has ended too
+        }
+        let _ = done.send(());
+    });
+    if waiter.is_err() || ended.recv_timeout(DRAIN).is_err() {
+        log::warn!("an actor's thread has not ended in time");
+    }
 }
 
 /// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
@@ -348,11 +365,12 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    if tokio::time::timeout(patience, in_flight).await.is_err() {
+    let drained = tokio::time::timeout(patience, in_flight).await.is_ok();
+    if !drained {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
-    let (done, closed) = oneshot::channel();
-    node.doors().store.tell(Close(done));
+    let (reply, closed) = oneshot::channel();
+    node.doors().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
     node.doors().deduper.tell(SaveFilter(done));

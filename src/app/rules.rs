@@ -50,6 +50,8 @@ pub struct HostRules {
     pub pace: PaceRules,
     /// Requests at a time.
     pub connections: usize,
+    /// True when a `[[host]]` section says so: a site of the user's own.
+    pub special: bool,
 }
 
 impl Rules {
@@ -76,7 +78,8 @@ impl Rules {
     #[must_use]
     pub fn host_rules(&self, name: &str) -> HostRules {
         let connections = usize::try_from(self.settings.max_connections(name)).unwrap_or(1);
-        HostRules { pace: self.settings.pace_rules_for(name), connections }
+        let special = self.settings.host_rules(name).is_some();
+        HostRules { pace: self.settings.pace_rules_for(name), connections, special }
     }
 
     /// Names for WARC records that no other source gives.

@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
 use crate::storage::{Storage, read};
-use crate::telemetry::StatusSnapshot;
+use crate::telemetry::{State, StatusSnapshot};
 
 /// How often the seeds are handed in before the run gives up.
 const SEED_TRIES: u32 = 5;
@@ -57,6 +57,7 @@ pub fn run<W>(
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
+    let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
     let clock = Clock::real();
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
@@ -80,7 +81,24 @@ pub fn run<W>(
         admin.stop();
     }
     let until_done = node.rules.settings.crawl.until_done;
-    Ok(Outcome { stop: why, status: status(&node), until_done, clean })
+    Ok(Outcome { stop: why, status: last_status(&node), until_done, clean })
+}
+
+/// Closes the database when the run is over, however it ends. Threads that end by themselves (the parser's) may still hold
+/// the node: were the last of them to close RocksDB while the process ends, that would be a crash.
+struct Closing(Arc<dyn Storage>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The counts when every actor has ended: nobody has a URL in hands any more.
+fn last_status(node: &Node) -> StatusSnapshot {
+    let s = status(node);
+    let waiting = s.waiting.saturating_add(s.processing);
+    StatusSnapshot { state: State::Stopped, waiting, processing: 0, in_flight: 0, idle_reason: String::new(), ..s }
 }
 
 #[cfg(feature = "faults")]

@@ -110,7 +110,7 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> String {
         1 => parts.push(format!("1 {one} {what}")),
         _ => parts.push(format!("{n} {many} {what}")),
     };
-    part(s.hosts_active, "host", "hosts", "between requests (delay, robots.txt or name look-up)");
+    part(s.hosts_active, "host", "hosts", "between two requests");
     part(s.hosts_parked, "host", "hosts", "parked (back-off, Retry-After, or robots.txt out of reach)");
     if parts.is_empty() {
         parts.push(match s.waiting {

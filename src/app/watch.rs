@@ -70,19 +70,22 @@ struct Patience {
     finished: u64,
     since: UnixMillis,
     looked: UnixMillis,
+    /// The wait has been told.
+    told: bool,
 }
 
 impl Patience {
     fn new(now: UnixMillis) -> Self {
-        Self { finished: 0, since: now, looked: now }
+        Self { finished: 0, since: now, looked: now, told: false }
     }
 
     fn over(&mut self, node: &Node) -> Option<Stop> {
         let now = node.clock.now();
         let counters = node.counters();
         let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
-        if finished != self.finished || !node.is_quiet() || node.holds() {
-            (self.finished, self.since) = (finished, now);
+        let paused = node.paused.load(Ordering::Acquire) || node.draining.load(Ordering::Acquire);
+        if finished != self.finished || !node.is_quiet() || paused {
+            (self.finished, self.since, self.told) = (finished, now, false);
             next::publish(node, None);
         }
         let crawl = &node.rules.settings.crawl;
@@ -99,21 +102,34 @@ impl Patience {
     }
 
     /// `next`: when there will be something to do; `None` when something may be done now.
-    fn gives_up(&self, node: &Node, counters: &Counters, now: UnixMillis, next: Option<UnixMillis>) -> Option<Stop> {
+    fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, next: Option<UnixMillis>) -> Option<Stop> {
         let crawl = &node.rules.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
-        let wait = if fetched_any { crawl.until_done_patience } else { first };
-        let wakes = next.filter(|at| *at > self.since.plus(wait));
-        if wakes.is_none() && now.since(self.since) < crawl.until_done_patience {
-            return None;
+        let until = self.since.plus(if fetched_any { crawl.until_done_patience } else { first });
+        if node.disk_low.load(Ordering::Acquire) {
+            let why = "the disk stayed low on space; make room, or start again with a smaller disk.pause_below";
+            return (now >= until).then(|| Stop::Disk(why.into()));
         }
-        log::warn!(
-            "not waiting any longer, what is left stays in the data folder for another run: urls={} next_try={:?}",
-            counters.queued,
-            wakes.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now)))),
-        );
-        Some(Stop::Done)
+        let next_in = || next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
+        if next.is_some_and(|at| at > until) || now.since(self.since) >= crawl.until_done_patience {
+            log::warn!(
+                "not waiting any longer, what is left stays in the data folder for another run: urls={} next_try={:?}",
+                counters.queued,
+                next_in(),
+            );
+            return Some(Stop::Done);
+        }
+        if next.is_some() && !std::mem::replace(&mut self.told, true) {
+            log::info!(
+                "only retries are left, waiting for them (crawl.until_done_patience says how long): urls={} next_try={:?} \
+                 until_at_most={:?}",
+                counters.queued,
+                next_in(),
+                format!("in {}", roughly(until.since(now))),
+            );
+        }
+        None
     }
 }
 

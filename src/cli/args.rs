@@ -110,9 +110,9 @@ pub struct FetchArgs {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Fetch it even when robots.txt disallows it
+    /// Follow redirects, each hop checked like the first
     #[arg(long)]
-    pub ignore_robots: bool,
+    pub follow: bool,
     /// Write the body to standard output, the report to standard error
     #[arg(long)]
     pub body: bool,
@@ -295,7 +295,7 @@ mod tests {
             "lycosa run --max-failures 9",
             "lycosa run --allow-net 127.0.0.1/32:8500 --set a.b=c --log-format json --no-progress",
             "lycosa testweb --listen 127.0.0.1:0 --hosts 3 --pages 5 --seed 1",
-            "lycosa fetch http://a.test/ --json",
+            "lycosa fetch http://a.test/ --json --follow",
             "lycosa inspect url --base http://a.test/ x y",
             "lycosa inspect robots --agent Lycosa --robots robots.txt /x",
             "lycosa inspect page page.html --url http://a.test/ --content-type text/html",

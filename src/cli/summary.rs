@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::config::units::human_size;
+use crate::domain::reason::Rejection;
 use crate::telemetry::StatusSnapshot;
 
 /// The counts in one line, with fields: for the log.
@@ -51,6 +52,9 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     rows.extend(s.statuses.iter().map(|(status, n)| (format!("  status {status}"), n.to_string())));
     rows.extend(s.errors_by_reason.iter().map(|(reason, n)| (format!("  error {reason}"), n.to_string())));
     rows.extend(s.rejected_by_reason.iter().map(|(reason, n)| (format!("  rejected {reason}"), n.to_string())));
+    rows.extend(s.troubles.iter().filter(|(reason, _)| !is_rejection(reason)).map(|(reason, trouble)| {
+        (format!("  trouble {reason}"), format!("{}, such as {}", trouble.count, trouble.example))
+    }));
     if !s.warc_dir.is_empty() {
         rows.push(("WARC files".to_owned(), s.warc_dir.clone()));
     }
@@ -61,23 +65,23 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     })
 }
 
+/// Rejections have rows of their own.
+fn is_rejection(reason: &str) -> bool {
+    Rejection::ALL.iter().any(|r| r.as_str() == reason)
+}
+
 /// What a terminal shows while crawling.
 #[must_use]
 pub fn short(s: &StatusSnapshot) -> String {
     let left = s.waiting.saturating_add(s.processing);
-    let mut text = format!(
-        "{} done, {} errors, {} left, {} hosts | {:.1} pages/s, {} | {}",
-        s.done,
-        s.errors,
-        left,
-        s.hosts_active,
-        s.pages_per_second,
-        human_size(s.bytes),
-        clock_time(s.uptime_seconds)
-    );
-    if !s.idle_reason.is_empty() {
-        let _ = write!(text, " | {}", s.idle_reason);
-    }
+    let counts = format!("{} done, {} errors, {left} left", s.done, s.errors);
+    let time = clock_time(s.uptime_seconds);
+    let text = if s.idle_reason.is_empty() {
+        let (hosts, rate, bytes) = (s.hosts_active, s.pages_per_second, human_size(s.bytes));
+        format!("{counts}, {hosts} hosts | {rate:.1} pages/s, {bytes} | {time}")
+    } else {
+        format!("{counts} | {time} | {}", s.idle_reason) // the reason first, a terminal is not wide
+    };
     crate::telemetry::log::escaped(&text)
 }
 

@@ -9,12 +9,13 @@ use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 #[must_use]
 pub fn advice(reason: &str) -> &'static str {
     match reason {
-        "dns_not_found" => "the name does not exist; check how the seed is spelt",
+        "dns_not_found" => "check how the name is spelt",
         "dns_failed" => "no name server answered; check this machine's network, or set dns.servers",
         "connect_refused" => "nothing listens at that address and port; check the URL, and that the server runs",
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
         "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
-        "tls_timeout" | "first_byte_timeout" | "body_timeout" | "too_slow" => {
+        "tls_timeout" => "the server does not begin TLS; does this port speak https?",
+        "first_byte_timeout" | "body_timeout" | "too_slow" => {
             "the server is too slow; raise fetch.timeouts"
         }
         "reset" => "the server closed the connection without an answer",
@@ -44,7 +45,7 @@ pub fn advice(reason: &str) -> &'static str {
 #[must_use]
 pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     // What became of seeds says more than what became of links found on them.
-    let most = s.troubles.iter().max_by_key(|(reason, t)| (*reason != "scope", t.count));
+    let most = s.troubles.iter().max_by_key(|(reason, t)| (*reason != "scope", *reason != ROBOTS_UNREACHABLE, t.count));
     if let Some((reason, trouble)) = most {
         let times = if trouble.count == 1 { String::new() } else { format!(", {} times", trouble.count) };
         return format!("{reason} at {}{times}: {}", trouble.example, advice(reason));
@@ -70,7 +71,8 @@ pub fn notes(s: &StatusSnapshot) -> Vec<String> {
     let outside = s.rejected_by_reason.get("scope").copied().unwrap_or(0);
     if outside > 0 && s.done <= 3 && s.waiting == 0 {
         let example = s.troubles.get("scope").map(|t| format!(", such as {}", t.example)).unwrap_or_default();
-        notes.push(format!("{outside} links lead outside the scope{example}; {}", widen()));
+        let links = if outside == 1 { "1 link leads".into() } else { format!("{outside} links lead") };
+        notes.push(format!("{links} outside the scope{example}; {WIDEN}"));
     }
     if let Some(trouble) = s.troubles.get(crate::telemetry::trouble::CERTIFICATE) {
         notes.push(format!(
@@ -78,15 +80,15 @@ pub fn notes(s: &StatusSnapshot) -> Vec<String> {
             trouble.example
         ));
     }
-    if s.waiting > 0 {
-        notes.push(format!("{} URLs are left; the same command goes on with them", s.waiting + s.processing));
+    let left = s.waiting.saturating_add(s.processing);
+    if left > 0 {
+        let left = if left == 1 { "1 URL is left".into() } else { format!("{left} URLs are left") };
+        notes.push(format!("{left}; the same command goes on with what is left"));
     }
     notes
 }
 
-fn widen() -> &'static str {
-    "to follow them use --set scope.mode=domains (or any), or add their hosts as seeds"
-}
+const WIDEN: &str = "to follow such links use --set scope.mode=domains (or any), or add their hosts as seeds";
 
 #[cfg(test)]
 mod tests {

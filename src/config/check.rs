@@ -173,6 +173,7 @@ fn check_politeness(politeness: &PolitenessSection, robots: &RobotsSection) -> C
     let factor = politeness.delay_factor;
     ensure(factor.is_finite(), "politeness.delay_factor", || "must be a number from 0 to 1000".into())?;
     within("politeness.delay_factor", factor, 0.0, 1_000.0)?;
+    within("politeness.per_ip_connections", politeness.per_ip_connections, 1, 1_000)?;
     positive("robots.max_age", robots.max_age)?;
     let day = Duration::from_secs(86_400);
     ensure(robots.max_age <= day, "robots.max_age", || "at most 24h (RFC 9309, section 2.4)".into())?;

@@ -3,7 +3,7 @@
 //! The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, `charset` of the Content-Type header, `<meta>`, XML
 //! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). One decision departs from it: whatever header, meta or declaration
 //! say, bytes that are plainly UTF-8 are read as UTF-8. "Plainly" means: no fault in the whole head, and at least
-//! [`PLAIN_UTF8`] characters of more than one byte, which text in another encoding does not form by chance. Servers that declare
+//! `PLAIN_UTF8` characters of more than one byte, which text in another encoding does not form by chance. Servers that declare
 //! `ISO-8859-1` or `GB2312` for everything are common; UTF-8 that must be read as something else is not.
 //! The other way round the declaration is trusted: a faulty page declared UTF-8 keeps its links, which are ASCII.
 

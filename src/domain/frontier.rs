@@ -89,6 +89,18 @@ impl Cursors {
     }
 }
 
+/// The ranks below the best one that has URLs, in the order in which they are asked at their `turn`: each is the first in
+/// turn, so that none starves while better URLs keep coming.
+#[must_use]
+pub fn lower_ranks(queued: &[u64; RANKS], turn: u64) -> Vec<u8> {
+    let filled = (0_u8..).zip(queued).filter(|(_, n)| **n > 0).map(|(rank, _)| rank);
+    let mut lower: Vec<u8> = filled.skip(1).collect();
+    if let Some(by) = turn.checked_rem(lower.len() as u64) {
+        lower.rotate_left(usize::try_from(by).unwrap_or(0));
+    }
+    lower
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -105,6 +117,15 @@ mod tests {
         c.lower(2, 4);
         assert_eq!(c.from(2), 4);
         assert_eq!(c.from(1), 0);
+    }
+
+    #[test]
+    fn the_lower_ranks_take_turns_and_the_best_has_none() {
+        let queued = [5, 0, 1, 0, 0, 0, 2, 9];
+        let turns: Vec<Vec<u8>> = (0..4).map(|turn| lower_ranks(&queued, turn)).collect();
+        assert_eq!(turns, [vec![2, 6, 7], vec![6, 7, 2], vec![7, 2, 6], vec![2, 6, 7]]);
+        assert!(lower_ranks(&[0, 0, 0, 3, 0, 0, 0, 0], 1).is_empty());
+        assert!(lower_ranks(&[0; RANKS], 0).is_empty());
     }
 
     proptest! {

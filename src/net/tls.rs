@@ -93,7 +93,25 @@ impl TlsClient {
         let Some(now) = self.config.time_provider.current_time() else {
             return Some("the time is not known".to_owned());
         };
-        self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| error.to_string())
+        self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| in_words(&error))
+    }
+}
+
+/// The fault of a certificate; the library's own words where there are no better ones.
+fn in_words(error: &rustls::Error) -> String {
+    use rustls::CertificateError as C;
+    let rustls::Error::InvalidCertificate(fault) = error else { return error.to_string() };
+    match fault {
+        C::Expired | C::ExpiredContext { .. } => "the certificate has expired".into(),
+        C::NotValidYet | C::NotValidYetContext { .. } => "the certificate is not valid yet".into(),
+        C::NotValidForName | C::NotValidForNameContext { .. } => "the certificate is for another name".into(),
+        C::UnknownIssuer => "the certificate is signed by itself or by an unknown issuer".into(),
+        C::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "the certificate is signed by itself (an authority's, used as a server's)".into()
+        }
+        C::Revoked => "the certificate has been revoked".into(),
+        C::BadEncoding | C::BadSignature => "the certificate is damaged".into(),
+        _ => error.to_string(),
     }
 }
 

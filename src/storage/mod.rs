@@ -104,6 +104,10 @@ pub trait Storage: Send + Sync {
 
     /// About how many records a family has.
     fn approximate_len(&self, family: Family) -> u64;
+
+    /// Lets go of the folder and of what runs in the background; everything asked afterwards is refused. A store without
+    /// either does nothing.
+    fn close(&self) {}
 }
 
 /// Refuses keys that do not ascend.

@@ -35,13 +35,22 @@ struct Kept {
 }
 
 impl Troubles {
-    /// Counts one; the first of its kind gives true.
+    /// Counts a failure; the first of its kind gives true.
     pub fn note(&self, now: UnixMillis, reason: &'static str, example: String) -> bool {
+        self.count(reason, example, Some(now))
+    }
+
+    /// Counts what is no failure, such as a URL that the rules turn away.
+    pub fn tally(&self, reason: &'static str, example: String) {
+        self.count(reason, example, None);
+    }
+
+    fn count(&self, reason: &'static str, example: String, failed: Option<UnixMillis>) -> bool {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.by_reason.len() >= REASONS && !kept.by_reason.contains_key(reason) {
             return false;
         }
-        kept.latest = Some((now, reason));
+        kept.latest = failed.map(|now| (now, reason)).or(kept.latest);
         let trouble = kept.by_reason.entry(reason).or_default();
         trouble.count = trouble.count.saturating_add(1);
         trouble.example = example;
@@ -55,7 +64,7 @@ impl Troubles {
         kept.by_reason.iter().map(|(reason, trouble)| ((*reason).to_owned(), trouble.clone())).collect()
     }
 
-    /// The latest one, if there was any: when, its reason and example.
+    /// The latest failure, if there was any: when, its reason and example.
     #[must_use]
     pub fn latest(&self) -> Option<(UnixMillis, &'static str, String)> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,6 +84,8 @@ mod tests {
         assert!(!troubles.note(UnixMillis(2), "tls", "https://b.test/".into()));
         assert!(troubles.note(UnixMillis(3), "reset", "http://c.test/".into()));
         assert_eq!(troubles.all()["tls"], Trouble { count: 2, example: "https://b.test/".into() });
+        troubles.tally("robots", "http://d.test/".into());
         assert_eq!(troubles.latest(), Some((UnixMillis(3), "reset", "http://c.test/".into())));
+        assert_eq!(troubles.all()["robots"].count, 1);
     }
 }

@@ -11,7 +11,10 @@ fn small() -> TestWebConfig {
 
 /// Crawls all hosts: the truth, each URL once, politely.
 fn exact(web: TestWebConfig, sets: &[&str]) -> Ended {
-    let sandbox = sets.iter().fold(Sandbox::new(web), |s, set| s.set(set));
+    exact_in(&sets.iter().fold(Sandbox::new(web), |s, set| s.set(set)))
+}
+
+fn exact_in(sandbox: &Sandbox) -> Ended {
     let ended = sandbox.crawl();
     ended.assert_is(&sandbox.web.truth(truth_any()));
     ended.assert_polite();
@@ -41,7 +44,8 @@ fn chains_and_loops_of_redirects_end_and_their_targets_are_crawled() {
 
 #[test]
 fn duplicates_are_stored_as_revisits_and_their_links_are_followed() {
-    let ended = exact(TestWebConfig { duplicates: 0.3, ..small() }, &[]);
+    let sandbox = Sandbox::new(TestWebConfig { duplicates: 0.3, ..small() });
+    let ended = exact_in(&sandbox);
     ended.assert_none_twice();
     let c = &ended.found.counters;
     assert!(c.revisits > 10, "{}", ended.report());
@@ -52,6 +56,7 @@ fn duplicates_are_stored_as_revisits_and_their_links_are_followed() {
 /// All closed indexes.
 fn cdxj(ended: &Ended) -> String {
     let files = ended.files_of("warc");
+    assert!(!files.is_empty());
     files.iter().filter(|name| name.ends_with(".cdxj")).map(|name| ended.file(&format!("warc/{name}"))).collect()
 }
 
@@ -117,7 +122,8 @@ fn robots_files_of_all_kinds_and_nofollow_are_obeyed() {
 #[test]
 fn large_pages_go_through_the_spill_files_and_none_is_left() {
     let web = TestWebConfig { hosts: 3, pages: 10, large: 0.3, large_size: 400_000, gzip: 0.3, ..small() };
-    let ended = exact(web, &[]);
+    let sandbox = Sandbox::new(web);
+    let ended = exact_in(&sandbox);
     ended.assert_none_twice();
     assert_eq!(ended.files_of("spill"), Vec::<String>::new());
 }
@@ -140,6 +146,25 @@ fn hosts_that_yield_after_a_few_pages_lose_nothing() {
 fn one_page_permit_and_one_connection_are_enough() {
     let web = TestWebConfig { hosts: 3, pages: 15, ..small() };
     exact(web, &["fetch.concurrency=1", "parse.threads=1"]).assert_none_twice();
+}
+
+#[test]
+fn a_filter_too_small_and_full_of_false_positives_loses_nothing() {
+    let sets = ["dedup.bloom_urls=1000", "dedup.bloom_bits=1", "dedup.bloom_hashes=1"];
+    let web = TestWebConfig { hosts: 20, pages: 60, links: 15, ..small() };
+    exact(web, &sets).assert_none_twice();
+}
+
+#[test]
+fn a_web_that_answers_too_late_comes_to_an_end_with_its_reason() {
+    let web = TestWebConfig { hosts: 1, pages: 3, latency_ms: 400, ..small() };
+    let sets = ["fetch.timeouts.first_byte=50ms", "fetch.retries=1"];
+    let sandbox = sets.iter().fold(Sandbox::new(web), |s, set| s.set(set));
+    let live = sandbox.start();
+    live.until_stop();
+    let ended = live.end();
+    assert_eq!(ended.status.errors_by_reason.get("first_byte_timeout"), Some(&1), "{}", ended.report());
+    assert_eq!(ended.status.pages_stored, 0);
 }
 
 #[test]

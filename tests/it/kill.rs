@@ -17,9 +17,10 @@ const GAP: Duration = Duration::from_millis(300);
 /// Requests in flight; twice as many pages may be between fetch and commit.
 const CONCURRENCY: usize = 16;
 const HOSTS: u32 = 40;
+const READ_LATE_US: u64 = GAP.as_micros() as u64 / 3;
 
 const SETTINGS: &str = "fetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
-    politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"150KB\"\n\
+    politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
     store.memory = \"32MiB\"\n";
 
 /// Where the process ends itself: before and after each step of a commit, and in every other room.
@@ -48,7 +49,8 @@ const POINTS: &[&str] = &[
 ];
 
 fn web(pages: u32) -> TestWebConfig {
-    TestWebConfig { hosts: HOSTS, pages, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() }
+    let (min_size, max_size) = (8_000, 32_000);
+    TestWebConfig { hosts: HOSTS, pages, min_size, max_size, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() }
 }
 
 /// xorshift: moments need no more.
@@ -80,6 +82,9 @@ struct Life {
     how: String,
     /// When, microseconds since 1970.
     end: u64,
+    /// Until when its last requests were read. What was sent just before a kill may be read just after it; the next life
+    /// asks nothing before its first gap.
+    read: u64,
     /// Lines in `crawl.jsonl` afterwards.
     lines: usize,
 }
@@ -104,11 +109,17 @@ fn live_and_be_killed(sandbox: &mut Sandbox, dice: &mut Dice) -> Life {
     };
     assert!(daemon.ended().is_none(), "it ended before it was killed:\n{}", daemon.log());
     let asked = dice.below(6) == 0;
+    let so_far = sandbox.web.audit_len();
     daemon.signal(if asked { Signal::SIGTERM } else { Signal::SIGKILL });
     let status = daemon.wait();
     let end = now_us();
-    let how = if asked { format!("TERM {how}, code {:?}", status.code()) } else { how };
-    Life { how, end, lines: sandbox.lines().len() }
+    if asked && status.code().is_none() {
+        assert_eq!(so_far, before, "a signal ends it at once only before it has begun:\n{}", daemon.log());
+    } else if asked {
+        assert_eq!(status.code(), Some(11), "{}", daemon.log());
+        return Life { how: format!("TERM {how}"), end, read: end, lines: sandbox.lines().len() };
+    }
+    Life { how, end, read: end + READ_LATE_US, lines: sandbox.lines().len() }
 }
 
 /// Ends by itself at a fault point.
@@ -117,7 +128,7 @@ fn live_to_the_point(sandbox: &mut Sandbox, point: &str) -> Life {
     let status = daemon.wait();
     let end = now_us();
     assert_eq!(status.code(), None, "{point} was not reached:\n{}", daemon.log());
-    Life { how: point.to_owned(), end, lines: sandbox.lines().len() }
+    Life { how: point.to_owned(), end, read: end + READ_LATE_US, lines: sandbox.lines().len() }
 }
 
 /// What became of the requests of each life.
@@ -134,10 +145,7 @@ struct Row {
 
 /// Judges the whole row of lives: prints a table, gives the pages fetched more than once.
 fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
-    // What was sent just before the kill may be read just after it; the next life asks nothing before its first gap.
-    let read_late = GAP.as_micros() as u64 / 3;
-    let life_of =
-        |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.end + read_late).unwrap_or(lives.len());
+    let life_of = |entry: &AuditEntry| lives.iter().position(|l| entry.t_request_us <= l.read).unwrap_or(lives.len());
     let mut rows: Vec<Row> = (0..=lives.len()).map(|_| Row::default()).collect();
     let mut asked: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for entry in audit {
@@ -167,8 +175,8 @@ fn refetches(lives: &[Life], audit: &[AuditEntry]) -> usize {
     rows.iter().map(|r| r.again).sum()
 }
 
-/// Everything that must hold when the crawl is over, however often it was killed.
-fn judge(sandbox: &Sandbox, lives: &[Life]) {
+/// Everything that must hold when the crawl is over, however often it was killed. Gives the pages fetched more than once.
+fn judge(sandbox: &Sandbox, lives: &[Life]) -> usize {
     let (truth, audit) = (sandbox.truth(), sandbox.web.audit());
     let again = refetches(lives, &audit);
     println!("{} URLs, {} lives, {} requests, {again} pages fetched again", truth.len(), lives.len() + 1, audit.len());
@@ -178,6 +186,7 @@ fn judge(sandbox: &Sandbox, lives: &[Life]) {
     assert!(early.is_empty(), "{} requests came early: {:?}", early.len(), &early[..early.len().min(5)]);
     assert!(max_in_flight_per_host(&audit).values().all(|n| *n == 1));
     judge_files(sandbox, &truth);
+    again
 }
 
 /// Each URL has one line and one record, and other people's tools read them all.
@@ -212,7 +221,7 @@ fn assert_same(found: &BTreeSet<String>, truth: &BTreeSet<String>, what: &str) {
 fn killed_at_random_moments_it_loses_nothing_and_is_never_early() {
     let kills: u32 = std::env::var("LYCOSA_KILLS").map_or(20, |n| n.parse().unwrap());
     let mut dice = Dice::seeded();
-    let mut sandbox = Sandbox::new(web((kills * 3).max(30)), SETTINGS);
+    let mut sandbox = Sandbox::new(web((kills + kills / 2).max(20)), SETTINGS);
     let lives: Vec<Life> = (0..kills).map(|_| live_and_be_killed(&mut sandbox, &mut dice)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
@@ -224,14 +233,14 @@ fn killed_at_every_step_of_a_commit_it_loses_nothing() {
         eprintln!("skipped: built without the feature `faults`");
         return;
     }
-    let mut sandbox = Sandbox::new(web(50), SETTINGS);
+    let mut sandbox = Sandbox::new(web(30), SETTINGS);
     let lives: Vec<Life> = POINTS.iter().map(|point| live_to_the_point(&mut sandbox, point)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
 }
 
-/// Runs until so many requests were answered, then sends the signal; gives exit code and log.
-fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> (Option<i32>, String) {
+/// Runs until so many requests were answered, then sends the signal; gives exit code, life and log.
+fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> (Option<i32>, Life, String) {
     let before = sandbox.web.audit_len();
     let mut daemon = sandbox.start(arguments, None);
     until(
@@ -241,18 +250,22 @@ fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> 
     );
     daemon.signal(signal);
     let status = daemon.wait();
-    (status.code(), daemon.log())
+    let end = now_us();
+    let life = Life { how: signal.to_string(), end, read: end, lines: sandbox.lines().len() };
+    (status.code(), life, daemon.log())
 }
 
 #[test]
 fn a_signal_drains_it_and_another_run_goes_on() {
     let mut sandbox = Sandbox::new(web(12), SETTINGS);
+    let mut lives = Vec::new();
     for (arguments, signal, code) in [
         (&["--until-done"][..], Signal::SIGTERM, 11),
         (&[], Signal::SIGTERM, 0),
         (&["--until-done"], Signal::SIGINT, 11),
     ] {
-        let (ended, log) = run_and_signal(&mut sandbox, arguments, signal);
+        let (ended, life, log) = run_and_signal(&mut sandbox, arguments, signal);
+        lives.push(life);
         assert_eq!(ended, Some(code), "{log}");
         assert_eq!(sandbox.open_files(), [""; 0], "{log}");
         assert!(!log.contains(" ERROR ") && !log.contains(" WARN "), "{log}");
@@ -261,7 +274,7 @@ fn a_signal_drains_it_and_another_run_goes_on() {
         assert_eq!(fetched, lines, "what was in flight was finished");
     }
     sandbox.finish();
-    judge(&sandbox, &[]);
+    assert_eq!(judge(&sandbox, &lives), 0, "pages fetched again");
 }
 
 #[test]

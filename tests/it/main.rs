@@ -2,12 +2,24 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod admin;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
+mod fetch;
+mod first_minutes;
+mod groups;
+#[cfg(feature = "faults")]
+mod kill;
+mod ledger;
 mod limits;
 mod politeness;
+mod power;
+mod real_pages;
 mod restart;
+mod sandbox;
+mod site;
 mod support;
+mod warc;
 mod warc_tools;

@@ -53,11 +53,15 @@ impl Nginx {
         Self { child, address, folder }
     }
 
+    /// Its log: URL, status, bytes, seconds, connection and its request, user agent.
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("access.log")).unwrap()
+    }
+
     /// URLs that `agent` asked for, with their number of times.
     fn asked(&self, agent: &str) -> BTreeMap<String, u32> {
-        let log = fs::read_to_string(self.folder.path().join("access.log")).unwrap();
         let mut urls = BTreeMap::new();
-        for line in log.lines() {
+        for line in self.log().lines() {
             let (url, by) = line.split_once(' ').unwrap();
             if by.contains(agent) {
                 *urls.entry(url.to_owned()).or_insert(0) += 1;
@@ -93,7 +97,7 @@ fn nginx_config(folder: &Path, address: SocketAddr, pages: &Path) -> String {
     format!(
         "daemon off; {user} pid {0}/pid; worker_processes 1; events {{ worker_connections 128; }}\n\
          http {{\n{temporary}include /etc/nginx/mime.types; default_type application/octet-stream;\n\
-         log_format asked '$scheme://$host$request_uri $http_user_agent'; access_log {0}/access.log asked;\n{servers}}}\n",
+         log_format asked '$scheme://$host$request_uri $status $body_bytes_sent $request_time $connection/$connection_requests $http_user_agent'; access_log {0}/access.log asked;\n{servers}}}\n",
         folder.display()
     )
 }
@@ -172,7 +176,7 @@ fn the_crawl_of_real_sites_fetches_what_an_independent_walk_finds() {
     assert!(!log.contains(" ERROR "), "{log}");
     let asked = nginx.asked("Lycosa");
     let twice: Vec<_> = asked.iter().filter(|(_, n)| **n > 1).collect();
-    assert!(twice.is_empty(), "asked for twice: {twice:?}");
+    assert!(twice.is_empty(), "asked for twice: {twice:?}\n{log}\n{}", nginx.log());
     let lines: BTreeMap<String, serde_json::Value> =
         lines_of(&data).into_iter().map(|l| (l["url"].as_str().unwrap().to_owned(), l)).collect();
     for (host, root, start) in SITES {

@@ -11,7 +11,7 @@ use crate::sandbox::{Sandbox, is_rules, judge_archive, plain_get, python};
 const CAP: usize = 200_000;
 
 const SETTINGS: &str = "politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nfetch.max_body = 200000\n\
-    durability.sync = \"50ms\"\nstore.warc_max_size = \"400KB\"\nstore.memory = \"32MiB\"\n";
+    durability.sync = \"50ms\"\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 /// What the web sent for a URL, as a line of the manifest.
 fn sent(sandbox: &Sandbox, url: &str) -> (serde_json::Value, bool) {

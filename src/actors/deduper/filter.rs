@@ -1,12 +1,13 @@
 //! The Bloom filter in front of the seen set (M28, I4).
 //!
 //! It is saved at a clean stop with the sequence number of the database. At start it is believed only when that number is
-//! the database's own; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
+//! the one the database was opened with, and only by the first Deduper of a run; otherwise every URL is looked up on disk, exactly and slower, while the filter is rebuilt from the
 //! seen set in small steps. It is also rebuilt, larger, when more URLs are known than it was made for.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use fastbloom::BloomFilter;
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,9 +15,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::actors::node::Node;
 use crate::config::DedupSection;
 use crate::domain::fingerprint::UrlKey;
-use crate::storage::StorageError;
 use crate::storage::keys::{KeyRange, after};
 use crate::storage::schema::Family;
+use crate::storage::values::Counters;
+use crate::storage::{StorageError, read};
 
 /// Keys read in one step of a rebuild.
 const STEP: usize = 5_000;
@@ -52,14 +54,16 @@ impl Sized {
 impl SeenFilter {
     /// The saved filter if it has caught up with the database; else a rebuild begins.
     pub fn open(node: &Node) -> Self {
-        let known = node.counters().discovered;
-        if known == 0 {
+        // As written, not as published: a batch may be on disk whose news is still on its way.
+        let known = read::meta::<Counters>(&*node.storage, node.crawl).ok().map(|c| c.unwrap_or_default().discovered);
+        if known == Some(0) {
             return Self { believed: Some(Self::sized(node, 0)), rebuild: None };
         }
-        if let Some(saved) = load(node) {
+        let first_life = !node.filter_opened.swap(true, Ordering::AcqRel);
+        if let Some(saved) = first_life.then(|| load(node)).flatten() {
             return Self { believed: Some(saved), rebuild: None };
         }
-        Self { believed: None, rebuild: Some((Self::sized(node, known), Vec::new())) }
+        Self { believed: None, rebuild: Some((Self::sized(node, known.unwrap_or(0)), Vec::new())) }
     }
 
     fn sized(node: &Node, known: u64) -> Sized {
@@ -138,7 +142,7 @@ fn load(node: &Node) -> Option<Sized> {
     let (sequence, made_for, holds, check) = (number(0)?, number(1)?, number(2)?, number(3)?);
     let hashes = u32::try_from(number(4)?).ok().filter(|n| (1..=64).contains(n))?;
     let body = rest.get(40..)?;
-    if sequence != node.storage.sequence() || check != xxh3_64(body) {
+    if sequence != node.start_sequence || check != xxh3_64(body) {
         log::info!("the saved seen filter is not of this state and is rebuilt");
         return None;
     }

@@ -40,8 +40,8 @@ pub struct Deduper {
     node: Arc<Node>,
     filter: SeenFilter,
     popular: Popular,
-    /// New URLs of pages not committed yet, with their depth.
-    pending: KeyMap<UrlKey, u16>,
+    /// New URLs of pages not committed yet.
+    pending: KeyMap<UrlKey, seen::Pending>,
     pending_contents: KeyMap<ContentDigest, ContentValue>,
     epoch: u64,
     tools: Tools,
@@ -76,7 +76,6 @@ impl Deduper {
     /// The commit of a page; `None` when it could not be archived and is to be taken up again.
     fn page(&mut self, parsed: Parsed) -> Result<Option<Commit>, StorageError> {
         let Parsed { lease, permit, mut ending, parts, links, joins, took, .. } = parsed;
-        let links = self.unseen(links)?;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
@@ -85,6 +84,7 @@ impl Deduper {
             if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
                 if let Err(e) = self.tools.make_revisit(&mut built, &first) {
                     log::error!("a revisit record could not be built, its page is taken up again: {e}");
+                    lease.mark_parsing(); // but not for ever
                     return Ok(None);
                 }
                 record.how = How::Duplicate;
@@ -97,6 +97,7 @@ impl Deduper {
         } else if matches!(ending, Ending::Done(_)) {
             return Ok(None); // not archived, though it should be
         }
+        let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, joins, pace };
         Ok(Some(Commit {
@@ -199,7 +200,11 @@ impl Handler<Parsed> for Deduper {
         self.look_at_epoch();
         self.node.faults.pass("deduper.parsed");
         match self.page(parsed) {
-            Ok(None) => {}
+            Ok(None) => {
+                // Its links may be marked already, and no commit of this page will bring them in.
+                self.node.epoch.raise();
+                self.look_at_epoch();
+            }
             Ok(Some(commit)) => {
                 self.node.faults.pass("deduper.commit");
                 self.node.doors().store.tell(commit);

@@ -9,6 +9,13 @@ use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::storage::values::UrlState;
 use crate::storage::{StorageError, read};
 
+/// A URL whose first finding is not committed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pending {
+    depth: u16,
+    turned_away: bool,
+}
+
 /// A found URL with the judgement of the rules.
 struct Candidate {
     key: SeenKey,
@@ -63,26 +70,22 @@ impl Deduper {
     fn sort_out(&mut self, candidate: Candidate, state: Option<UrlState>, out: &mut LinkChange) {
         let Candidate { key, new, turned } = candidate;
         match (state, turned) {
-            (None, turned) => match (self.pending.get(&key.url), turned) {
-                (Some(depth), None) if *depth > new.depth => {
-                    self.pending.insert(key.url, new.depth);
-                    out.shorter.push(new);
-                }
-                (Some(_), _) => {}
+            (None, turned) => match (self.pending.get(&key.url).copied(), turned) {
+                (Some(pending), None) => self.found_again(key.url, pending, new, out),
+                (Some(_), Some(_)) => {}
                 (None, None) => {
-                    self.mark(key.url, new.depth);
+                    self.mark(key.url, Pending { depth: new.depth, turned_away: false });
                     out.new.push(new);
                 }
                 (None, Some(reason)) => {
-                    self.mark(key.url, new.depth);
+                    self.mark(key.url, Pending { depth: new.depth, turned_away: true });
                     out.turned.push(Turned { new, reason });
                 }
             },
             (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth => out.shorter.push(new),
-            (Some(UrlState::Rejected { reason, .. }), None) if is_of_the_rules(reason) => {
-                if self.pending.insert(key.url, new.depth).is_none() {
-                    out.readmitted.push(new);
-                }
+            (Some(UrlState::Rejected { reason, depth, .. }), None) if is_of_the_rules(reason) => {
+                let pending = self.pending.get(&key.url).copied();
+                self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
@@ -90,9 +93,21 @@ impl Deduper {
         }
     }
 
-    fn mark(&mut self, key: UrlKey, depth: u16) {
+    /// An admitted URL whose first finding was turned away, or is perhaps on a longer path. Commits keep this order.
+    fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
+        let now = Pending { depth: new.depth, turned_away: false };
+        if before.turned_away {
+            self.pending.insert(key, now);
+            out.readmitted.push(new);
+        } else if before.depth > new.depth {
+            self.pending.insert(key, now);
+            out.shorter.push(new);
+        }
+    }
+
+    fn mark(&mut self, key: UrlKey, pending: Pending) {
         self.filter.insert(&key);
-        self.pending.insert(key, depth);
+        self.pending.insert(key, pending);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
+use crate::telemetry::trouble::CERTIFICATE;
 
 /// robots.txt is read to here (RFC 9309, 2.5: at least 500 KiB).
 const ROBOTS_LIMIT: u64 = 500 * 1024;
@@ -45,6 +46,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
             node.faults.pass("fetcher.hand_over");
             match result {
                 Ok(fetched) if verdict.stores() => {
+                    note_certificate(&node, &url, &fetched);
                     let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, begun };
                     node.doors().parser.tell(parse);
                 }
@@ -61,6 +63,17 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
             let robots = result.ok().map(|fetched| robots_answer(&mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
         }
+    }
+}
+
+/// A certificate that a browser would refuse is told once a run, counted always.
+fn note_certificate(node: &Node, url: &crate::domain::url::PageUrl, fetched: &Fetched) {
+    let Some(fault) = &fetched.tls_fault else { return };
+    if node.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
+        log::warn!(
+            "certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}",
+            url.host()
+        );
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::atomic::AtomicBool;
 
 use actix::Context;
 
-use super::{Entry, lease};
+use super::{Ended, Entry, lease};
 use crate::actors::door::Door;
 use crate::actors::lease::{Lease, LeaseEnd};
 use crate::actors::node::Node;
 use crate::actors::politeness::Host;
 use crate::actors::supervise::{Guarded, Kind, lock};
 use crate::domain::fingerprint::{KeyMap, UrlKey};
-use crate::domain::frontier::{Cursors, RANKS};
+use crate::domain::frontier::{Cursors, RANKS, lower_ranks};
+use crate::domain::rank::Order;
 use crate::storage::keys::HostAt;
 use crate::storage::values::{HostCounts, HostState};
 use crate::storage::{StorageError, read};
@@ -25,16 +26,30 @@ pub(super) struct Active {
     pub door: Door<Host>,
     /// Where the next look into its queue begins.
     pub cursors: Cursors,
-    /// Leases out, with their depth.
-    pub leased: KeyMap<UrlKey, u16>,
+    /// Leases out.
+    pub leased: KeyMap<UrlKey, Leased>,
     /// URLs in its queue as of the last news; `None` when that may be wrong and the disk must be asked.
     pub queued: Option<u64>,
     /// URLs its Host asked for and did not get yet.
     pub wants: usize,
     name: Arc<str>,
-    finished: u64,
-    handed: u64,
+    /// Pages of the budget that are used, those of [`Leased::counted`] included.
+    used: u64,
+    /// Leases given out so far, those of former activations included: for the share of the lower ranks.
+    served: u64,
 }
+
+/// A lease that is out.
+pub(super) struct Leased {
+    depth: u16,
+    /// It takes a page of the host's budget.
+    counted: bool,
+}
+
+/// Best first, every so many leases one goes to the lower ranks.
+const SHARE: u64 = 8;
+/// All ranks, the best first.
+const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Active {
     /// Starts the host's actor on this thread.
@@ -45,22 +60,59 @@ impl Active {
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);
         lock(&node.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
-        let finished = counts.done.saturating_add(counts.errors);
+        let used = counts.done.saturating_add(counts.errors);
         let queued = Some(counts.queued_total());
-        Self { at, door, cursors, leased: KeyMap::default(), queued, wants: 0, name, finished, handed: 0 }
+        Self { at, door, cursors, leased: KeyMap::default(), queued, wants: 0, name, used, served: used }
     }
 
-    /// Up to `n` leases in rank order. With `strict` (breadth first) no URL is handed out while one of a smaller depth is
-    /// still on its way, so that the depths found are those of the shortest paths.
+    /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
+    /// its way, so that the depths found are those of the shortest paths. Best first, a share goes to the lower ranks.
     pub fn next_leases(
         &mut self,
         node: &Node,
         end: &Arc<dyn LeaseEnd>,
         n: usize,
-        strict: bool,
+        order: Order,
     ) -> Result<Vec<Lease>, StorageError> {
         let mut out = Vec::new();
-        for rank in (0u8..).take(RANKS) {
+        if self.all_leased() {
+            return Ok(out);
+        }
+        if order != Order::Best {
+            self.take(node, end, &ALL, n, order == Order::Breadth, &mut out)?;
+            return Ok(out);
+        }
+        let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl))?.unwrap_or_default();
+        while out.len() < n {
+            let before = out.len();
+            let until_share = SHARE - 1 - self.served % SHARE;
+            if until_share == 0 {
+                let lower = lower_ranks(&counts.queued, self.served / SHARE);
+                self.take(node, end, &lower, before + 1, false, &mut out)?;
+            }
+            if out.len() == before {
+                let upto = usize::try_from(until_share.max(1)).unwrap_or(1);
+                self.take(node, end, &ALL, n.min(before + upto), false, &mut out)?;
+            }
+            if out.len() == before {
+                break;
+            }
+            self.served = self.served.saturating_add((out.len() - before) as u64);
+        }
+        Ok(out)
+    }
+
+    /// Leases from these ranks, one after the other, until `n` are out.
+    fn take(
+        &mut self,
+        node: &Node,
+        end: &Arc<dyn LeaseEnd>,
+        ranks: &[u8],
+        n: usize,
+        strict: bool,
+        out: &mut Vec<Lease>,
+    ) -> Result<(), StorageError> {
+        for rank in ranks.iter().copied() {
             while out.len() < n && !self.all_leased() {
                 let from = self.cursors.from(rank);
                 let asked = n - out.len();
@@ -68,12 +120,12 @@ impl Active {
                 let last = found.len() < asked;
                 for entry in found {
                     if strict && self.is_too_deep(&entry) {
-                        return Ok(out);
+                        return Ok(());
                     }
                     self.cursors.passed(rank, entry.0.order);
                     let depth = entry.1.depth;
                     if let Some(lease) = lease(node, end, &self.name, entry) {
-                        self.leased.insert(lease.core().url_key, depth);
+                        self.leased.insert(lease.core().url_key, Leased { depth, counted: false });
                         out.push(lease);
                     }
                 }
@@ -82,7 +134,7 @@ impl Active {
                 }
             }
         }
-        Ok(out)
+        Ok(())
     }
 
     /// True when every URL of the queue is in somebody's hands: a look at the disk (one a rank) would find nothing.
@@ -93,16 +145,29 @@ impl Active {
     }
 
     fn is_too_deep(&self, (_, entry): &Entry) -> bool {
-        self.leased.values().min().is_some_and(|least| entry.depth > *least)
+        self.leased.values().map(|l| l.depth).min().is_some_and(|least| entry.depth > least)
     }
 
     /// Splits off what is beyond the host's page budget.
     pub fn within_budget(&mut self, mut leases: Vec<Lease>, budget: Option<u64>) -> (Vec<Lease>, Vec<Lease>) {
         let Some(budget) = budget else { return (leases, Vec::new()) };
-        let left = budget.saturating_sub(self.finished.saturating_add(self.handed));
+        let left = budget.saturating_sub(self.used);
         let keep = usize::try_from(left).unwrap_or(usize::MAX).min(leases.len());
         let over = leases.split_off(keep);
-        self.handed = self.handed.saturating_add(keep as u64);
+        for lease in &leases {
+            if let Some(leased) = self.leased.get_mut(&lease.core().url_key) {
+                leased.counted = true;
+            }
+        }
+        self.used = self.used.saturating_add(keep as u64);
         (leases, over)
+    }
+
+    /// A lease ended; what was not finished gives its page of the budget back.
+    pub fn end(&mut self, url: &UrlKey, how: Ended) {
+        let counted = self.leased.remove(url).is_some_and(|l| l.counted);
+        if counted && how == Ended::Unfinished {
+            self.used = self.used.saturating_sub(1);
+        }
     }
 }

@@ -45,13 +45,18 @@ impl Fronts {
 
     /// Takes in what a commit changed.
     pub fn note(&mut self, news: &HostNews) {
-        match news.place {
-            Place::Waiting { rank, order } => self.lower_waiting(news.at.partition, rank, order),
-            Place::Parked { time } => self.parked.lower(news.at.partition.0, time),
-            Place::None => {}
-        }
+        self.note_place(news.at.partition, news.place);
         if let Some(when) = news.due {
             self.due.lower(news.at.partition.0, when);
+        }
+    }
+
+    /// A host stands at this place.
+    pub fn note_place(&mut self, partition: Partition, place: Place) {
+        match place {
+            Place::Waiting { rank, order } => self.lower_waiting(partition, rank, order),
+            Place::Parked { time } => self.parked.lower(partition.0, time),
+            Place::None => {}
         }
     }
 

@@ -9,6 +9,15 @@ use crate::domain::fingerprint::HostKey;
 use crate::domain::time::UnixMillis;
 use crate::storage::ledger::HostNews;
 
+/// What a lease's end means for its host's page budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its URL is done, or an error: a page of the budget is used.
+    Finished,
+    /// Its URL was turned away, is tried again, or came back: nothing is used.
+    Unfinished,
+}
+
 /// A batch was committed: the new standing of the hosts it touched, and the leases it ended.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -16,7 +25,7 @@ pub struct Committed {
     /// Hosts whose queue or place changed.
     pub hosts: Vec<HostNews>,
     /// Leases that ended by this commit.
-    pub ended: Vec<Arc<LeaseCore>>,
+    pub ended: Vec<(Arc<LeaseCore>, Ended)>,
 }
 
 /// A lease was dropped: its URL is to be taken up again.

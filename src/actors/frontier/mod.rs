@@ -23,16 +23,16 @@ use super::store::Commit;
 use super::supervise::{Kind, Room, lock};
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
-use crate::domain::rank::{Order, RankChooser};
+use crate::domain::rank::RankChooser;
 use crate::domain::reason::{Failure, Rejection};
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
-use crate::storage::values::QueueEntry;
+use crate::storage::values::{QueueEntry, UrlState};
 use crate::storage::{StorageError, read};
 
 use active::Active;
 use heads::Fronts;
-pub use messages::{Committed, GaveUp, LeaseReturned, Look, Reload, Want};
+pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
 
 /// How often the Frontier looks at the clock.
 const TICK: Duration = Duration::from_millis(25);
@@ -47,6 +47,7 @@ pub struct Frontier {
     chooser: RankChooser,
     active: HashMap<HostKey, Active>,
     resting: HashMap<HostKey, Cursors>,
+    /// Hosts were not served because of a pause or of `crawl.max_pages`.
     held: bool,
 }
 
@@ -116,22 +117,20 @@ impl Frontier {
 
     /// Gives a Host the URLs it wants, or retires it when it has nothing left.
     fn serve(&mut self, host: HostKey) {
-        if self.node.holds() {
+        let Some(active) = self.active.get_mut(&host).filter(|a| a.wants > 0) else { return };
+        let room = self.node.lease_room();
+        if self.node.holds() || room == 0 {
             self.held = true;
             return;
         }
-        let Some(active) = self.active.get_mut(&host) else { return };
-        if active.wants == 0 {
-            return;
-        }
-        let wants = active.wants.min(self.node.lease_room());
-        let strict = self.node.rules.settings.crawl.order == Order::Breadth;
-        let leases = match active.next_leases(&self.node, &self.end, wants, strict) {
+        let wants = active.wants.min(room);
+        let order = self.node.rules.settings.crawl.order;
+        let leases = match active.next_leases(&self.node, &self.end, wants, order) {
             Ok(leases) => leases,
             Err(e) => return self.broken(&e),
         };
         if leases.is_empty() {
-            if active.leased.is_empty() && wants > 0 {
+            if active.leased.is_empty() {
                 self.retire(host);
             }
             return;
@@ -149,8 +148,8 @@ impl Frontier {
             self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)));
         }
         if fine.is_empty() {
-            active.wants = wants;
-            return self.node.doors().frontier.tell(Want { host, n: wants });
+            active.wants = wants; // served again when one of these ends, so that not the whole queue is in flight
+            return;
         }
         active.door.tell(Leases(fine));
     }
@@ -181,15 +180,35 @@ impl Frontier {
         }
     }
 
-    fn end_lease(&mut self, core: &LeaseCore) {
-        self.node.leases.end(core);
-        let key = core.queue_key;
-        if let Some(active) = self.active.get_mut(&key.host) {
-            active.leased.remove(&core.url_key);
+    fn end_lease(&mut self, core: &LeaseCore, how: Ended) {
+        if !self.node.leases.end(core) {
+            return; // swept before; its URL may be leased anew
+        }
+        if let Some(active) = self.active.get_mut(&core.queue_key.host) {
+            active.end(&core.url_key, how);
         }
         if core.state() == LeaseState::Returned {
-            self.lower(key.host, key.rank, key.order);
+            if let Err(e) = self.take_back(core) {
+                self.broken(&e);
+            }
         }
+    }
+
+    /// A returned URL is to be found again: where it stands now, for it may have been moved since, and by its host, which
+    /// may have been passed over meanwhile.
+    fn take_back(&mut self, core: &LeaseCore) -> Result<(), StorageError> {
+        let key = core.queue_key;
+        self.lower(key.host, key.rank, key.order);
+        let seen = key.host_crawl().url(core.url_key);
+        if let Some(UrlState::Waiting { rank, order, due: None, .. }) = read::seen_state(&*self.node.storage, seen)? {
+            self.lower(key.host, rank, order);
+        }
+        if !self.active.contains_key(&key.host) {
+            if let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())? {
+                self.fronts.note_place(key.partition, counts.place);
+            }
+        }
+        Ok(())
     }
 
     fn times(&mut self) {
@@ -214,7 +233,8 @@ impl Frontier {
 
     fn look(&mut self) {
         self.times();
-        if std::mem::replace(&mut self.held, self.node.holds()) && !self.held {
+        if self.held && !self.node.holds() && self.node.lease_room() > 0 {
+            self.held = false;
             self.serve_all();
         }
         self.activate();
@@ -257,8 +277,8 @@ impl Handler<Committed> for Frontier {
     fn handle(&mut self, message: Committed, _: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
         self.node.faults.pass("frontier.committed");
-        for core in &message.ended {
-            self.end_lease(core);
+        for (core, how) in &message.ended {
+            self.end_lease(core, *how);
         }
         for news in &message.hosts {
             self.fronts.note(news);
@@ -280,9 +300,10 @@ impl Handler<LeaseReturned> for Frontier {
 
     fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
-        self.end_lease(&core);
+        self.end_lease(&core, Ended::Unfinished);
         self.node.faults.pass("frontier.returned");
         self.serve(core.queue_key.host);
+        self.activate();
     }
 }
 
@@ -319,7 +340,7 @@ impl Handler<Reload> for Frontier {
     fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
         for core in self.node.leases.ended() {
-            self.end_lease(&core);
+            self.end_lease(&core, Ended::Unfinished);
         }
         self.resting.clear();
         for active in self.active.values_mut() {

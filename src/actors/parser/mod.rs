@@ -70,7 +70,13 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         let parsed = catch_unwind(AssertUnwindSafe(|| page::read(node, &mut tools, job)));
         node.parsing.fetch_sub(1, Ordering::Relaxed);
         match parsed {
-            Ok(parsed) => node.doors().deduper.tell(parsed),
+            Ok(parsed) => {
+                // A page that cannot be archived is taken up again, but not for ever.
+                if parsed.parts.is_some() {
+                    parsed.lease.mark_parsed();
+                }
+                node.doors().deduper.tell(parsed);
+            }
             Err(panic) => {
                 log::warn!("a page ended its parser and is taken up again: url={url} why={:?}", panic_text(&*panic));
                 tools = archive::Tools::new(node); // may be half mutated

@@ -27,6 +27,8 @@ const TITLE: usize = 512;
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, begun } = job;
     node.faults.pass("parser.page");
+    #[cfg(feature = "faults")]
+    node.faults.pass(&format!("parser.page {}", lease.url));
     let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
@@ -99,7 +101,12 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
             wanted = reader.push(piece);
         }
     }
-    Looked { page: reader.map(PageReader::finish), content: Some(hasher.finish()), kind: kind.unwrap_or(Kind::Other) }
+    Looked {
+        page: reader.map(PageReader::finish),
+        // Of a cut body nobody knows what followed: it is the duplicate of nothing.
+        content: fetched.cut.is_none().then(|| hasher.finish()),
+        kind: kind.unwrap_or(Kind::Other),
+    }
 }
 
 /// Reads at least `least` bytes, unless the body ends before.

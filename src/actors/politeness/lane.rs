@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::robots::{self, Standing};
+use super::seats::seats;
 use super::{Inbox, Next};
 use crate::actors::deduper::Parsed;
 use crate::actors::fetcher::{Errand, Fetch, Report, ending_of};
 use crate::actors::frontier::{GaveUp, Want};
 use crate::actors::lease::Lease;
-use crate::actors::node::Node;
-use crate::actors::slot::{Seat, Slot};
+use crate::actors::node::{Node, PagePermit};
+use crate::actors::slot::{Seat, Seats, Slot};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -27,6 +28,8 @@ use crate::storage::ledger::Ending;
 const BATCH: usize = 16;
 /// A host that must wait longer than this gives its place to another.
 const WORTH_WAITING: Duration = Duration::from_secs(30);
+/// How often a request for robots.txt that died on our side is made again.
+const OWN_FAULTS: usize = 5;
 /// How often a paused lane looks whether it may go on.
 const PAUSE_LOOK: Duration = Duration::from_millis(50);
 
@@ -84,55 +87,54 @@ impl Lane {
         self.node.faults.pass("host.visit");
         let address = match self.address(&lease.url).await {
             Ok(address) => address,
-            Err(failure) => return self.without_fetch(lease, FetchOutcome::Fault(failure)).await,
+            Err(failure) => return self.without_fetch(lease, failure).await,
         };
         match self.robots_allow(&lease).await {
             Standing::Allowed => {}
             Standing::Disallowed => {
-                self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::Robots)));
+                self.end(lease, Ending::Rejected(Rejection::Robots)).await;
                 return Next::GoOn;
             }
             Standing::Unreachable(until, fault) => {
                 // A host that does not answer at all costs the URL an attempt, so that a dead host comes to an end.
                 if let Some(failure) = fault {
-                    self.without_fetch(lease, FetchOutcome::Fault(failure)).await;
+                    self.without_fetch(lease, failure).await;
                 }
                 return Next::GiveUp(Some(until));
             }
         }
-        let mut slot = match self.slot().await {
-            Ok(slot) => slot,
+        let seats = seats(&self.node, lease.url.host(), address.ip(), &self.seat);
+        let Leave { mut slot, page, on_wire } = match self.leave(&seats, Some(WORTH_WAITING)).await {
+            Ok(leave) => leave,
             Err(until) => return Next::GiveUp(Some(until)),
         };
-        let Some(permits) = self.permits().await else { return Next::GoOn };
-        // A pause may have come while this lane waited for permits.
-        if self.node.holds() {
-            drop((slot, permits));
-            self.wait_while_held().await;
-            return self.again(lease);
-        }
         self.pages += 1;
         slot.begin();
         let (reply, report) = oneshot::channel();
         let url = lease.url.clone();
-        let errand = Errand::Page { lease: Box::new(lease), permit: permits.0 };
-        self.node.fetcher_of(&self.at.host).tell(Fetch { url, address, slot, on_wire: permits.1, errand, reply });
+        let errand = Errand::Page { lease: Box::new(lease), permit: page };
+        self.node.fetcher_of(&self.at.host).tell(Fetch { url, address, slot, on_wire, errand, reply });
         let _ = report.await; // an Err says that the fetch died; its lease and slot came back by Drop
         Next::GoOn
     }
 
-    fn again(&self, lease: Lease) -> Next {
-        self.inbox.leases.borrow_mut().push_front(lease);
-        Next::GoOn
+    /// A URL that ends, or waits for another try, without a request. A resolver in trouble has nothing for the host's other
+    /// URLs either: they are spared the attempt.
+    async fn without_fetch(&self, lease: Lease, failure: Failure) -> Next {
+        let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), lease.entry.attempts);
+        self.end(lease, ending).await;
+        match failure {
+            Failure::DnsFailed => Next::GiveUp(Some(self.node.clock.now().plus(self.node.rules.settings.dns.servfail))),
+            _ => Next::GoOn,
+        }
     }
 
-    /// A URL that ends, or waits for another try, without a request.
-    async fn without_fetch(&self, lease: Lease, outcome: FetchOutcome) -> Next {
-        let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
+    /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
+    /// the mailboxes behind.
+    async fn end(&self, lease: Lease, ending: Ending) {
         if let Ok(permit) = self.node.pages.clone().acquire_owned().await {
             self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending));
         }
-        Next::GoOn
     }
 
     /// The address to connect to: resolved once, checked, pinned (I7).
@@ -145,36 +147,49 @@ impl Lane {
         allowed.copied().ok_or(Failure::AddressRefused)
     }
 
-    /// The host's slot, at or after its earliest time; `Err` when that lies too far off to wait here.
-    async fn slot(&self) -> Result<Slot, UnixMillis> {
+    /// Everything a request needs, at or after its host's earliest time; `Err` when that lies too far off to wait here.
+    ///
+    /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
+    async fn leave(&self, seats: &Seats, worth_waiting: Option<Duration>) -> Result<Leave, UnixMillis> {
         loop {
-            let Some(slot) = self.seat.take(&self.node.clock).await else { return std::future::pending().await };
-            let (now, earliest) = (self.node.clock.now(), self.seat.earliest());
-            let wait = earliest.since(now);
-            if wait.is_zero() && !self.node.holds() {
-                self.node.metrics.lateness(now.since(earliest));
-                return Ok(slot);
+            self.earliest(seats, worth_waiting).await?;
+            let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
+            if !self.may_go(&slot) {
+                continue;
             }
-            drop(slot);
-            if wait > WORTH_WAITING {
-                return Err(earliest);
-            }
-            if wait.is_zero() {
-                self.wait_while_held().await;
-            } else {
-                tokio::time::sleep(wait).await;
+            let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };
+            // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
+            if self.may_go(&slot) {
+                self.node.metrics.lateness(self.node.clock.now().since(slot.earliest()));
+                return Ok(Leave { slot, page, on_wire });
             }
         }
     }
 
-    async fn wait_while_held(&self) {
-        while self.node.holds() {
-            tokio::time::sleep(PAUSE_LOOK).await;
+    fn may_go(&self, slot: &Slot) -> bool {
+        slot.earliest() <= self.node.clock.now() && !self.node.holds()
+    }
+
+    /// Waits, without any token, until the time has come and nothing is on hold.
+    async fn earliest(&self, seats: &Seats, worth_waiting: Option<Duration>) -> Result<(), UnixMillis> {
+        loop {
+            let earliest = seats.earliest();
+            let wait = earliest.since(self.node.clock.now());
+            if worth_waiting.is_some_and(|most| wait > most) {
+                return Err(earliest);
+            }
+            if !wait.is_zero() {
+                tokio::time::sleep(wait).await;
+            } else if self.node.holds() {
+                tokio::time::sleep(PAUSE_LOOK).await;
+            } else {
+                return Ok(());
+            }
         }
     }
 
     /// A page permit, then a place on the wire, always in this order.
-    async fn permits(&self) -> Option<(crate::actors::node::PagePermit, crate::actors::node::PagePermit)> {
+    async fn permits(&self) -> Option<(PagePermit, PagePermit)> {
         let page = self.node.pages.clone().acquire_owned().await.ok()?;
         let wire = self.node.fetches.clone().acquire_owned().await.ok()?;
         Some((page, wire))
@@ -189,6 +204,10 @@ impl Lane {
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing;
         }
+        let _one_at_a_time = self.robots.fetching.lock().await;
+        if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
+            return standing; // another lane was faster
+        }
         let learned = robots::fetch(self, url).await;
         self.robots.learn(&self.node, self.at, url, &self.seat, learned);
         self.robots.standing(&self.node, self.at, url, &self.seat).unwrap_or(Standing::Allowed)
@@ -200,24 +219,26 @@ impl Lane {
             Ok(address) => address,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let mut slot = tokio::time::timeout(patience, self.slot_of(seat)).await.ok()??;
-        let (_page, on_wire) = self.permits().await?;
-        slot.begin();
-        let (reply, report) = oneshot::channel();
-        let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
-        fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
-        Some(report.await.unwrap_or(Report { outcome: FetchOutcome::Fault(Failure::Reset), robots: None }))
-    }
-
-    async fn slot_of(&self, seat: &Arc<Seat>) -> Option<Slot> {
-        loop {
-            let slot = seat.take(&self.node.clock).await?;
-            let wait = seat.earliest().since(self.node.clock.now());
-            if wait.is_zero() && !self.node.holds() {
-                return Some(slot);
+        let seats = seats(&self.node, url.host(), address.ip(), seat);
+        for _ in 0..OWN_FAULTS {
+            let leave = tokio::time::timeout(patience, self.leave(&seats, None)).await.ok()?.ok()?;
+            let Leave { mut slot, page: _page, on_wire } = leave;
+            slot.begin();
+            let (reply, report) = oneshot::channel();
+            let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
+            fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
+            if let Ok(report) = report.await {
+                return Some(report);
             }
-            drop(slot);
-            tokio::time::sleep(wait.max(Duration::from_millis(1))).await;
+            // The fetch died: that is no fault of the host, and its robots.txt must not count as unreachable.
         }
+        Some(Report::fault(Failure::Reset))
     }
+}
+
+/// What a request needs to go out.
+struct Leave {
+    slot: Slot,
+    page: PagePermit,
+    on_wire: PagePermit,
 }

@@ -7,6 +7,7 @@
 
 mod lane;
 mod robots;
+mod seats;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -22,7 +23,6 @@ use super::lease::Lease;
 use super::node::Node;
 use super::slot::Seat;
 use super::supervise::{Kind, Room};
-use crate::domain::politeness::Pace;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::HostAt;
 
@@ -70,7 +70,7 @@ impl Host {
         retired: Arc<AtomicBool>,
     ) -> Self {
         let own = node.rules.host_rules(name);
-        let seat = node.slots.seat(at.host, &own.pace, own.connections, || stored_pace(&node, pace, &own.pace));
+        let seat = node.slots.seat(at.host, &own.pace, own.connections, || seats::stored_pace(&node, pace, &own.pace));
         Self {
             name: Arc::from(name),
             inbox: Rc::new(Inbox::default()),
@@ -82,22 +82,6 @@ impl Host {
             seat,
         }
     }
-}
-
-/// The pace on disk; after an unclean stop the host first waits one full gap, counted from the start of this process (I1).
-fn stored_pace(node: &Node, bytes: &[u8], rules: &crate::domain::politeness::PaceRules) -> Pace {
-    let mut pace = match Pace::decode(bytes) {
-        Ok(pace) => pace,
-        Err(e) if !bytes.is_empty() => {
-            log::warn!("politeness of a host is unreadable and begins anew: {e}");
-            Pace::new()
-        }
-        Err(_) => Pace::new(),
-    };
-    if let Some(start) = node.unclean_start {
-        pace.wait_one_full_gap(start, rules);
-    }
-    pace
 }
 
 impl Actor for Host {

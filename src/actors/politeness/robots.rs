@@ -2,16 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::lane::Lane;
+use super::{lane::Lane, seats};
 use crate::actors::fetcher::{Report, RobotsAnswer};
 use crate::actors::node::Node;
 use crate::actors::slot::Seat;
 use crate::actors::store::Commit;
 use crate::domain::outcome::FetchOutcome;
-use crate::domain::partition::Partition;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsAccess, RobotsRules, RobotsStatus, classify};
 use crate::domain::time::UnixMillis;
@@ -45,7 +43,11 @@ struct Kept {
 
 /// The copies of one host, one for each scheme and port.
 #[derive(Default)]
-pub(super) struct Cache(RefCell<HashMap<(Scheme, u16), Kept>>);
+pub(super) struct Cache {
+    kept: RefCell<HashMap<(Scheme, u16), Kept>>,
+    /// Held while a copy is fetched, so that the lanes of one host do not all ask for it.
+    pub fetching: tokio::sync::Mutex<()>,
+}
 
 /// What a request for robots.txt brought.
 pub(super) struct Learned {
@@ -56,13 +58,12 @@ impl Cache {
     /// What holds for `url` by the copy at hand; `None` when one must be fetched first.
     pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat) -> Option<Standing> {
         let place = (url.scheme(), url.port());
-        if !self.0.borrow().contains_key(&place) {
+        if !self.kept.borrow().contains_key(&place) {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
             let rules = rules_of(node, &stored);
-            seat.set_crawl_delay(rules.crawl_delay());
-            self.0.borrow_mut().insert(place, Kept { value: stored, rules, fault: None });
+            self.keep(place, Kept { value: stored, rules, fault: None }, seat);
         }
-        let kept = self.0.borrow();
+        let kept = self.kept.borrow();
         let kept = kept.get(&place)?;
         let now = node.clock.now();
         let policy = &node.rules.robots;
@@ -81,20 +82,27 @@ impl Cache {
         })
     }
 
+    /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
+    fn keep(&self, place: (Scheme, u16), copy: Kept, seat: &Seat) {
+        let mut kept = self.kept.borrow_mut();
+        kept.insert(place, copy);
+        seat.set_crawl_delay(kept.values().filter_map(|k| k.rules.crawl_delay()).max());
+    }
+
     /// Takes in what was fetched, and has it stored with the host's politeness.
     pub fn learn(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat, learned: Learned) {
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
-        let old = self.0.borrow_mut().remove(&place).map(|k| k.value);
+        let old = self.kept.borrow_mut().remove(&place).map(|k| k.value);
         let value = value_of(node, old, learned.status.as_ref(), now);
         let fault = learned.status.as_ref().err().copied();
         let rules = rules_of(node, &value);
-        seat.set_crawl_delay(rules.crawl_delay());
+        self.keep(place, Kept { value: value.clone(), rules, fault }, seat);
         let key: RobotsKey = at.robots(url.scheme(), url.port());
         let change = Change::Robots {
             key,
             host: url.host().to_owned(),
-            value: Box::new(value.clone()),
+            value: Box::new(value),
             pace: Some(seat.pace().encode()),
         };
         let commit = match learned.status {
@@ -102,7 +110,6 @@ impl Cache {
             Err(_) => Commit::bare(change),
         };
         node.doors().store.tell(commit);
-        self.0.borrow_mut().insert(place, Kept { value, rules, fault });
     }
 }
 
@@ -141,7 +148,7 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
     for _ in 0..=MAX_HOPS {
         let Ok(here) = target else { break };
         let own = here.host() == url.host();
-        let seat = if own { lane.seat.clone() } else { foreign_seat(&lane.node, &here) };
+        let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
         let patience = if own { Duration::MAX } else { PATIENCE };
         let Some(report) = lane.errand(&here, &seat, patience).await else {
             return Learned { status: Err(Failure::FirstByteTimeout) };
@@ -161,13 +168,4 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
     }
     // Too many hops, or a place that is no URL: as if there were none (RFC 9309, 2.3.1.2).
     Learned { status: Ok(RobotsAnswer { status: 404, text: Vec::new(), location: None, records }) }
-}
-
-fn foreign_seat(node: &Node, url: &PageUrl) -> Arc<Seat> {
-    let own = node.rules.host_rules(url.host());
-    let at = HostAt { partition: Partition::of_host(url.host()), host: node.prints.host(url.host()) };
-    node.slots.seat(at.host, &own.pace, own.connections, || {
-        let stored = read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default();
-        super::stored_pace(node, &stored.pace, &own.pace)
-    })
 }

@@ -38,7 +38,12 @@ impl Commit {
     }
 }
 
-/// Everything is to be brought to the disk and closed: the node ends. Answered with false when that failed.
+/// Everything is to be brought to the disk and closed: the node ends.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Close(pub oneshot::Sender<bool>);
+pub struct Close {
+    /// False when requests were cut off: hosts may have been asked later than the disk knows (I1).
+    pub drained: bool,
+    /// Answered with false when closing failed.
+    pub reply: oneshot::Sender<bool>,
+}

@@ -3,10 +3,11 @@
 //! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family. Receives:
 //! [`Commit`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
 //! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
-//! is committed (I3), the epoch is raised, the ledger is read anew.
+//! is committed (I3), the ledger is read anew; the epoch was raised when its former life ended.
 
 mod files;
 mod messages;
+mod open;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +15,23 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Settled;
-use super::frontier::{Committed, Reload};
+use super::frontier::{Committed, Ended, Reload};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
-use crate::storage::ledger::{Change, HostNews, Ledger};
+use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Tails};
+use crate::storage::values::{RunState, ScopeJoined, Unsynced};
 use crate::warc::WarcError;
-use crate::warc::archive::{Archive, Strays};
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
 
 pub use messages::{Close, Commit};
+use open::Open;
 
 /// Changes in one batch at most.
 const GROUP: usize = 128;
@@ -52,40 +53,6 @@ enum StoreError {
     Injected(&'static str),
 }
 
-struct Open {
-    ledger: Ledger,
-    archive: Archive,
-    /// The files as of the last commit.
-    tails: Tails,
-}
-
-impl Open {
-    /// Takes up files and counts where the last commit left them.
-    fn take_up(node: &Node) -> Result<Self, StoreError> {
-        let ledger = Ledger::open(&*node.storage, node.rules.ledger(node))?;
-        let tails: Option<Tails> = read::meta(&*node.storage, ())?;
-        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
-        let tails = tails.unwrap_or_default();
-        let settings = files::archive_settings(node)?;
-        let (archive, repair) =
-            Archive::open(settings, node.rules.record_ids(), &tails, None, strays, node.clock.now())?;
-        if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
-            log::info!(
-                "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
-                repair.warc.cut,
-                repair.jsonl.cut,
-                repair.removed
-            );
-        }
-        let tails = archive.tails();
-        // From here on a file without a commit is known to be one.
-        let mut txn = Txn::new(&*node.storage);
-        txn.put_meta((), &tails);
-        node.storage.write(&txn.into_batch())?;
-        Ok(Self { ledger, archive, tails })
-    }
-}
-
 /// The actor.
 pub struct Store {
     node: Arc<Node>,
@@ -95,24 +62,13 @@ pub struct Store {
     flush_planned: bool,
     failures: u32,
     closed: bool,
-    /// True after a death: what was on its way to the former life may be lost.
-    reborn: bool,
 }
 
 impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self {
-            node,
-            open: None,
-            group: Vec::new(),
-            group_bytes: 0,
-            flush_planned: false,
-            failures: 0,
-            closed: false,
-            reborn: false,
-        }
+        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
     }
 
     fn open(&mut self) {
@@ -121,10 +77,6 @@ impl Store {
             Ok(open) => {
                 *lock(&node.counters) = open.ledger.committed().clone();
                 self.open = Some(open);
-                // At the first start nothing is lost: what waits in the mailbox already, the seeds, must be taken.
-                if self.reborn {
-                    node.epoch.raise();
-                }
                 node.doors().frontier.tell(Reload);
             }
             Err(e) => {
@@ -184,20 +136,25 @@ impl Store {
         }
         let synced = open.archive.sync().map_err(StoreError::from);
         let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
+        let synced = synced.and_then(|()| open.forget_unsynced(&self.node));
         if let Err(e) = synced {
             self.lost(&e);
         }
     }
 
-    fn close(&mut self) -> Result<(), StoreError> {
+    fn close(&mut self, drained: bool) -> Result<(), StoreError> {
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
         open.archive.close()?;
+        open.forget_unsynced(&self.node)?; // closed is synced
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
+        // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
+        let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
-            txn.put_meta((), &RunState { clean: true, ..run });
+            let last_stop = Some(self.node.clock.now().plus(Duration::from_millis(1))); // the clock rounds down
+            txn.put_meta((), &RunState { clean, last_stop, ..run });
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
@@ -224,10 +181,12 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     fault(node, "store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
-    let (mut urls, mut contents) = (Vec::new(), Vec::new());
+    let each = node.rules.settings.durability.sync == Sync::Commit;
+    let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     for commit in &group {
         let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
         urls.extend(done.settled);
+        unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
             contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
             if page.joins.is_some() {
@@ -238,10 +197,13 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         }
         fault(node, "store.applied")?;
     }
+    let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
+    if let Some(number) = listed {
+        txn.put_meta(number, &unsynced);
+    }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
     fault(node, "store.write")?;
-    let each = node.rules.settings.durability.sync == Sync::Commit;
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
     }
@@ -252,6 +214,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
             log::error!("committed, but not yet safe against power loss: {e}");
         }
     }
+    open.unsynced.extend(listed);
     Ok(Written { hosts, group, urls, contents, epoch })
 }
 
@@ -285,6 +248,14 @@ fn note_scope(node: &Node, txn: &mut Txn<'_>) {
     txn.put_meta(node.crawl, &ScopeJoined(scope.joined().map(str::to_owned).collect()));
 }
 
+fn ended_how(change: &Change) -> Ended {
+    let Change::Page(page) = change else { return Ended::Unfinished };
+    match page.ending {
+        Ending::Done(_) | Ending::Error(_) => Ended::Finished,
+        Ending::Retry { .. } | Ending::Rejected(_) => Ended::Unfinished,
+    }
+}
+
 impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open) {
@@ -296,7 +267,7 @@ impl Written {
         for commit in self.group {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
-                ended.push(lease.core().clone());
+                ended.push((lease.core().clone(), ended_how(&commit.change)));
                 lease.committed();
             }
             if let Some(reply) = commit.reply {
@@ -329,7 +300,8 @@ impl Actor for Store {
 
 impl Supervised for Store {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self { reborn: true, ..Self::new(self.node.clone()) };
+        self.node.epoch.raise(); // the group in hand is lost; nothing may hang on it
+        *self = Self::new(self.node.clone());
     }
 }
 
@@ -359,10 +331,10 @@ impl Handler<Close> for Store {
 
     fn handle(&mut self, close: Close, _: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        let closed = self.close();
+        let closed = self.close(close.drained);
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }
-        let _ = close.0.send(closed.is_ok());
+        let _ = close.reply.send(closed.is_ok());
     }
 }

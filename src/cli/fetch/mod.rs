@@ -6,36 +6,51 @@ mod session;
 mod tests;
 
 use std::io::Write;
-use std::time::Duration;
 
 use super::args::FetchArgs;
 use super::exit::{CliError, Exit};
 use super::gather::layers;
-use crate::config::units::format_duration;
-use report::Report;
-use session::{Robots, Session};
+use crate::domain::url::PageUrl;
+use report::{Hop, Report};
+use session::Session;
 
 /// Fetches one URL and shows what happened; robots.txt comes first and is obeyed.
 ///
 /// # Errors
-/// Bad settings (exit code 2), no answer, or robots.txt disallows the URL.
+/// Bad settings (exit code 2), or no answer (exit code 1). A report of a URL that robots.txt forbids, or of a host whose
+/// robots.txt is out of reach, is shown and has the exit code 1 too.
 pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = layers(args.config.as_deref(), &args.settings)?.load()?;
     settings.contact_for(std::slice::from_ref(&args.url))?;
     let session = Session::new(settings)?;
     let url = session.canonical(&args.url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::new)?;
-    let report = runtime.block_on(async {
-        let robots = session.robots(&url).await;
-        if !robots.allowed && !args.ignore_robots {
-            return Ok(Report::refused(&url, &robots));
-        }
-        session.wait(&robots).await;
-        let reply = session.get(&url).await.map_err(|fault| CliError::new(format!("{url}: {fault}")))?;
-        Report::new(&session, &url, &robots, &reply)
-    })?;
+    let report = runtime.block_on(visit(&session, url, args.follow))?;
     show(args, &report, out)?;
     Ok(if report.fetched() { Exit::Done } else { Exit::Error })
+}
+
+/// robots.txt, the URL, and where redirects lead when they are to be followed: every hop passes every check.
+async fn visit(session: &Session, start: PageUrl, follow: bool) -> Result<Report, CliError> {
+    let scope = session.scope(&start)?;
+    let (mut at, mut hops) = (start, Vec::new());
+    loop {
+        let no_answer = |fault| CliError::new(format!("{at}: {fault}"));
+        let robots = session.robots(&at).await.map_err(no_answer)?;
+        if !robots.allowed {
+            return Ok(Report::refused(&at, hops, &robots));
+        }
+        let reply = session.get(&at).await.map_err(no_answer)?;
+        let target = session.redirect(&at, &reply);
+        match target {
+            Some(Ok(next)) if follow && hops.len() < usize::from(session.max_redirects()) => {
+                session.contact_for(&next)?;
+                hops.push(Hop::new(&at, &reply, &next));
+                at = next;
+            }
+            target => return Report::new(session, &scope, &at, hops, &robots, &reply, target),
+        }
+    }
 }
 
 fn show(args: &FetchArgs, report: &Report, out: &mut dyn Write) -> Result<(), CliError> {
@@ -47,13 +62,4 @@ fn show(args: &FetchArgs, report: &Report, out: &mut dyn Write) -> Result<(), Cl
         out.write_all(text.as_bytes())?;
     }
     Ok(())
-}
-
-/// The gap after robots.txt, said aloud when it is long.
-fn announce(gap: Duration, robots: &Robots) {
-    if gap > Duration::from_secs(2) {
-        let why = if robots.crawl_delay.is_some() { "its robots.txt" } else { "politeness" };
-        // A closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "waiting {} as {why} asks", format_duration(gap));
-    }
 }

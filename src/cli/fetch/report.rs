@@ -8,15 +8,20 @@ use serde::Serialize;
 
 use super::session::{Reply, Robots, Session, body};
 use crate::cli::exit::CliError;
-use crate::domain::html::PageReader;
+use crate::cli::why;
+use crate::domain::html::{Directives, Link, Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
-use crate::domain::url::PageUrl;
+use crate::domain::scope::Scope;
+use crate::domain::url::{PageUrl, UrlError};
 use crate::net::{Fetched, HttpVersion};
 use crate::telemetry::log::escaped;
+use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 
 /// Everything worth knowing about one fetch.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
+    /// Redirects that were followed to get to `url`.
+    hops: Vec<Hop>,
     url: String,
     robots: RobotsReport,
     answer: Option<Answer>,
@@ -24,11 +29,26 @@ pub(super) struct Report {
     body: Vec<u8>,
 }
 
+/// A redirect that was followed.
+#[derive(Debug, Serialize)]
+pub(super) struct Hop {
+    url: String,
+    status: u16,
+    to: String,
+}
+
+impl Hop {
+    pub(super) fn new(at: &PageUrl, reply: &Reply, to: &PageUrl) -> Self {
+        Self { url: at.to_string(), status: reply.fetched.status, to: to.to_string() }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct RobotsReport {
     url: String,
     outcome: String,
     allowed: bool,
+    reachable: bool,
     line: String,
     crawl_delay_seconds: Option<f64>,
 }
@@ -45,7 +65,16 @@ struct Answer {
     wire_bytes: u64,
     cut: Option<&'static str>,
     tls_fault: Option<String>,
+    redirect: Option<RedirectReport>,
     page: Option<PageReport>,
+}
+
+/// Where the answer redirects to; shown, not followed.
+#[derive(Debug, Serialize)]
+struct RedirectReport {
+    /// Canonical; `None` when it is no http(s) URL.
+    to: Option<String>,
+    verdict: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,8 +91,15 @@ struct TimingsReport {
 struct PageReport {
     charset: &'static str,
     title: Option<String>,
+    description: Option<String>,
+    keywords: Vec<String>,
+    canonical: Option<String>,
+    base: Option<String>,
     noindex: bool,
     nofollow: bool,
+    noarchive: bool,
+    decoded_bytes: u64,
+    links_cut: bool,
     links: Vec<LinkReport>,
 }
 
@@ -75,18 +111,29 @@ struct LinkReport {
     kind: &'static str,
     nofollow: bool,
     text: String,
+    /// What a crawl would do with it: `take`, or the reason it is turned away, with the rule.
+    verdict: String,
 }
 
 impl Report {
-    /// A URL that robots.txt disallows.
-    pub(super) fn refused(url: &PageUrl, robots: &Robots) -> Self {
-        Self { url: url.to_string(), robots: robots_report(robots), answer: None, body: Vec::new() }
+    /// A URL that robots.txt disallows, or of a host whose robots.txt is out of reach.
+    pub(super) fn refused(url: &PageUrl, hops: Vec<Hop>, robots: &Robots) -> Self {
+        Self { hops, url: url.to_string(), robots: robots_report(robots), answer: None, body: Vec::new() }
     }
 
-    pub(super) fn new(session: &Session, url: &PageUrl, robots: &Robots, reply: &Reply) -> Result<Self, CliError> {
+    pub(super) fn new(
+        session: &Session,
+        scope: &Scope,
+        url: &PageUrl,
+        hops: Vec<Hop>,
+        robots: &Robots,
+        reply: &Reply,
+        redirect: Option<Result<PageUrl, UrlError>>,
+    ) -> Result<Self, CliError> {
         let fetched = &reply.fetched;
         let unread = |e| CliError::new(format!("the body of {url} cannot be read: {e}"));
-        let body = body(fetched, session.settings.fetch.max_decoded).map_err(unread)?;
+        let body = body(fetched, session.rules.settings.fetch.max_decoded).map_err(unread)?;
+        let judge = Judge { session, scope };
         let answer = Answer {
             status: fetched.status,
             version: if fetched.version == HttpVersion::Http10 { "HTTP/1.0" } else { "HTTP/1.1" },
@@ -102,9 +149,10 @@ impl Report {
             wire_bytes: fetched.wire_bytes,
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
-            page: page(session, url, fetched, &body),
+            redirect: redirect.map(|to| judge.redirect(to)),
+            page: page(&judge, url, fetched, &body),
         };
-        Ok(Self { url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
+        Ok(Self { hops, url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
     }
 
     /// Whether there was an answer.
@@ -125,6 +173,9 @@ impl Report {
     /// Lines of `name  value`; nothing in them moves a cursor.
     pub(super) fn text(&self) -> String {
         let mut rows = Rows::default();
+        for hop in &self.hops {
+            rows.add("redirect", &format!("{} {} to {}", hop.status, hop.url, hop.to));
+        }
         rows.add("url", &self.url);
         let robots = &self.robots;
         rows.add("robots.txt", &format!("{} {}", robots.url, robots.outcome));
@@ -134,7 +185,10 @@ impl Report {
         }
         match &self.answer {
             Some(answer) => answer.rows(&mut rows),
-            None => rows.add("not fetched", "robots.txt disallows it (--ignore-robots fetches it all the same)"),
+            None if robots.reachable => {
+                rows.add("not fetched", why::advice("robots"));
+            }
+            None => rows.add("not fetched", why::advice(ROBOTS_UNREACHABLE)),
         }
         rows.0
     }
@@ -145,7 +199,7 @@ impl Answer {
         let t = &self.timings_ms;
         rows.add("status", &format!("{} {}", self.version, self.status));
         rows.add("address", &format!("{} of {}", self.address, self.addresses.join(", ")));
-        rows.add("time", &format!("{:.1} ms without name resolution", t.total));
+        rows.add("time", &format!("{:.1} ms (the connection was opened for robots.txt)", t.total));
         let phases =
             [("dns", t.dns), ("connect", t.connect), ("tls", t.tls), ("first byte", t.first_byte), ("body", t.body)];
         for (name, ms) in phases {
@@ -159,6 +213,10 @@ impl Answer {
         for (i, (name, value)) in self.headers.iter().enumerate() {
             rows.add(if i == 0 { "headers" } else { "" }, &format!("{name}: {value}"));
         }
+        if let Some(redirect) = &self.redirect {
+            let to = redirect.to.as_deref().unwrap_or("what is no http(s) URL");
+            rows.add("redirect", &format!("to {to} ({}); --follow goes there", redirect.verdict));
+        }
         if let Some(page) = &self.page {
             page.rows(rows);
         }
@@ -169,12 +227,26 @@ impl PageReport {
     fn rows(&self, rows: &mut Rows) {
         rows.add("charset", self.charset);
         rows.add("title", self.title.as_deref().unwrap_or("-"));
-        rows.add("directives", &format!("noindex={} nofollow={}", self.noindex, self.nofollow));
-        rows.add("links", &self.links.len().to_string());
+        let told = [("description", &self.description), ("canonical", &self.canonical), ("base", &self.base)];
+        for (name, value) in told {
+            if let Some(value) = value {
+                rows.add(name, value);
+            }
+        }
+        if !self.keywords.is_empty() {
+            rows.add("keywords", &self.keywords.join(", "));
+        }
+        let directives = [(self.noindex, "noindex"), (self.nofollow, "nofollow"), (self.noarchive, "noarchive")];
+        let directives: Vec<&str> = directives.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        rows.add("directives", if directives.is_empty() { "none".into() } else { directives.join(" ") }.as_str());
+        let taken = self.links.iter().filter(|l| l.verdict == TAKE).count();
+        let cut = if self.links_cut { ", more were cut off" } else { "" };
+        rows.add("links", &format!("{}, of which a crawl takes {taken}{cut}", self.links.len()));
         for link in &self.links {
             let nofollow = if link.nofollow { " nofollow" } else { "" };
             let url = link.url.as_ref().map_or_else(|| format!("(none) {}", link.href), Clone::clone);
-            rows.add("", &format!("{}{nofollow} {url}", link.kind));
+            let verdict = if link.verdict == TAKE { String::new() } else { format!("  [{}]", link.verdict) };
+            rows.add("", &format!("{}{nofollow} {url}{verdict}", link.kind));
         }
     }
 }
@@ -194,6 +266,7 @@ fn robots_report(robots: &Robots) -> RobotsReport {
         url: robots.url.clone(),
         outcome: robots.outcome.clone(),
         allowed: robots.allowed,
+        reachable: robots.reachable,
         line: robots.line.clone(),
         crawl_delay_seconds: robots.crawl_delay.map(|d| d.as_secs_f64()),
     }
@@ -203,42 +276,96 @@ fn timings(reply: &Reply) -> TimingsReport {
     let ms = |d: Duration| d.as_secs_f64() * 1_000.0;
     let t = &reply.fetched.timings;
     TimingsReport {
-        dns: ms(reply.dns),
-        connect: ms(t.connect),
-        tls: ms(t.tls),
+        dns: ms(reply.opened.dns),
+        connect: ms(reply.opened.connect),
+        tls: ms(reply.opened.tls),
         first_byte: ms(t.first_byte),
         body: ms(t.body),
-        total: ms(t.total),
+        total: ms(reply.opened.dns + reply.opened.connect + reply.opened.tls + t.first_byte + t.body),
+    }
+}
+
+/// The verdict on a link that a crawl follows.
+const TAKE: &str = "take";
+
+/// What a crawl from this URL would do with what it finds: the same rules, in the same order.
+struct Judge<'a> {
+    session: &'a Session,
+    scope: &'a Scope,
+}
+
+impl Judge<'_> {
+    fn verdict(&self, url: &PageUrl, depth: u16) -> String {
+        if let Err(reason) = self.session.rules.traps.judge(url) {
+            return reason.to_string();
+        }
+        match self.scope.explain(url, depth) {
+            (Ok(()), _) => TAKE.into(),
+            (Err(reason), rule) => format!("{reason}: {rule}"),
+        }
+    }
+
+    fn redirect(&self, to: Result<PageUrl, UrlError>) -> RedirectReport {
+        match to {
+            Ok(to) => RedirectReport {
+                verdict: match self.verdict(&to, 0) {
+                    verdict if verdict == TAKE => verdict,
+                    other => format!("{other}; a seed's redirect joins the scope"),
+                },
+                to: Some(to.to_string()),
+            },
+            Err(e) => RedirectReport { to: None, verdict: e.rejection().to_string() },
+        }
+    }
+
+    fn link(&self, link: &Link, page: &Page, base: &url::Url, nofollow: bool) -> LinkReport {
+        let url = self.session.rules.canon.join(base, &link.href, Some(page.charset));
+        let verdict = match &url {
+            _ if nofollow || link.nofollow => "nofollow".into(),
+            Ok(url) => self.verdict(url, 1),
+            Err(e) => e.rejection().to_string(),
+        };
+        LinkReport {
+            url: url.ok().map(|u| u.to_string()),
+            href: link.href.clone(),
+            kind: link.kind.as_str(),
+            nofollow: link.nofollow,
+            text: link.text.clone(),
+            verdict,
+        }
     }
 }
 
 /// What is taken from an HTML page; `None` for anything else.
-fn page(session: &Session, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<PageReport> {
+fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<PageReport> {
     let content_type = fetched.header("content-type");
     if !matches!(sniff(content_type.as_deref(), body), Kind::Html | Kind::Xhtml) {
         return None;
     }
-    let settings = &session.settings;
+    let settings = &judge.session.rules.settings;
     let at = url.to_url();
     let mut reader =
         PageReader::new(content_type.as_deref(), &at, settings.extract_options(), settings.parse.max_parse);
     reader.push(body);
     let page = reader.finish();
     let base = page.facts.base_url(&at);
-    let canonical =
-        |href: &str| session.canonicaliser.join(&base, href, Some(page.charset)).ok().map(|u| u.to_string());
-    let links = page.facts.links.iter().map(|link| LinkReport {
-        url: canonical(&link.href),
-        href: link.href.clone(),
-        kind: link.kind.as_str(),
-        nofollow: link.nofollow,
-        text: link.text.clone(),
-    });
+    let header = fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"));
+    let header: Vec<_> = header.map(|(_, v)| String::from_utf8_lossy(v).into_owned()).collect();
+    let tokens = &settings.agent.robots_tokens;
+    let robots = page.facts.robots.and(Directives::from_header(header.iter().map(String::as_str), tokens));
+    let links = page.facts.links.iter().map(|link| judge.link(link, &page, &base, robots.nofollow)).collect();
     Some(PageReport {
         charset: page.charset.name(),
-        links: links.collect(),
+        links,
         title: page.facts.title,
-        noindex: page.facts.robots.noindex,
-        nofollow: page.facts.robots.nofollow,
+        description: page.facts.description,
+        keywords: page.facts.keywords,
+        canonical: page.facts.canonical,
+        base: page.facts.base,
+        noindex: robots.noindex,
+        nofollow: robots.nofollow,
+        noarchive: robots.noarchive,
+        decoded_bytes: body.len() as u64,
+        links_cut: page.facts.links_cut,
     })
 }

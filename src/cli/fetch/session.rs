@@ -1,16 +1,23 @@
-//! Resolving, checking and asking, as a crawl does it, for one URL.
+//! Resolving, checking and asking, as a crawl does it, for one URL at a time.
 
-use std::io::Read;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::announce;
+use crate::app::Rules;
 use crate::cli::exit::CliError;
+use crate::cli::why;
 use crate::config::Settings;
+use crate::config::units::roughly;
 use crate::document::{SpillBudget, SpillConfig, decoded};
+use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
-use crate::domain::url::{Canonicaliser, PageUrl};
+use crate::domain::scope::Scope;
+use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 
@@ -18,29 +25,77 @@ use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 const ROBOTS_REDIRECTS: usize = 5;
 /// Bytes of a robots.txt read (RFC 9309, section 2.5).
 const ROBOTS_BYTES: u64 = 500 << 10;
+/// A wait longer than this is told.
+const WORTH_TELLING: Duration = Duration::from_secs(2);
 
 /// Everything one fetch needs.
 pub(super) struct Session {
-    pub settings: Settings,
-    pub canonicaliser: Canonicaliser,
+    pub rules: Rules,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
     http: Http,
+    /// The end of the last request to each host, and its Crawl-delay.
+    hosts: RefCell<HashMap<String, Pause>>,
+    /// robots.txt as read, by scheme and authority.
+    robots: RefCell<HashMap<String, Known>>,
+    /// What opening the connection to a scheme and authority took.
+    opened: RefCell<HashMap<String, Opened>>,
+}
+
+/// Phases that come before the first request on a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opened {
+    pub dns: Duration,
+    pub connect: Duration,
+    pub tls: Duration,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Pause {
+    last: Option<Instant>,
+    crawl_delay: Duration,
 }
 
 /// An answer and how its address was found.
 pub(super) struct Reply {
     pub fetched: Fetched,
     pub addresses: Vec<SocketAddr>,
-    pub dns: Duration,
+    /// What opening its connection took, also when that was done for robots.txt.
+    pub opened: Opened,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub(super) struct NoAnswer {
+    reason: Failure,
+    detail: String,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Failure::AddressRefused => f.write_str(&self.detail), // it says what to type
+            reason => write!(f, "{reason}: {}; {}", self.detail, why::advice(reason.as_str())),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Known {
+    outcome: String,
+    rules: RobotsRules,
+    reachable: bool,
+    none: &'static str,
 }
 
 /// What robots.txt says about the URL.
 pub(super) struct Robots {
     pub url: String,
-    /// Status code, or the fault.
+    /// Its status code.
     pub outcome: String,
     pub allowed: bool,
+    /// False when nothing is known and so nothing is allowed.
+    pub reachable: bool,
     /// The deciding line, or why there is none.
     pub line: String,
     pub crawl_delay: Option<Duration>,
@@ -48,7 +103,8 @@ pub(super) struct Robots {
 
 impl Session {
     pub(super) fn new(settings: Settings) -> Result<Self, CliError> {
-        let policy = Arc::new(settings.address_policy(Vec::new()).map_err(CliError::usage)?);
+        let own = settings.admin_listen.into_iter().collect();
+        let policy = Arc::new(settings.address_policy(own).map_err(CliError::usage)?);
         let resolver = Resolver::new(settings.dns_config()).map_err(CliError::usage)?;
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
@@ -56,97 +112,177 @@ impl Session {
         let verify = settings.tls_verify();
         let http =
             Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
-        let canonicaliser = Canonicaliser::new(settings.clean_rules());
-        Ok(Self { settings, canonicaliser, policy, resolver, http })
+        let rules = Rules::new(settings, String::new(), [0; 32]);
+        Ok(Self {
+            rules,
+            policy,
+            resolver,
+            http,
+            hosts: RefCell::default(),
+            robots: RefCell::default(),
+            opened: RefCell::default(),
+        })
     }
 
     pub(super) fn canonical(&self, url: &str) -> Result<PageUrl, CliError> {
-        self.canonicaliser.parse(url).map_err(|e| CliError::usage(format!("{url}: {e}")))
+        self.rules.canon.parse(url).map_err(|e| CliError::usage(format!("{url}: {e}")))
     }
 
-    /// One request; redirects are answers.
-    pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, String> {
-        let started = Instant::now();
-        let addresses = self.resolver.resolve(url.host(), url.port()).await.map_err(|e| e.to_string())?;
-        let dns = started.elapsed();
-        let mut refused = None;
-        let allowed = addresses.iter().copied().find(|address| match self.policy.check(url.host(), *address) {
-            Ok(()) => true,
-            Err(why) => {
-                refused.get_or_insert(why);
-                false
-            }
-        });
-        let Some(address) = allowed else {
-            return Err(refused.map_or_else(|| "the name has no address".into(), |why| why.to_string()));
-        };
-        let headers = self.settings.request_headers();
-        let limits = self.settings.fetch_limits();
-        let request = FetchRequest { url: url.clone(), address, headers, conditional: None, limits };
-        let fetched = self.http.fetch(request).await.map_err(|fault| fault.to_string())?;
-        Ok(Reply { fetched, addresses, dns })
-    }
-
-    /// Fetches the robots.txt that holds for a URL and asks it.
-    pub(super) async fn robots(&self, url: &PageUrl) -> Robots {
-        let start = format!("{}://{}/robots.txt", url.scheme().as_str(), url.authority());
-        let answer = match self.canonicaliser.parse(&start) {
-            Ok(at) => self.robots_text(at).await,
-            Err(e) => Err(e.to_string()),
-        };
-        let (outcome, rules, none) = match answer {
-            Ok((status, text)) => match classify(status) {
-                RobotsStatus::Found => (status.to_string(), self.parse(&text), "no rule matches"),
-                RobotsStatus::Unavailable => {
-                    (status.to_string(), RobotsRules::allow_all(), "there is none: all is allowed")
-                }
-                RobotsStatus::Unreachable => {
-                    (status.to_string(), RobotsRules::disallow_all(), "unreachable: nothing is allowed for now")
-                }
-            },
-            Err(fault) => (fault, RobotsRules::disallow_all(), "unreachable: nothing is allowed for now"),
-        };
-        let verdict = rules.verdict(url.tail());
-        Robots {
-            url: start,
-            outcome,
-            allowed: verdict.allowed || !self.settings.politeness.respect_robots,
-            line: verdict.line.unwrap_or_else(|| none.into()),
-            crawl_delay: rules.crawl_delay(),
+    /// The scope of a crawl with the settings' seeds, or with this one when there are none.
+    pub(super) fn scope(&self, start: &PageUrl) -> Result<Scope, CliError> {
+        let seeds = &self.rules.settings.crawl.seeds;
+        let mut seeds: Vec<PageUrl> = seeds.iter().filter_map(|s| self.rules.canon.parse(s).ok()).collect();
+        if seeds.is_empty() {
+            seeds.push(start.clone());
         }
+        self.rules.scope(&seeds, &[]).map_err(CliError::usage)
+    }
+
+    pub(super) fn max_redirects(&self) -> u8 {
+        self.rules.settings.fetch.max_redirects
+    }
+
+    /// A hop to a public address needs a contact as a seed does.
+    pub(super) fn contact_for(&self, url: &PageUrl) -> Result<(), CliError> {
+        Ok(self.rules.settings.contact_for(&[url.as_str().to_owned()])?)
+    }
+
+    /// Where an answer redirects to.
+    pub(super) fn redirect(&self, at: &PageUrl, reply: &Reply) -> Option<Result<PageUrl, UrlError>> {
+        let location = reply.fetched.header("location")?;
+        let redirects = matches!(reply.fetched.status, 300..=303 | 307 | 308);
+        redirects.then(|| self.rules.canon.join(&at.to_url(), &location, None))
+    }
+
+    /// One request, not before the gap after the last one to the same host is over; redirects are answers.
+    pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
+        let started = Instant::now();
+        let addresses = self
+            .resolver
+            .resolve(url.host(), url.port())
+            .await
+            .map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })?;
+        let dns = started.elapsed();
+        let address = self.allowed(url, &addresses)?;
+        self.wait(url).await;
+        let headers = self.rules.headers.clone();
+        let limits = self.rules.limits.clone();
+        let request = FetchRequest { url: url.clone(), address, headers, conditional: None, limits };
+        let fetched = self.http.fetch(request).await;
+        self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
+        let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
+        let opened = self.opened(url, dns, &fetched);
+        Ok(Reply { fetched, addresses, opened })
+    }
+
+    /// The phases of the connection used, kept for when it is used again.
+    fn opened(&self, url: &PageUrl, dns: Duration, fetched: &Fetched) -> Opened {
+        let mut all = self.opened.borrow_mut();
+        let known = all.entry(place(url)).or_default();
+        if !fetched.reused {
+            let t = &fetched.timings;
+            // The second look-up is answered by the resolver's memory.
+            *known = Opened { dns: dns.max(known.dns), connect: t.connect, tls: t.tls };
+        }
+        *known
+    }
+
+    /// The first address that may be connected to, as in a crawl.
+    fn allowed(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, NoAnswer> {
+        let mut refused = None;
+        for address in addresses {
+            match self.policy.check(url.host(), *address) {
+                Ok(()) => return Ok(*address),
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        let detail = refused.map_or_else(|| "the name has no address".into(), |why| why.to_string());
+        Err(NoAnswer { reason: Failure::AddressRefused, detail })
+    }
+
+    /// Keeps the gap that a crawl keeps between two requests to a host.
+    async fn wait(&self, url: &PageUrl) {
+        let pause = self.hosts.borrow().get(url.host()).copied().unwrap_or_default();
+        let Some(last) = pause.last else { return };
+        let gap = self.rules.host_rules(url.host()).pace.min_delay.max(pause.crawl_delay);
+        let wait = gap.saturating_sub(last.elapsed());
+        if wait > WORTH_TELLING {
+            let why = if gap == pause.crawl_delay { "the Crawl-delay of its robots.txt" } else { "politeness" };
+            // A closed stderr is no reason to fail.
+            let _ = writeln!(std::io::stderr(), "waiting {} before {url}: {why}", roughly(wait));
+        }
+        tokio::time::sleep(wait).await;
+    }
+
+    /// Fetches the robots.txt that holds for a URL, unless it is known, and asks it.
+    ///
+    /// # Errors
+    /// No answer at all: then none is to be had from the host.
+    pub(super) async fn robots(&self, url: &PageUrl) -> Result<Robots, NoAnswer> {
+        let place = place(url);
+        let known = self.robots.borrow().get(&place).cloned();
+        let known = match known {
+            Some(known) => known,
+            None => self.learn(url).await?,
+        };
+        let crawl_delay = known.rules.crawl_delay();
+        self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().crawl_delay = crawl_delay.unwrap_or_default();
+        self.robots.borrow_mut().insert(place.clone(), known.clone());
+        let verdict = known.rules.verdict(url.tail());
+        Ok(Robots {
+            url: format!("{place}/robots.txt"),
+            outcome: known.outcome,
+            allowed: (known.reachable && verdict.allowed) || !self.rules.settings.politeness.respect_robots,
+            reachable: known.reachable,
+            line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
+            crawl_delay,
+        })
+    }
+
+    async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
+        const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
+        let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
+            Ok(at) => self.robots_text(at).await?,
+            Err(_) => (404, Vec::new()), // an address without a place for robots.txt has none
+        };
+        let (rules, none) = match classify(status) {
+            RobotsStatus::Found => (Some(self.parse(&text)), "no rule matches"),
+            RobotsStatus::Unavailable => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
+            RobotsStatus::Unreachable => (None, UNREACHABLE),
+        };
+        let reachable = rules.is_some();
+        let rules = rules.unwrap_or_else(RobotsRules::disallow_all);
+        Ok(Known { outcome: status.to_string(), rules, reachable, none })
     }
 
     fn parse(&self, text: &[u8]) -> RobotsRules {
-        let tokens: Vec<&str> = self.settings.agent.robots_tokens.iter().map(String::as_str).collect();
+        let tokens: Vec<&str> = self.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
         RobotsRules::parse(text, &tokens)
     }
 
     /// The final status and text, redirects followed.
-    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), String> {
+    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), NoAnswer> {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get(&at).await?.fetched;
-            let target = fetched.header("location").and_then(|l| self.canonicaliser.join(&at.to_url(), &l, None).ok());
+            let target = fetched.header("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
             match target {
                 Some(next) if (300..400).contains(&fetched.status) => at = next,
-                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).map_err(|e| e.to_string())?)),
+                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).unwrap_or_default())),
             }
         }
         // One redirect too many: as if there were none (section 2.3.1.2).
         Ok((404, Vec::new()))
     }
+}
 
-    /// Keeps the gap that a crawl keeps between two requests to a host.
-    pub(super) async fn wait(&self, robots: &Robots) {
-        let gap = self.settings.politeness.min_delay.max(robots.crawl_delay.unwrap_or_default());
-        announce(gap, robots);
-        tokio::time::sleep(gap).await;
-    }
+fn place(url: &PageUrl) -> String {
+    format!("{}://{}", url.scheme().as_str(), url.authority())
 }
 
 /// A body with its content coding taken off, at most `max` bytes.
 pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<Vec<u8>> {
     let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let mut bytes = Vec::new();
-    decoded(fetched.body.reader(), &coding, max).read_to_end(&mut bytes)?;
+    decoded(fetched.body.reader(), &coding, max).take(max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

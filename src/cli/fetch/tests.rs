@@ -37,7 +37,7 @@ fn args(address: SocketAddr, path: &str) -> FetchArgs {
     FetchArgs {
         url: format!("http://{address}{path}"),
         config: None,
-        ignore_robots: false,
+        follow: false,
         body: false,
         json: false,
         settings,
@@ -55,7 +55,7 @@ fn address_timings_verdict_headers_and_links_are_shown() {
     let address = serve(ROBOTS);
     let (exit, text) = fetch(&args(address, "/start"));
     assert_eq!(exit, Exit::Done);
-    let next = format!("a http://{address}/next");
+    let next = format!("a http://{address}/next\n");
     for part in ["allow: 3: Allow: /", "HTTP/1.1 200", "first byte", "Content-Type: text/html", "title", next.as_str()]
     {
         assert!(text.contains(part), "{part:?} in\n{text}");
@@ -75,13 +75,15 @@ fn the_report_is_json_on_request() {
 }
 
 #[test]
-fn what_robots_txt_disallows_is_not_fetched_unless_asked() {
+fn what_robots_txt_disallows_is_not_fetched_unless_robots_are_not_respected() {
     let address = serve(ROBOTS);
     let private = args(address, "/private/x");
     let (exit, text) = fetch(&private);
     assert_eq!(exit, Exit::Error);
-    assert!(text.contains("disallow: 2: Disallow: /private") && text.contains("--ignore-robots"), "{text}");
-    let (exit, text) = fetch(&FetchArgs { ignore_robots: true, ..private });
+    assert!(text.contains("disallow: 2: Disallow: /private") && text.contains("respect_robots=false"), "{text}");
+    let mut own = private;
+    own.settings.sets.push("politeness.respect_robots=false".into());
+    let (exit, text) = fetch(&own);
     assert!(exit == Exit::Done && text.contains("HTTP/1.1 200"), "{text}");
 }
 
@@ -95,10 +97,12 @@ fn the_body_can_be_had_alone() {
 #[test]
 fn an_address_that_is_not_public_is_refused_with_what_to_type() {
     let address = serve(ROBOTS);
-    let closed = FetchArgs { settings: SettingsArgs::default(), ignore_robots: true, ..args(address, "/start") };
-    let settings = SettingsArgs { sets: vec!["politeness.min_delay=0s".into()], ..SettingsArgs::default() };
-    let error = run(&FetchArgs { settings, ..closed }, &mut Vec::new()).unwrap_err();
+    let sets = vec!["politeness.min_delay=0s".into(), "politeness.respect_robots=false".into()];
+    let settings = SettingsArgs { sets, ..SettingsArgs::default() };
+    let error = run(&FetchArgs { settings, ..args(address, "/start") }, &mut Vec::new()).unwrap_err();
     assert!(error.message.contains("--allow-net"), "{error}");
+    let closed = FetchArgs { settings: SettingsArgs::default(), ..args(address, "/start") };
+    assert!(run(&closed, &mut Vec::new()).unwrap_err().message.contains("--allow-net"));
 }
 
 #[test]

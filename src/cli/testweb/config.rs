@@ -79,7 +79,7 @@ pub struct TestWebConfig {
     /// Share of pages that redirect into a loop
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub redirect_loops: f64,
-    /// Whether http://h0.test/ redirects to http://h1.test/, which so joins the crawl whatever its scope
+    /// Whether `http://h0.test/` redirects to `http://h1.test/`, which so joins the crawl whatever its scope
     #[arg(long)]
     pub start_redirect: bool,
     /// Share of pages whose body is that of another page of the host

@@ -11,6 +11,19 @@ const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
+/// Which hosts wait for each other as if they were one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GroupBy {
+    /// Each host is on its own.
+    #[default]
+    Host,
+    /// All hosts of a registrable domain.
+    Domain,
+    /// All hosts of an address.
+    Ip,
+}
+
 /// `[politeness]`: the gap between the end of an answer and the next request to the same host is the largest of
 /// `min_delay`, the robots Crawl-delay and `delay_factor` times the last answer's time (at most `max_delay`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,11 +39,26 @@ pub struct PolitenessSection {
     pub max_delay: Duration,
     /// Whether robots.txt is obeyed.
     pub respect_robots: bool,
+    /// Which hosts share one connection and its gap.
+    pub group_by: GroupBy,
+    /// Requests in flight at one public address, whatever the hosts. Not where a `[[host]]` says otherwise.
+    pub per_ip_connections: u32,
+    /// Shortest time between the starts of two requests to one public address.
+    #[serde(with = "duration")]
+    pub per_ip_gap: Duration,
 }
 
 impl Default for PolitenessSection {
     fn default() -> Self {
-        Self { min_delay: secs(1), delay_factor: 5.0, max_delay: secs(30), respect_robots: true }
+        Self {
+            min_delay: secs(1),
+            delay_factor: 5.0,
+            max_delay: secs(30),
+            respect_robots: true,
+            group_by: GroupBy::Host,
+            per_ip_connections: 4,
+            per_ip_gap: Duration::from_millis(250),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, RobotsKey};
-use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue};
+use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue, UnsyncedPage};
 
 /// A URL found new, with what it needs to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,4 +138,6 @@ pub struct Done {
     pub void: bool,
     /// Keys that are no longer pending.
     pub settled: Vec<UrlKey>,
+    /// The page, to be listed until the archive is synced.
+    pub unsynced: Option<UnsyncedPage>,
 }

@@ -5,6 +5,7 @@
 
 mod change;
 mod hosts;
+mod requeue;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +19,7 @@ use crate::domain::url::PageUrl;
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, How, QueueEntry, RejectedValue, UrlState};
+use super::values::{Counters, How, PageRecord, QueueEntry, RejectedValue, UnsyncedPage, UrlState};
 use super::{Storage, StorageError, read};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
@@ -110,6 +111,12 @@ impl Ledger {
         }
     }
 
+    /// Number of the commit under construction, for its list of unsynced pages.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.counters.next_commit
+    }
+
     /// Ends the batch: places of hosts, counters. Gives the Frontier's news.
     ///
     /// # Errors
@@ -143,13 +150,16 @@ impl Ledger {
     ) -> Result<Done> {
         let seen = self.seen_key(&page.url);
         let Some(UrlState::Waiting { rank, order, depth, due: None }) = txn.get::<Seen>(&seen)? else {
-            debug_assert!(false, "I3: a page whose URL is not waiting was offered for commit: {}", page.url);
-            return Ok(Done { void: true, settled: Vec::new() });
+            // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
+            log::warn!("a page was offered for commit again and is left out: url={}", page.url);
+            let settled = self.links(txn, &page.links, now, leased)?.settled;
+            return Ok(Done { void: true, settled, unsynced: None });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
         let entry = txn.get::<Queue>(&queue_key)?;
         txn.delete::<Queue>(&queue_key);
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
+        let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
         let state = self.end_state(txn, page, seen, (rank, order, depth), entry)?;
         txn.put::<Seen>(&seen, &state);
         self.store_capture(txn, page, seen)?;
@@ -157,7 +167,8 @@ impl Ledger {
             txn.put::<Content>(&ContentKey::from(*digest), first);
         }
         self.hosts.note_state(txn, seen.host_crawl().host_at(), Some(page.url.host()), page.pace.as_deref())?;
-        self.links(txn, &page.links, now, leased)
+        let links = self.links(txn, &page.links, now, leased)?;
+        Ok(Done { unsynced, ..links })
     }
 
     fn end_state(
@@ -208,13 +219,7 @@ impl Ledger {
     fn store_capture(&mut self, txn: &mut Txn<'_>, page: &PageChange, seen: SeenKey) -> Result<()> {
         let Some(capture) = &page.capture else { return Ok(()) };
         txn.put::<Pages>(&seen.page(capture.fetched), capture);
-        self.counters.add_status(capture.status);
-        self.counters.bytes = self.counters.bytes.saturating_add(capture.bytes);
-        self.counters.fetch_ms = self.counters.fetch_ms.saturating_add(u64::from(capture.took_ms));
-        self.counters.pages_stored += 1;
-        if capture.how == How::Duplicate {
-            self.counters.revisits += 1;
-        }
+        counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))
     }
@@ -249,12 +254,12 @@ impl Ledger {
             settled.push(self.turn_away(txn, turned)?);
         }
         for new in &links.readmitted {
-            settled.push(self.readmit(txn, new, now)?);
+            settled.push(self.readmit(txn, new, now, leased)?);
         }
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
         }
-        Ok(Done { void: false, settled })
+        Ok(Done { void: false, settled, unsynced: None })
     }
 
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
@@ -309,12 +314,22 @@ impl Ledger {
         Ok(seen.url)
     }
 
-    fn readmit(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
+    fn readmit(
+        &mut self,
+        txn: &mut Txn<'_>,
+        new: &NewUrl,
+        now: UnixMillis,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
-        if let Some(UrlState::Rejected { reason, .. }) = txn.get::<Seen>(&seen)? {
-            self.counters.sub_rejected(reason);
-            txn.delete::<Rejected>(&seen);
-            self.enqueue(txn, seen, new, now)?;
+        match txn.get::<Seen>(&seen)? {
+            Some(UrlState::Rejected { reason, .. }) => {
+                self.counters.sub_rejected(reason);
+                txn.delete::<Rejected>(&seen);
+                self.enqueue(txn, seen, new, now)?;
+            }
+            Some(UrlState::Waiting { .. }) => self.shorten(txn, new, leased)?, // another page was faster
+            _ => {}
         }
         Ok(seen.url)
     }
@@ -356,4 +371,30 @@ impl Ledger {
         }
         Ok(Done::default())
     }
+}
+
+/// What it takes to queue a page again, should its record be lost.
+fn unsynced(
+    page: &PageChange,
+    seen: SeenKey,
+    (rank, order): (u8, u64),
+    entry: Option<&QueueEntry>,
+) -> Option<UnsyncedPage> {
+    let capture = page.capture.as_ref()?;
+    let (entry, warc) = (entry?.clone(), capture.warc.clone()?);
+    Some(UnsyncedPage { page: seen.page(capture.fetched), rank, order, entry, warc })
+}
+
+/// What a capture counts for, put in or taken out.
+fn counters_of(counters: &mut Counters, capture: &PageRecord, stored: bool) {
+    let by = |count: u64, n: u64| if stored { count.saturating_add(n) } else { count.saturating_sub(n) };
+    if stored {
+        counters.add_status(capture.status);
+    } else {
+        counters.sub_status(capture.status);
+    }
+    counters.bytes = by(counters.bytes, capture.bytes);
+    counters.fetch_ms = by(counters.fetch_ms, u64::from(capture.took_ms));
+    counters.pages_stored = by(counters.pages_stored, 1);
+    counters.revisits = by(counters.revisits, u64::from(capture.how == How::Duplicate));
 }

@@ -1,1 +1,153 @@
-//! Placeholder filled below.
+//! Single changes; random ones against a model are in `tests/it/ledger.rs`.
+
+use super::*;
+use crate::domain::rank::Order;
+use crate::domain::reason::Failure;
+use crate::domain::url::{Canonicaliser, CleanRules};
+use crate::storage::MemoryStorage;
+use crate::storage::values::{HostCounts, Place};
+
+const NOW: UnixMillis = UnixMillis(1_000);
+
+fn rules() -> LedgerRules {
+    LedgerRules {
+        crawl: CrawlId::default(),
+        prints: Fingerprinter::new(3),
+        ranker: Ranker::new(Order::Breadth, vec![10.0, 8.0, 5.0, 2.0, 0.5], 8),
+        keep_rejected: true,
+        generation: 1,
+    }
+}
+
+fn new(url: &str, depth: u16) -> NewUrl {
+    let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
+    NewUrl { url, depth, hops: 0, seed: false, via: None }
+}
+
+fn bare(url: &NewUrl, ending: Ending) -> Change {
+    let url = url.url.clone();
+    let links = LinkChange::default();
+    Change::Page(Box::new(PageChange { url, ending, capture: None, first_with: None, links, joins: None, pace: None }))
+}
+
+struct Bench {
+    storage: MemoryStorage,
+    ledger: Ledger,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let storage = MemoryStorage::new();
+        let ledger = Ledger::open(&storage, rules()).unwrap();
+        Self { storage, ledger }
+    }
+
+    fn commit(&mut self, changes: &[Change]) -> Vec<HostNews> {
+        let mut txn = Txn::new(&self.storage);
+        for change in changes {
+            self.ledger.apply(&mut txn, change, NOW, &|_| false).unwrap();
+        }
+        let news = self.ledger.seal(&mut txn).unwrap();
+        self.storage.write(&txn.into_batch()).unwrap();
+        self.ledger.commit();
+        news
+    }
+
+    fn found(&mut self, new: &[NewUrl]) -> Vec<HostNews> {
+        self.commit(&[Change::Links(Box::new(LinkChange { new: new.to_vec(), ..LinkChange::default() }))])
+    }
+
+    fn state(&self, url: &NewUrl) -> Option<UrlState> {
+        read::seen_state(&self.storage, self.ledger.seen_key(&url.url)).unwrap()
+    }
+
+    fn counts(&self, url: &NewUrl) -> HostCounts {
+        let host = self.ledger.seen_key(&url.url).host_crawl();
+        read::host_counts(&self.storage, host).unwrap().unwrap_or_default()
+    }
+}
+
+#[test]
+fn a_host_leaves_its_row_with_its_last_url_and_comes_back_with_the_next() {
+    let mut bench = Bench::new();
+    let (a, b) = (new("http://h.test/a", 0), new("http://h.test/b", 1));
+    let news = bench.found(std::slice::from_ref(&a));
+    assert!(matches!(news[..], [HostNews { place: Place::Waiting { rank: 0, .. }, queued: 1, .. }]), "{news:?}");
+    bench.commit(&[bare(&a, Ending::Error(Failure::Reset))]);
+    assert_eq!(bench.counts(&a).place, Place::None);
+    bench.found(std::slice::from_ref(&b));
+    assert!(matches!(bench.counts(&a).place, Place::Waiting { .. }));
+    assert_eq!(bench.ledger.committed().hosts_waiting, 1);
+}
+
+#[test]
+fn a_retry_leaves_the_queue_and_comes_back_with_one_attempt_more() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let at = UnixMillis(5_000);
+    let news = bench.commit(&[bare(&a, Ending::Retry { at, reason: Failure::Reset })]);
+    assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { due: Some(when), .. }) if when == at));
+    let key = bench.ledger.seen_key(&a.url).due(at);
+    bench.commit(&[Change::Promote(vec![key, key]), Change::Promote(vec![key])]);
+    let Some(UrlState::Waiting { rank, order, due: None, .. }) = bench.state(&a) else { panic!("it is not back") };
+    let key = bench.ledger.seen_key(&a.url).host_crawl().queue(rank, order);
+    let entry = read::get::<Queue>(&bench.storage, &key).unwrap().unwrap();
+    assert_eq!(entry.attempts, 1);
+    assert_eq!((bench.counts(&a).due, bench.counts(&a).queued_total()), (0, 1));
+}
+
+#[test]
+fn a_host_parked_stays_so_when_urls_are_found_and_is_unparked_once() {
+    let mut bench = Bench::new();
+    let (a, b) = (new("http://h.test/a", 0), new("http://h.test/b", 1));
+    bench.found(std::slice::from_ref(&a));
+    let at = bench.ledger.seen_key(&a.url).host_crawl().host_at();
+    let time = UnixMillis(9_000);
+    bench.commit(&[Change::Yield { at, until: Some(time), pace: None }]);
+    assert_eq!(bench.counts(&a).place, Place::Parked { time });
+    bench.found(std::slice::from_ref(&b));
+    assert_eq!(bench.counts(&a).place, Place::Parked { time });
+    bench.commit(&[Change::Unpark(at)]);
+    let waiting = bench.counts(&a).place;
+    assert!(matches!(waiting, Place::Waiting { .. }));
+    bench.commit(&[Change::Unpark(at)]);
+    assert_eq!(bench.counts(&a).place, waiting);
+}
+
+#[test]
+fn a_leased_url_keeps_its_place_when_a_shorter_path_is_found() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 3);
+    bench.found(std::slice::from_ref(&a));
+    let before = bench.state(&a);
+    let shorter = LinkChange { shorter: vec![new("http://h.test/a", 1)], ..LinkChange::default() };
+    let mut txn = Txn::new(&bench.storage);
+    bench.ledger.apply(&mut txn, &Change::Links(Box::new(shorter.clone())), NOW, &|_| true).unwrap();
+    bench.ledger.seal(&mut txn).unwrap();
+    bench.storage.write(&txn.into_batch()).unwrap();
+    bench.ledger.commit();
+    assert_eq!(bench.state(&a), before);
+    bench.commit(&[Change::Links(Box::new(shorter))]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { depth: 1, .. })));
+}
+
+#[test]
+fn a_batch_that_is_not_written_leaves_no_trace() {
+    let mut bench = Bench::new();
+    let (a, b) = (new("http://h.test/a", 0), new("http://h.test/b", 0));
+    bench.found(std::slice::from_ref(&a));
+    let before = bench.ledger.committed().clone();
+    let mut txn = Txn::new(&bench.storage);
+    let links = LinkChange { new: vec![b.clone()], ..LinkChange::default() };
+    bench.ledger.apply(&mut txn, &Change::Links(Box::new(links)), NOW, &|_| false).unwrap();
+    bench.ledger.apply(&mut txn, &bare(&a, Ending::Error(Failure::Reset)), NOW, &|_| false).unwrap();
+    bench.ledger.seal(&mut txn).unwrap();
+    drop(txn);
+    bench.ledger.revert();
+    assert_eq!(*bench.ledger.committed(), before);
+    bench.found(std::slice::from_ref(&b));
+    assert_eq!(bench.counts(&a).queued_total(), 2);
+    assert_eq!(bench.ledger.committed().discovered, 2);
+}

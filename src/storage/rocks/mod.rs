@@ -234,4 +234,8 @@ impl Storage for RocksStorage {
     fn approximate_len(&self, family: Family) -> u64 {
         self.property(Some(family), properties::ESTIMATE_NUM_KEYS)
     }
+
+    fn close(&self) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).db = None;
+    }
 }

@@ -53,6 +53,16 @@ fn a_folder_in_use_is_refused_by_name() {
 }
 
 #[test]
+fn a_closed_store_lets_go_of_its_folder_and_refuses_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = RocksStorage::open(dir.path(), small()).unwrap();
+    first.close();
+    assert!(matches!(first.get(Family::Meta, b"k"), Err(StorageError::Latched { .. })));
+    assert!(matches!(first.write(&Batch::new()), Err(StorageError::Latched { .. })));
+    RocksStorage::open(dir.path(), small()).unwrap();
+}
+
+#[test]
 fn a_database_of_another_version_is_refused_even_when_the_marker_lies() {
     let dir = tempfile::tempdir().unwrap();
     let storage = RocksStorage::open(dir.path(), small()).unwrap();

@@ -88,6 +88,16 @@ impl Counters {
         *count = count.saturating_add(1);
     }
 
+    /// Takes back an answer counted: its record was lost.
+    pub fn sub_status(&mut self, status: u16) {
+        if let Some(count) = self.statuses.get_mut(&status) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.statuses.remove(&status);
+            }
+        }
+    }
+
     /// I2: every URL is in exactly one state.
     #[must_use]
     pub fn balanced(&self) -> bool {

@@ -18,8 +18,8 @@ fields! {
         rules: u32,
         /// Digest of those rules, to notice a change.
         rules_digest: [u8; 16],
-        /// When the last unclean stop was noticed. It outlives clean stops: until its host is asked again, nobody knows
-        /// whether the killed run had asked it just before (I1).
-        unclean_seen: Option<UnixMillis>,
+        /// By when the run before this one had surely ended: its clean stop, or the start that noticed an unclean one.
+        /// What its last requests said to a host's pace may not be stored, so that gaps are counted from here (I1).
+        last_stop: Option<UnixMillis>,
     }
 }

@@ -138,7 +138,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         runs: 1,
         rules: 2,
         rules_digest: [3; 16],
-        unclean_seen: Some(UnixMillis(7)),
+        last_stop: Some(UnixMillis(7)),
     };
     check(&run);
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));

@@ -7,6 +7,7 @@ use std::path::Path;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::partition::Partition;
 use lycosa::domain::reason::Rejection;
+use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
@@ -23,8 +24,8 @@ pub struct Found {
     pub names: HashMap<HostAt, String>,
     pub counts: HashMap<HostCrawl, HostCounts>,
     pub counters: Counters,
-    /// URLs of `crawl.jsonl`, in its order.
-    pub lines: Vec<String>,
+    /// Time and URL of each line of `crawl.jsonl`, in its order.
+    pub lines: Vec<(UnixMillis, String)>,
     problems: Vec<String>,
     prints: Fingerprinter,
 }
@@ -67,11 +68,13 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
     }
 }
 
-fn lines_of(folder: &Path) -> Vec<String> {
+fn lines_of(folder: &Path) -> Vec<(UnixMillis, String)> {
     let text = std::fs::read_to_string(folder.join("crawl.jsonl")).unwrap_or_default();
     let url = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        line["url"].as_str().unwrap().to_owned()
+        let at: jiff::Timestamp = line["ts"].as_str().unwrap().parse().unwrap();
+        let at = UnixMillis(at.as_millisecond().try_into().unwrap());
+        (at, line["url"].as_str().unwrap().to_owned())
     };
     text.lines().map(url).collect()
 }
@@ -266,8 +269,11 @@ impl Found {
     }
 
     fn captures_are_in_the_archive(&mut self, folder: &Path) {
-        let mut places = BTreeSet::new();
+        let (mut places, mut urls) = (BTreeSet::new(), BTreeSet::new());
         for page in self.pages.values().cloned().collect::<Vec<_>>() {
+            if !urls.insert(page.url.clone()) {
+                self.wrong("a URL committed twice", &page.url);
+            }
             let Some(place) = &page.warc else {
                 self.wrong("a capture without a place in the archive", &page.url);
                 continue;
@@ -284,7 +290,7 @@ impl Found {
     fn lines_are_one_a_finished_url(&mut self) {
         let canon = Canonicaliser::new(CleanRules::default());
         let mut known = BTreeSet::new();
-        for line in self.lines.clone() {
+        for (_, line) in self.lines.clone() {
             let state = canon.parse(&line).ok().and_then(|url| self.seen.get(&self.key(&url)).copied());
             if !known.insert(line.clone()) {
                 self.wrong("a URL with two lines in crawl.jsonl", &line);

@@ -8,5 +8,6 @@ mod log;
 mod sandbox;
 
 pub use audit::{Manners, check_manners};
-pub use fsck::{Found, fsck};
-pub use sandbox::{Ended, Live, Sandbox, truth_any};
+
+pub use fsck::fsck;
+pub use sandbox::{Ended, Sandbox, truth_any};

@@ -1,6 +1,6 @@
 //! A whole node in this process, on a synthetic web, and everything that must hold at its end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -154,7 +154,7 @@ impl Sandbox {
         let running = start(self.settings(), parts).unwrap();
         let node = running.node.clone();
         let looker = Looker::start(node.clone());
-        Live { sandbox: self, node, storage, looker, running: Some(running), began: Instant::now() }
+        Live { sandbox: self, node, storage, looker, running: Some(running), began: Instant::now(), forked: false }
     }
 
     /// Starts a node and hands in the seeds.
@@ -258,6 +258,7 @@ pub struct Live<'s> {
     looker: Looker,
     running: Option<Running>,
     began: Instant,
+    forked: bool,
 }
 
 impl Live<'_> {
@@ -274,6 +275,19 @@ impl Live<'_> {
     /// Waits until the node has a reason to end.
     pub fn until_stop(&self) -> Stop {
         self.block(watch(&self.node), "the end of the crawl")
+    }
+
+    /// Does something while limits and disk are watched.
+    pub fn during_watch(&self, doing: impl FnOnce()) {
+        let node = self.node.clone();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(watch(&node));
+            });
+            doing();
+            self.node.stop_with(Stop::Asked);
+        });
     }
 
     /// Waits for commits until `done` holds.
@@ -333,6 +347,12 @@ impl Live<'_> {
         self.close()
     }
 
+    /// As [`end`](Self::end), where the web's log has requests of a node that went on beyond what this one began with.
+    pub fn end_after_fork(mut self) -> Ended {
+        self.forked = true;
+        self.end()
+    }
+
     /// Ends it cleanly whatever is in flight, and checks all that must hold then.
     pub fn close(mut self) -> Ended {
         let clean = self.running.take().unwrap().shutdown(Duration::from_secs(60));
@@ -356,6 +376,9 @@ impl Live<'_> {
             folder: self.sandbox.data().to_owned(),
             gap: self.sandbox.gap,
         };
+        if !self.forked {
+            ended.assert_nothing_committed_is_fetched_again();
+        }
         self.all_actors_are_gone();
         log::assert_no_unexpected_errors();
         ended
@@ -427,6 +450,15 @@ impl Ended {
         assert!(twice.is_empty(), "asked for more than once: {twice:?}\n{}", self.report());
     }
 
+    /// I8: what was committed was not asked for again.
+    fn assert_nothing_committed_is_fetched_again(&self) {
+        let committed: HashMap<&str, u64> = self.found.lines.iter().map(|(at, url)| (url.as_str(), at.0)).collect();
+        for entry in &self.entries {
+            let late = committed.get(entry.url().as_str()).filter(|at| entry.t_request_us / 1_000 > **at + 1);
+            assert!(late.is_none(), "{} was asked for after its commit\n{}", entry.url(), self.report());
+        }
+    }
+
     /// I1 with the sandbox's own gap.
     pub fn assert_polite(&self) {
         check_manners(&self.entries, &Manners::gap(self.gap));
@@ -434,7 +466,7 @@ impl Ended {
 
     /// Names of the files in a folder below the data folder, sorted.
     pub fn files_of(&self, folder: &str) -> Vec<String> {
-        let names = std::fs::read_dir(self.folder.join(folder)).into_iter().flatten();
+        let names = std::fs::read_dir(self.folder.join(folder)).unwrap();
         let mut names: Vec<String> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
@@ -442,6 +474,6 @@ impl Ended {
 
     /// The file's text.
     pub fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+        std::fs::read_to_string(self.folder.join(name)).unwrap()
     }
 }

@@ -1,0 +1,74 @@
+//! Where a request must find room: its host, and what hosts share.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::actors::node::Node;
+use crate::actors::slot::{Group, Seat, SeatRules, Seats};
+use crate::config::GroupBy;
+use crate::domain::host::registrable_domain;
+use crate::domain::partition::Partition;
+use crate::domain::politeness::{Pace, PaceRules};
+use crate::domain::time::UnixMillis;
+use crate::net::guard::is_public;
+use crate::storage::keys::HostAt;
+use crate::storage::read;
+
+/// The seats for a request to `host` at `address`, in the order in which they are taken.
+pub(super) fn seats(node: &Node, host: &str, address: IpAddr, seat: &Arc<Seat>) -> Seats {
+    let rules = &node.rules.settings.politeness;
+    let own = node.rules.host_rules(host);
+    let whole = |group| {
+        node.slots.group(group, node.started, || SeatRules {
+            pace: own.pace.clone(),
+            connections: own.connections,
+            between_starts: Duration::ZERO,
+            heeds_throttling: true,
+        })
+    };
+    let mut groups = Vec::new();
+    match rules.group_by {
+        GroupBy::Host => {}
+        GroupBy::Domain => groups.push(whole(Group::Domain(registrable_domain(host).to_owned()))),
+        GroupBy::Ip => groups.push(whole(Group::Address(address))),
+    }
+    // A server that many sites share. Not for hosts that the user has set other rules for, nor for private networks, where
+    // an address says little (a proxy, a test).
+    if rules.group_by != GroupBy::Ip && is_public(address) && !own.special {
+        groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || SeatRules {
+            pace: PaceRules { min_delay: Duration::ZERO, delay_factor: 0.0, ..own.pace.clone() },
+            connections: usize::try_from(rules.per_ip_connections).unwrap_or(usize::MAX),
+            between_starts: rules.per_ip_gap,
+            heeds_throttling: false,
+        }));
+    }
+    Seats::new(groups, seat.clone())
+}
+
+/// The seat of a host that is not this lane's own.
+pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
+    let own = node.rules.host_rules(host);
+    let at = HostAt { partition: Partition::of_host(host), host: node.prints.host(host) };
+    node.slots.seat(at.host, &own.pace, own.connections, || {
+        let stored = read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default();
+        stored_pace(node, &stored.pace, &own.pace)
+    })
+}
+
+/// The pace on disk. The former run may have ended before it stored what it last asked of this host: one full gap counts
+/// from that end on, which after an unclean stop is the start of this process (I1).
+pub(super) fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
+    let mut pace = match Pace::decode(bytes) {
+        Ok(pace) => pace,
+        Err(e) if !bytes.is_empty() => {
+            log::warn!("politeness of a host is unreadable and begins anew: {e}");
+            Pace::new()
+        }
+        Err(_) => Pace::new(),
+    };
+    if let Some(stop) = node.last_stop {
+        pace.wait_one_full_gap(stop, rules);
+    }
+    pace
+}

@@ -1,0 +1,99 @@
+//! What the Store holds open, and how it is taken up at a start (I3, I8).
+
+use super::StoreError;
+use super::files;
+use crate::actors::node::Node;
+use crate::storage::ledger::Ledger;
+use crate::storage::read;
+use crate::storage::txn::Txn;
+use crate::storage::values::{Tails, Unsynced, UnsyncedPage};
+use crate::warc::archive::{Archive, ArchiveRepair, Strays};
+
+/// The ledger and the files.
+pub(super) struct Open {
+    pub ledger: Ledger,
+    pub archive: Archive,
+    /// The files as of the last commit.
+    pub tails: Tails,
+    /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
+    pub unsynced: Vec<u64>,
+}
+
+impl Open {
+    /// Takes up files and counts where the last commit left them. Pages whose record a power failure took are queued again.
+    pub fn take_up(node: &Node) -> Result<Self, StoreError> {
+        let storage = &*node.storage;
+        let ledger = Ledger::open(storage, node.rules.ledger(node))?;
+        let tails: Option<Tails> = read::meta(storage, ())?;
+        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
+        let tails = tails.unwrap_or_default();
+        let lists = read::unsynced(storage, usize::MAX)?;
+        let doubtful = || lists.iter().flat_map(|(_, list)| &list.0);
+        let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
+        let from = doubtful().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
+        let settings = files::archive_settings(node)?;
+        let (archive, repair) =
+            Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
+        tell(&repair);
+        let tails = archive.tails();
+        let mut open = Self { ledger, archive, tails, unsynced: Vec::new() };
+        open.settle(node, &lists, &repair)?;
+        Ok(open)
+    }
+
+    /// Writes what the repair means: tails, lost pages back in their queues, no page in doubt any more.
+    fn settle(&mut self, node: &Node, lists: &[(u64, Unsynced)], repair: &ArchiveRepair) -> Result<(), StoreError> {
+        let storage = &*node.storage;
+        let mut txn = Txn::new(storage);
+        // From here on a file without a commit is known to be one.
+        txn.put_meta((), &self.tails);
+        if !lists.is_empty() {
+            self.archive.sync()?; // what is there is there for good, before it is no longer listed
+        }
+        let mut again = 0_usize;
+        for page in lists.iter().flat_map(|(_, list)| &list.0).filter(|page| is_lost(page, repair)) {
+            again += usize::from(self.ledger.requeue(&mut txn, page)?);
+        }
+        lists.iter().for_each(|(number, _)| txn.delete_meta::<Unsynced>(*number));
+        if repair.lost.is_some() {
+            log::warn!("pages whose archive record did not reach the disk are queued again: pages={again}");
+            self.ledger.seal(&mut txn)?;
+        }
+        storage.write(&txn.into_batch())?;
+        if !lists.is_empty() {
+            storage.sync()?;
+        }
+        self.ledger.commit();
+        Ok(())
+    }
+
+    /// The barrier was passed: every listed page is on the disk.
+    pub fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
+        if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        let mut txn = Txn::new(&*node.storage);
+        self.unsynced.iter().for_each(|number| txn.delete_meta::<Unsynced>(*number));
+        node.storage.write(&txn.into_batch())?;
+        self.unsynced.clear();
+        Ok(())
+    }
+}
+
+fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {
+    repair.lost.as_ref().is_some_and(|(file, offset)| *page.warc.file == **file && page.warc.offset >= *offset)
+}
+
+fn tell(repair: &ArchiveRepair) {
+    if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
+        log::info!(
+            "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
+            repair.warc.cut,
+            repair.jsonl.cut,
+            repair.removed
+        );
+    }
+    if let Some((file, offset)) = &repair.lost {
+        log::warn!("archive lacks committed records, as after a power failure: file={file} from={offset}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Each kind of death, with a small actor.
+
+use std::future::pending;
+
+use actix::dev::channel;
+use actix::{ActorContext, Addr, AsyncContext, Handler, MailboxError, Message, WrapFuture};
+
+use super::*;
+
+/// What outlives the actor: how often it lived, what it was told, which faults are left.
+#[derive(Default)]
+struct World {
+    lives: usize,
+    heard: Vec<&'static str>,
+    starts_that_panic: usize,
+    factories_that_panic: usize,
+    futures_dropped: usize,
+}
+
+type Shared = Arc<Mutex<World>>;
+
+struct Worker {
+    world: Shared,
+    retired: Arc<AtomicBool>,
+    half: u32,
+}
+
+impl Actor for Worker {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        lock(&self.world).lives += 1;
+        let guard = Dropped(self.world.clone());
+        let never = async move {
+            let _guard = guard;
+            pending::<()>().await;
+        };
+        ctx.spawn(never.into_actor(self));
+        let mut world = lock(&self.world);
+        if world.starts_that_panic > 0 {
+            world.starts_that_panic -= 1;
+            drop(world);
+            panic!("in started");
+        }
+    }
+}
+
+impl Supervised for Worker {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        let mut world = lock(&self.world);
+        if world.factories_that_panic > 0 {
+            world.factories_that_panic -= 1;
+            drop(world);
+            panic!("in the factory");
+        }
+        drop(world);
+        *self = Self { world: self.world.clone(), retired: self.retired.clone(), half: 0 };
+    }
+}
+
+impl Room for Worker {
+    const KIND: Kind = Kind::Parser;
+
+    fn instance(&self) -> String {
+        "w".into()
+    }
+}
+
+struct Dropped(Shared);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        lock(&self.0).futures_dropped += 1;
+    }
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    Handler,
+    Timer,
+    Spawned,
+    Stop,
+    Retire,
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Die(How);
+
+impl Handler<Die> for Worker {
+    type Result = ();
+
+    fn handle(&mut self, Die(how): Die, ctx: &mut Context<Self>) {
+        self.half += 1; // half mutated
+        match how {
+            How::Handler => panic!("in a handler"),
+            How::Timer => {
+                ctx.run_later(Duration::ZERO, |_, _| panic!("in a timer"));
+            }
+            How::Spawned => {
+                ctx.spawn(async { panic!("in a future") }.into_actor(self));
+            }
+            How::Stop => ctx.stop(),
+            How::Retire => {
+                self.retired.store(true, Ordering::Release);
+                ctx.stop();
+            }
+        }
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Hear(&'static str);
+
+impl Handler<Hear> for Worker {
+    type Result = ();
+
+    fn handle(&mut self, Hear(word): Hear, _: &mut Context<Self>) {
+        lock(&self.world).heard.push(word);
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "u32")]
+struct Half;
+
+impl Handler<Half> for Worker {
+    type Result = u32;
+
+    fn handle(&mut self, _: Half, _: &mut Context<Self>) -> u32 {
+        self.half
+    }
+}
+
+/// Notes deaths; a manual clock in effect: all of them fall into one window.
+struct Notes {
+    deaths: Mutex<Vec<Death>>,
+    rules: RestartRules,
+}
+
+impl Coroner for Notes {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(0)
+    }
+
+    fn rules(&self) -> RestartRules {
+        self.rules.clone()
+    }
+
+    fn died(&self, death: Death) {
+        lock(&self.deaths).push(death);
+    }
+}
+
+struct Bench {
+    addr: Addr<Worker>,
+    world: Shared,
+    notes: Arc<Notes>,
+}
+
+impl Bench {
+    fn start(world: World, budget: usize) -> Self {
+        let backoff = Duration::from_millis(1);
+        let rules = RestartRules { backoff, budget, ..RestartRules::default() };
+        let notes = Arc::new(Notes { deaths: Mutex::default(), rules });
+        let (tx, rx) = channel::channel(16);
+        let world = Arc::new(Mutex::new(world));
+        let retired = Arc::new(AtomicBool::new(false));
+        let worker = Worker { world: world.clone(), retired: retired.clone(), half: 0 };
+        Guarded::spawn(Context::with_receiver(rx), worker, notes.clone(), retired);
+        Self { addr: Addr::new(tx), world, notes }
+    }
+
+    fn whys(&self) -> Vec<String> {
+        lock(&self.notes.deaths).iter().map(|d| d.why.clone()).collect()
+    }
+
+    /// Dies `how`; then what was queued behind is heard, by a fresh actor, at the same address.
+    async fn survives(&self, how: How) {
+        assert_eq!(self.addr.send(Half).await.unwrap(), 0, "alive and whole");
+        let before = lock(&self.world).lives;
+        self.addr.do_send(Die(how));
+        self.addr.do_send(Hear("queued behind the death"));
+        // A timer or future panics after the messages at hand: wait for the next life before asking.
+        while lock(&self.world).lives == before {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(self.addr.send(Half).await.unwrap(), 0, "the half-mutated actor lives on");
+        let world = lock(&self.world);
+        assert_eq!(world.lives, before + 1);
+        assert_eq!(world.heard.last(), Some(&"queued behind the death"));
+        assert_eq!(world.futures_dropped, before, "pending futures of the former lives are dropped");
+    }
+}
+
+fn run(test: impl Future<Output = ()>) {
+    actix_rt::System::new().block_on(async {
+        tokio::time::timeout(Duration::from_secs(60), test).await.unwrap();
+    });
+}
+
+#[test]
+fn a_panic_in_a_handler_costs_the_actor_and_nothing_else() {
+    run(async {
+        let bench = Bench::start(World::default(), 9);
+        bench.survives(How::Handler).await;
+        bench.survives(How::Handler).await;
+        assert_eq!(bench.whys(), ["in a handler", "in a handler"]);
+        let first = lock(&bench.notes.deaths)[0].clone();
+        assert_eq!((first.kind, first.instance.as_str()), (Kind::Parser, "w"));
+    });
+}
+
+#[test]
+fn a_panic_in_a_timer_or_in_a_spawned_future_is_caught_too() {
+    run(async {
+        let bench = Bench::start(World::default(), 9);
+        bench.survives(How::Timer).await;
+        bench.survives(How::Spawned).await;
+        assert_eq!(bench.whys(), ["in a timer", "in a future"]);
+    });
+}
+
+#[test]
+fn an_actor_that_stops_by_itself_is_started_again() {
+    run(async {
+        let bench = Bench::start(World::default(), 9);
+        bench.survives(How::Stop).await;
+        assert_eq!(bench.whys(), ["stopped"]);
+    });
+}
+
+#[test]
+fn a_panic_in_started_or_in_the_factory_is_caught_and_tried_again() {
+    run(async {
+        let world = World { starts_that_panic: 2, ..World::default() };
+        let bench = Bench::start(world, 9);
+        bench.addr.do_send(Hear("queued before the first life"));
+        assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
+        assert_eq!(bench.whys(), ["in started", "in started"]);
+        assert_eq!(lock(&bench.world).lives, 3);
+        lock(&bench.world).factories_that_panic = 2;
+        bench.addr.do_send(Die(How::Handler));
+        assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
+        let replaced = "while being replaced: in the factory";
+        assert_eq!(bench.whys()[2..], ["in a handler", replaced, replaced]);
+        assert_eq!(lock(&bench.world).heard, ["queued before the first life"]);
+    });
+}
+
+#[test]
+fn each_death_rests_twice_as_long_and_the_budget_ends_it() {
+    run(async {
+        let bench = Bench::start(World::default(), 3);
+        for _ in 0..3 {
+            bench.survives(How::Handler).await;
+        }
+        bench.addr.do_send(Die(How::Handler));
+        assert_eq!(bench.addr.send(Half).await, Err(MailboxError::Closed));
+        let rests: Vec<_> = lock(&bench.notes.deaths).iter().map(|d| d.rest).collect();
+        assert_eq!(
+            rests,
+            [1, 2, 4].map(|ms| Some(Duration::from_millis(ms))).into_iter().chain([None]).collect::<Vec<_>>()
+        );
+        assert_eq!(lock(&bench.world).lives, 4, "the budget is spent: no further life");
+    });
+}
+
+#[test]
+fn an_actor_that_retired_ends_without_a_death() {
+    run(async {
+        let bench = Bench::start(World::default(), 9);
+        bench.addr.do_send(Die(How::Retire));
+        assert_eq!(bench.addr.send(Half).await, Err(MailboxError::Closed));
+        assert!(bench.whys().is_empty());
+        assert_eq!(lock(&bench.world).lives, 1);
+    });
+}
+
+#[test]
+fn a_task_that_panics_tells_why() {
+    run(async {
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        spawn_contained(async { panic!("in a task") }, move |why| {
+            let _ = tx.send(why);
+        });
+        assert_eq!(rx.await.unwrap(), "in a task");
+    });
+}
+
+#[test]
+fn the_rest_doubles_and_the_budget_ends_it() {
+    let rules = RestartRules { budget: 3, ..RestartRules::default() };
+    let mut deaths = Deaths::default();
+    assert_eq!(deaths.note(UnixMillis(0), &rules), Some(Duration::from_millis(50)));
+    assert_eq!(deaths.note(UnixMillis(1), &rules), Some(Duration::from_millis(100)));
+    assert_eq!(deaths.note(UnixMillis(2), &rules), Some(Duration::from_millis(200)));
+    assert_eq!(deaths.note(UnixMillis(3), &rules), None);
+}
+
+#[test]
+fn deaths_before_the_window_are_forgiven() {
+    let rules = RestartRules { budget: 1, ..RestartRules::default() };
+    let mut deaths = Deaths::default();
+    assert!(deaths.note(UnixMillis(0), &rules).is_some());
+    assert_eq!(deaths.note(UnixMillis(60_001), &rules), Some(Duration::from_millis(50)));
+}
+
+#[test]
+fn an_actor_that_dies_at_once_each_time_spends_its_budget() {
+    let (rules, mut deaths, mut now) = (RestartRules::default(), Deaths::default(), UnixMillis(0));
+    let spent = (0..100).find(|_| match deaths.note(now, &rules) {
+        Some(rest) => {
+            now = now.plus(rest);
+            false
+        }
+        None => true,
+    });
+    assert_eq!(spent, Some(rules.budget));
+}

@@ -1,0 +1,205 @@
+//! What a user meets in the first minutes: good and bad seeds, each ends by itself with what happened and what to do.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::sandbox::program;
+use crate::site::{Site, html, none, page};
+
+fn respond(host: &str, path: &str) -> String {
+    match (host, path) {
+        ("disallow.test", "/robots.txt") => page(200, "text/plain", "", "User-agent: *\nDisallow: /\n"),
+        ("robots5xx.test", "/robots.txt") => page(503, "text/plain", "", ""),
+        (_, "/robots.txt") => none(),
+        ("missing.test", _) => none(),
+        ("broken.test", _) => page(500, "text/plain", "", "sorry"),
+        ("away.test", _) => html("<a href='http://elsewhere.test/x'>x</a>"),
+        ("again.test", "/") => html("<a href='/a'>a</a>"),
+        _ => html("<title>fine</title>"),
+    }
+}
+
+/// Crawls until done in a folder of its own; names below `.test` lead to loopback.
+fn crawl(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let mut command = program();
+    command.current_dir(folder).args(["run", "--until-done", "--allow-net", "127.0.0.1/32"]);
+    for set in [
+        "dns.overrides={\"*.test\"=\"127.0.0.1\"}",
+        "admin.listen=off",
+        "politeness.min_delay=10ms",
+        "disk.pause_below=1MB",
+        "store.memory=32MiB",
+    ] {
+        command.args(["--set", set]);
+    }
+    let Output { status, stdout, stderr } = command.args(arguments).output().unwrap();
+    let text = [stderr, stdout].map(|t| String::from_utf8(t).unwrap()).concat();
+    (status.code().unwrap(), text)
+}
+
+fn crawl_seed(seed: &str) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    crawl(folder.path(), &["--seed", seed])
+}
+
+#[test]
+fn every_seed_that_brings_nothing_ends_soon_with_the_reason_and_what_to_do() {
+    let site = Site::http(respond);
+    let port = site.port();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let cases = [
+        (format!("http://refused.test:{closed}/"), ["connect_refused", "nothing listens"]),
+        (format!("http://disallow.test:{port}/"), ["robots at http://disallow.test", "respect_robots"]),
+        (format!("http://robots5xx.test:{port}/"), ["robots_unreachable", "status 503"]),
+        (format!("http://missing.test:{port}/"), ["status_4xx", "status 404"]),
+        (format!("http://broken.test:{port}/"), ["status_5xx", "try again later"]),
+        (format!("https://fine.test:{port}/"), ["tls at https://fine.test", "speak https?"]),
+    ];
+    for (seed, parts) in cases {
+        let (code, text) = crawl_seed(&seed);
+        assert_eq!(code, 9, "{seed}\n{text}");
+        let outcome = text.lines().find(|l| l.starts_with("outcome")).unwrap_or_else(|| panic!("{text}"));
+        for part in ["no page fetched", &seed].iter().chain(&parts) {
+            assert!(outcome.contains(part.trim_end_matches('/')), "{part} in {outcome}");
+        }
+        assert!(!text.contains(" error lycosa"), "{text}");
+    }
+}
+
+#[test]
+fn a_name_that_does_not_exist_ends_the_run_with_its_name() {
+    // Here there may be no name server at all: then that is what is told.
+    let (code, text) = crawl_seed("http://no-such-name.invalid/");
+    assert_eq!(code, 9, "{text}");
+    assert!(text.contains("dns_not_found at http://no-such-name.invalid/") || text.contains("dns_failed at"), "{text}");
+}
+
+#[test]
+fn an_address_that_is_not_allowed_says_how_to_allow_it() {
+    let (code, text) = crawl_seed("http://10.1.2.3/");
+    assert!(code == 9 && text.contains("--allow-net"), "{text}");
+}
+
+#[test]
+fn links_outside_the_scope_are_remarked_with_how_to_widen_it() {
+    let site = Site::http(respond);
+    let (code, text) = crawl_seed(&format!("http://away.test:{}/", site.port()));
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("http://elsewhere.test/x") && text.contains("scope.mode=domains"), "{text}");
+    assert!(site.asked().iter().all(|asked| asked.starts_with("away.test")));
+}
+
+#[test]
+fn a_certificate_signed_by_itself_is_told_and_accepted_unless_strict() {
+    let site = Site::https(respond);
+    let seed = format!("https://self.test:{}/", site.port());
+    let (code, text) = crawl_seed(&seed);
+    assert!(code == 0 && text.contains("tls.verify=strict") && text.contains("self.test"), "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "tls.verify=strict"]);
+    assert!(code == 9 && text.contains("tls at https://self.test"), "{text}");
+}
+
+#[test]
+fn a_redirect_to_https_is_followed() {
+    fn moved(_: &str, path: &str) -> String {
+        match path {
+            "/robots.txt" => none(),
+            "/" => page(301, "text/plain", "Location: /next\r\n", ""),
+            _ => html("there"),
+        }
+    }
+    let secure = Site::https(respond);
+    let plain = Site::http(moved);
+    let seeds = [format!("http://self.test:{}/", plain.port()), format!("https://self.test:{}/", secure.port())];
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = crawl(folder.path(), &["--seed", &seeds[0], "--seed", &seeds[1]]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("  status 200        2") && text.contains("  status 301        1"), "{text}");
+}
+
+#[test]
+fn a_crawl_that_brought_nothing_tries_at_once_when_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let seed = format!("http://again.test:{port}/");
+    let (code, text) = crawl(folder.path(), &["--seed", &seed]);
+    assert_eq!(code, 9, "{text}");
+    let (code, text) = crawl(folder.path(), &["--seed", &seed]);
+    assert!(code == 9 && text.contains("connect_refused"), "{text}");
+    // The server comes up; nobody waits for the quarter of an hour that the next try would have been away.
+    let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let server = std::thread::spawn(move || {
+        for _ in 0..3 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut head = [0; 4_096];
+            let n = std::io::Read::read(&mut stream, &mut head).unwrap();
+            let asked = String::from_utf8_lossy(&head[..n]).into_owned();
+            let answer = respond("again.test", asked.split(' ').nth(1).unwrap());
+            std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+        }
+    });
+    let (code, text) = crawl(folder.path(), &["--seed", &seed]);
+    assert!(code == 0 && text.contains("  status 200        2"), "{text}");
+    server.join().unwrap();
+}
+
+#[test]
+fn a_seed_file_may_hold_comments_and_bad_lines() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("# mine\n\nexample.org\nhttp://fine.test:{}/\nftp://x/\n", site.port());
+    std::fs::write(folder.path().join("seeds.txt"), text).unwrap();
+    let (code, text) = crawl(folder.path(), &["--seeds", "seeds.txt"]);
+    assert_eq!(code, 0, "{text}");
+    for part in ["seeds.txt:3: \"example.org\"", "seeds.txt:5: \"ftp://x/\"", "https://example.org/"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn log_lines_may_be_json_objects_and_the_summary_follows() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://broken.test:{}/", site.port());
+    let (_, text) = crawl(folder.path(), &["--log-format", "json", "--seed", &seed]);
+    let lines: Vec<serde_json::Value> = text.lines().map_while(|l| serde_json::from_str(l).ok()).collect();
+    assert!(lines.len() >= 3 && lines.iter().all(|l| l["level"].is_string() && l["msg"].is_string()), "{text}");
+    assert!(lines.iter().any(|l| l["msg"].as_str().unwrap().contains("reason=status_5xx")), "{text}");
+    assert!(text.lines().nth(lines.len()).unwrap().starts_with("outcome "), "{text}");
+}
+
+#[test]
+fn a_disk_without_room_ends_a_crawl_that_should_end() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let sets = ["--set", "disk.pause_below=1000TB", "--set", "crawl.until_done_first_patience=1s"];
+    let (code, text) = crawl(folder.path(), &[&["--seed", &seed][..], &sets].concat());
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("disk.pause_below") && text.contains("free_bytes="), "{text}");
+    assert!(site.asked().is_empty(), "nothing is fetched that could not be stored");
+}
+
+#[test]
+fn limits_end_a_crawl_with_their_exit_codes_and_say_what_is_left() {
+    fn endless(_: &str, path: &str) -> String {
+        match path {
+            "/robots.txt" => none(),
+            p if p.starts_with("/bad") => page(410, "text/plain", "", "gone"),
+            p => {
+                let n: u32 = p.trim_start_matches('/').parse().unwrap_or(0);
+                html(&format!("<title>{n}</title><a href='/{}'>on</a><a href='/bad{n}'>bad</a>", n + 1))
+            }
+        }
+    }
+    let site = Site::http(endless);
+    let seed = format!("http://endless.test:{}/", site.port());
+    for (flag, value, expected) in
+        [("--max-pages", "5", 0), ("--max-bytes", "1KB", 14), ("--max-time", "1s", 15), ("--max-failures", "2", 12)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, text) = crawl(folder.path(), &["--seed", &seed, flag, value, "--set", "crawl.max_depth=60000"]);
+        assert!(code == expected && text.contains("the same command goes on"), "{flag}: {code}\n{text}");
+    }
+}

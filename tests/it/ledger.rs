@@ -1,0 +1,284 @@
+//! The ledger against a small reference model: after every commit of random changes the storage fits together (I2, I9) and
+//! each URL is in the state the model says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
+use lycosa::domain::rank::{Order, Ranker};
+use lycosa::domain::reason::{Failure, Rejection};
+use lycosa::domain::time::UnixMillis;
+use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
+use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, Turned};
+use lycosa::storage::txn::Txn;
+use lycosa::storage::values::{ContentValue, How, PageRecord, RobotsValue, UrlState};
+use lycosa::storage::{MemoryStorage, Storage};
+use proptest::prelude::*;
+
+use crate::support::fsck;
+
+const SEED: u64 = 11;
+const HOSTS: u16 = 3;
+const PAGES: u16 = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Waiting { depth: u16, due: Option<UnixMillis> },
+    Done,
+    Error(Failure),
+    Rejected(Rejection),
+}
+
+/// A change in numbers: which kind, of which URL, and what else it needs. Interpreted by the model's state, so that only
+/// changes come about that the other rooms may send.
+type Op = (u8, u16, u16, u8);
+
+#[derive(Clone, Default)]
+struct Model {
+    states: BTreeMap<String, State>,
+    contents: BTreeSet<u8>,
+}
+
+struct Bench {
+    storage: MemoryStorage,
+    ledger: Ledger,
+    prints: Fingerprinter,
+    model: Model,
+    now: UnixMillis,
+}
+
+fn url(n: u16) -> PageUrl {
+    let (host, page) = (n / PAGES % HOSTS, n % PAGES);
+    Canonicaliser::new(CleanRules::default()).parse(&format!("http://h{host}.test/p/{page}")).unwrap()
+}
+
+fn found(n: u16, depth: u16) -> NewUrl {
+    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None }
+}
+
+fn rules(order: Order) -> LedgerRules {
+    LedgerRules {
+        crawl: CrawlId::default(),
+        prints: Fingerprinter::new(SEED),
+        ranker: Ranker::new(order, vec![10.0, 8.0, 5.0, 2.0, 0.5], 8),
+        keep_rejected: true,
+        generation: 1,
+    }
+}
+
+impl Bench {
+    fn new(order: Order) -> Self {
+        let storage = MemoryStorage::formatted(SEED).unwrap();
+        let ledger = Ledger::open(&storage, rules(order)).unwrap();
+        Self { storage, ledger, prints: Fingerprinter::new(SEED), model: Model::default(), now: UnixMillis(1_000_000) }
+    }
+
+    /// One group of changes in one batch. With `fails` the write does, and nothing may have happened.
+    fn group(&mut self, ops: &[Op], fails: bool) {
+        self.now = UnixMillis(self.now.0 + 1_000);
+        let mut model = self.model.clone();
+        let mut txn = Txn::new(&self.storage);
+        let leased: BTreeSet<UrlKey> = ops.iter().map(|op| self.prints.url(&url(op.2))).collect();
+        let mut done = Vec::new();
+        for op in ops {
+            if let Some(change) = change(&mut model, *op, &leased, &self.ledger, self.now, &self.prints) {
+                let applied = self.ledger.apply(&mut txn, &change, self.now, &|key| leased.contains(key)).unwrap();
+                assert!(!applied.void, "{change:?}");
+                done.push(change);
+            }
+        }
+        self.ledger.seal(&mut txn).unwrap();
+        if fails {
+            self.storage.fail_next_writes(1);
+            assert!(self.storage.write(&txn.into_batch()).is_err());
+            self.ledger.revert();
+        } else {
+            self.storage.write(&txn.into_batch()).unwrap();
+            self.ledger.commit();
+            self.model = model;
+        }
+        self.check(&done);
+    }
+
+    fn check(&self, done: &[Change]) {
+        let found = fsck(&self.storage, SEED, None);
+        assert_eq!(found.seen.len(), self.model.states.len(), "{done:#?}");
+        for (text, state) in &self.model.states {
+            let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
+            let stored = match found.seen.get(&found.key(&url)).copied() {
+                Some(UrlState::Waiting { depth, due, .. }) => State::Waiting { depth, due },
+                Some(UrlState::Done { .. }) => State::Done,
+                Some(UrlState::Error { reason }) => State::Error(reason),
+                Some(UrlState::Rejected { reason, .. }) => State::Rejected(reason),
+                None => panic!("{text} is lost after {done:#?}"),
+            };
+            assert_eq!(stored, *state, "{text} after {done:#?}");
+        }
+    }
+}
+
+/// The change of an op, and what the model makes of it.
+fn change(
+    model: &mut Model,
+    (kind, a, b, c): Op,
+    leased: &BTreeSet<UrlKey>,
+    ledger: &Ledger,
+    now: UnixMillis,
+    prints: &Fingerprinter,
+) -> Option<Change> {
+    let at = ledger.seen_key(&url(a)).host_crawl().host_at();
+    match kind % 10 {
+        0 | 1 => Some(Change::Links(Box::new(links(model, a, b, c, leased, prints)))),
+        2..=6 => page(model, a, b, c, leased, now, prints, ledger),
+        7 => {
+            let until = (c % 2 == 0).then(|| UnixMillis(now.0 + u64::from(b)));
+            Some(Change::Yield { at, until, pace: Some(vec![c; 3]) })
+        }
+        8 => Some(Change::Unpark(at)),
+        _ if c % 4 == 0 => {
+            let value = RobotsValue { status: 200, fetched: now, text: vec![], failures: 0, retry_at: None };
+            let key = at.robots(url(a).scheme(), url(a).port());
+            Some(Change::Robots { key, host: url(a).host().to_owned(), value: Box::new(value), pace: None })
+        }
+        _ => {
+            let due = model.states.iter_mut().filter_map(|(text, state)| match state {
+                State::Waiting { due: due @ Some(_), .. } => {
+                    let time = due.take()?;
+                    let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
+                    Some(ledger.seen_key(&url).due(time))
+                }
+                _ => None,
+            });
+            let mut keys: Vec<_> = due.collect();
+            keys.extend(keys.first().copied()); // told twice
+            Some(Change::Promote(keys))
+        }
+    }
+}
+
+fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, prints: &Fingerprinter) -> LinkChange {
+    let mut out = LinkChange::default();
+    for (i, n) in [a, b, a ^ b, a.wrapping_add(b)].into_iter().enumerate() {
+        let depth = u16::from(c >> i & 3) + u16::from(c % 5);
+        let new = found(n, depth);
+        let key = new.url.as_str().to_owned();
+        let turned_away = (c >> (i + 4)) & 1 == 1;
+        match model.states.get(&key).copied() {
+            None if turned_away => {
+                model.states.insert(key, State::Rejected(Rejection::TooDeep));
+                out.turned.push(Turned { new, reason: Rejection::TooDeep });
+            }
+            None => {
+                model.states.insert(key, State::Waiting { depth, due: None });
+                out.new.push(new);
+            }
+            Some(State::Rejected(_)) => {
+                model.states.insert(key, State::Waiting { depth, due: None });
+                out.readmitted.push(new);
+            }
+            Some(State::Waiting { depth: known, due }) => {
+                if depth < known && !leased.contains(&prints.url(&new.url)) {
+                    model.states.insert(key, State::Waiting { depth, due });
+                }
+                out.shorter.push(new);
+            }
+            Some(State::Done | State::Error(_)) => out.shorter.push(new),
+        }
+    }
+    // The ledger takes them in the order new, turned, readmitted, shorter: of one URL, the order in which they came.
+    out
+}
+
+#[expect(clippy::too_many_arguments, reason = "a test")]
+fn page(
+    model: &mut Model,
+    a: u16,
+    b: u16,
+    c: u8,
+    leased: &BTreeSet<UrlKey>,
+    now: UnixMillis,
+    prints: &Fingerprinter,
+    ledger: &Ledger,
+) -> Option<Change> {
+    let waiting: Vec<String> = model
+        .states
+        .iter()
+        .filter(|(_, s)| matches!(s, State::Waiting { due: None, .. }))
+        .map(|(u, _)| u.clone())
+        .collect();
+    let text = waiting.get(usize::from(a) % waiting.len().max(1))?.clone();
+    let url = Canonicaliser::new(CleanRules::default()).parse(&text).unwrap();
+    let State::Waiting { depth, .. } = model.states[&text] else { return None };
+    let at = UnixMillis(now.0 + 50 + u64::from(c));
+    let (ending, state) = match c % 8 {
+        0..=2 => (Ending::Done(How::Stored), State::Done),
+        3 => (Ending::Done(How::Redirect), State::Done),
+        4 => (Ending::Retry { at, reason: Failure::Reset }, State::Waiting { depth, due: Some(at) }),
+        5 => (Ending::Error(Failure::Status5xx), State::Error(Failure::Status5xx)),
+        6 => (Ending::Error(Failure::DnsNotFound), State::Error(Failure::DnsNotFound)),
+        _ => (Ending::Rejected(Rejection::Robots), State::Rejected(Rejection::Robots)),
+    };
+    model.states.insert(text, state);
+    let capture = (c % 8 < 4 || c % 8 == 5).then(|| record(&url, &ending, now, c));
+    let mut first_with = None;
+    if capture.is_some() && model.contents.insert(c) {
+        let first = ledger.seen_key(&url).page(now);
+        first_with = Some((ContentDigest([c; 16]), ContentValue { first, url: url.to_string(), date: now }));
+    }
+    let links =
+        if matches!(ending, Ending::Done(_)) { links(model, b, a, c, leased, prints) } else { LinkChange::default() };
+    Some(Change::Page(Box::new(PageChange {
+        url,
+        ending,
+        capture,
+        first_with,
+        links,
+        joins: None,
+        pace: Some(vec![c]),
+    })))
+}
+
+fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord {
+    let how = if *ending == Ending::Done(How::Redirect) { How::Redirect } else { How::Stored };
+    PageRecord {
+        url: url.to_string(),
+        status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },
+        fetched: now,
+        took_ms: 5,
+        mime: None,
+        bytes: u64::from(c) * 10,
+        payload_digest: [c; 20],
+        content: None,
+        warc: None,
+        etag: None,
+        last_modified: None,
+        title: None,
+        out_links: 0,
+        depth: 0,
+        hops: 0,
+        how,
+        cut: None,
+        charset: None,
+    }
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::Breadth), Just(Order::Depth), Just(Order::Mixed), Just(Order::Best)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn after_every_commit_counts_equal_recounts_and_states_are_those_of_the_model(
+        order in orders(),
+        groups in prop::collection::vec((prop::collection::vec(any::<Op>(), 1..5), prop::bool::weighted(0.15)), 1..25),
+    ) {
+        let mut bench = Bench::new(order);
+        for (ops, fails) in &groups {
+            bench.group(ops, *fails);
+        }
+        // Another ledger on the same storage goes on with the same counts.
+        bench.ledger = Ledger::open(&bench.storage, rules(order)).unwrap();
+        bench.group(&[(0, 3, 9, 0), (2, 1, 1, 0)], false);
+    }
+}

@@ -1,0 +1,122 @@
+//! A web server of a few lines on loopback, http or https, that answers as a test says.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// A whole answer to a request for `host` (without port) and `path`.
+pub type Respond = fn(host: &str, path: &str) -> String;
+
+/// A running server; ended when dropped.
+pub struct Site {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<String>>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Site {
+    /// Speaks http.
+    pub fn http(respond: Respond) -> Self {
+        Self::start(respond, None)
+    }
+
+    /// Speaks https with a certificate signed by itself.
+    pub fn https(respond: Respond) -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["self.test".to_owned()]).unwrap();
+        let certificate = params.self_signed(&key).unwrap().der().clone();
+        let key = tokio_rustls::rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+        Self::start(respond, Some(Arc::new(config)))
+    }
+
+    fn start(respond: Respond, tls: Option<Arc<ServerConfig>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (asked, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (log, end) = (asked.clone(), ended.clone());
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if end.load(Ordering::Acquire) {
+                    return;
+                }
+                let (Ok(stream), tls, log) = (stream, tls.clone(), log.clone()) else { continue };
+                std::thread::spawn(move || match tls {
+                    None => answer(stream, respond, &log),
+                    Some(config) => {
+                        answer(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), respond, &log);
+                    }
+                });
+            }
+        });
+        Self { address, asked, ended, thread: Some(thread) }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// `host path` of each request so far.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        let _ = TcpStream::connect(self.address); // wakes it
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn answer(mut stream: impl Read + Write, respond: Respond, log: &Mutex<Vec<String>>) {
+    let mut head = Vec::new();
+    let mut piece = [0; 4_096];
+    while !head.windows(4).any(|w| w == b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(n) if n > 0 && head.is_empty() && piece[0] == 0x16 => {
+                let _ = stream.write_all(page(400, "text/plain", "", "TLS spoken to a plain port").as_bytes());
+                return;
+            }
+            Ok(n) if n > 0 => head.extend_from_slice(&piece[..n]),
+            _ => return,
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or("/");
+    let host = head.lines().find_map(|l| l.strip_prefix("Host: ").or(l.strip_prefix("host: "))).unwrap_or("");
+    let host = host.split(':').next().unwrap_or("");
+    log.lock().unwrap().push(format!("{host} {path}"));
+    let _ = stream.write_all(respond(host, path).as_bytes());
+    let _ = stream.flush();
+}
+
+/// An answer with a body.
+pub fn page(status: u16, kind: &str, more: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n{more}\r\n{body}"
+    )
+}
+
+/// An HTML page.
+pub fn html(body: &str) -> String {
+    page(200, "text/html", "", body)
+}
+
+/// 404.
+pub fn none() -> String {
+    page(404, "text/plain", "", "none")
+}
