@@ -59,11 +59,14 @@ impl<'s> Txn<'s> {
         self.overlay.is_empty()
     }
 
-    /// All changes as one atomic write.
+    /// All changes as one atomic write, in the order of their keys: the engine's memory table finds the place of a key that
+    /// follows the one before at once, and searches for any other.
     #[must_use]
     pub fn into_batch(self) -> Batch {
         let mut batch = Batch::new();
-        for ((family, key), value) in self.overlay {
+        let mut changes: Vec<_> = self.overlay.into_iter().collect();
+        changes.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for ((family, key), value) in changes {
             match value {
                 Some(value) => batch.put_raw(family, key, value),
                 None => batch.delete_raw(family, key),
