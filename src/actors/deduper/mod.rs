@@ -139,7 +139,7 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None });
+        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None });
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();
         for turned in &judged.turned {
