@@ -110,8 +110,7 @@ impl Frontier {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
         let cursors = self.resting.remove(&at.host).unwrap_or_else(|| Cursors::starting_at(counts.heads));
-        let finished = counts.done.saturating_add(counts.errors);
-        let active = Active::start(&self.node, at, &state, cursors, finished);
+        let active = Active::start(&self.node, at, &state, cursors, &counts);
         self.active.insert(at.host, active);
         Ok(())
     }
@@ -188,10 +187,10 @@ impl Frontier {
         if let Some(active) = self.active.get_mut(&core.queue_key.host) {
             active.end(&core.url_key, how);
         }
-        if core.state() == LeaseState::Returned {
-            if let Err(e) = self.take_back(core) {
-                self.broken(&e);
-            }
+        if core.state() == LeaseState::Returned
+            && let Err(e) = self.take_back(core)
+        {
+            self.broken(&e);
         }
     }
 
@@ -204,10 +203,10 @@ impl Frontier {
         if let Some(UrlState::Waiting { rank, order, due: None, .. }) = read::seen_state(&*self.node.storage, seen)? {
             self.lower(key.host, rank, order);
         }
-        if !self.active.contains_key(&key.host) {
-            if let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())? {
-                self.fronts.note_place(key.partition, counts.place);
-            }
+        if !self.active.contains_key(&key.host)
+            && let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())?
+        {
+            self.fronts.note_place(key.partition, counts.place);
         }
         Ok(())
     }
@@ -283,6 +282,9 @@ impl Handler<Committed> for Frontier {
         }
         for news in &message.hosts {
             self.fronts.note(news);
+            if let Some(active) = self.active.get_mut(&news.at.host) {
+                active.queued = Some(news.queued);
+            }
             for (rank, order) in &news.put {
                 self.lower(news.at.host, *rank, *order);
             }
@@ -341,7 +343,9 @@ impl Handler<Reload> for Frontier {
             self.end_lease(&core, Ended::Unfinished);
         }
         self.resting.clear();
-        self.active.values_mut().for_each(|a| a.cursors = Cursors::default());
+        for active in self.active.values_mut() {
+            (active.cursors, active.queued) = (Cursors::default(), None);
+        }
         self.load();
         self.serve_all();
         self.activate();
