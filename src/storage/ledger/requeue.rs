@@ -107,7 +107,8 @@ mod tests {
             cut: None,
             charset: None,
         };
-        let first = ContentValue { first: seen.page(capture.fetched), url: capture.url.clone(), date: capture.fetched };
+        let (url, payload) = (capture.url.clone(), capture.payload_digest);
+        let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };
         PageChange {
             url: new.url.clone(),
             ending,

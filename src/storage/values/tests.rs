@@ -127,7 +127,12 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
     check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
-    check(&ContentValue { first: seen().page(UnixMillis(5)), url: "http://h0.test/".into(), date: UnixMillis(5) });
+    check(&ContentValue {
+        first: seen().page(UnixMillis(5)),
+        url: "http://h0.test/".into(),
+        date: UnixMillis(5),
+        payload: [6; 20],
+    });
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
