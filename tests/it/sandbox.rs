@@ -116,7 +116,8 @@ impl Sandbox {
         let is_revisit = |e: &&serde_json::Value| e["mime"] == "warc/revisit";
         let payloads: BTreeSet<&str> =
             entries.iter().filter(|e| !is_revisit(e)).map(|e| e["digest"].as_str().unwrap()).collect();
-        let lonely: Vec<_> = entries.iter().filter(is_revisit).filter(|e| !payloads.contains(e["digest"].as_str().unwrap())).collect();
+        let lonely: Vec<_> =
+            entries.iter().filter(is_revisit).filter(|e| !payloads.contains(e["digest"].as_str().unwrap())).collect();
         assert!(lonely.is_empty(), "{} revisits of a payload that is nowhere: {:?}", lonely.len(), lonely.first());
         entries.iter().filter(is_revisit).count()
     }
