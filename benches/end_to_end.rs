@@ -27,9 +27,9 @@ fn main() -> Result<()> {
     let plan = Plan::read(args)?;
     println!("{}\n", machine());
     println!(
-        "| workload | binary | pages | MB received | MB of WARC | CPU µs a page | user s | system s | pages/s | peak RSS MB |"
+        "| workload | binary | pages | URLs found | MB received | MB of WARC | CPU µs a page | user s | system s | pages/s | peak RSS MB |"
     );
-    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for workload in workloads(plan.full).iter().filter(|w| plan.only.is_empty() || plan.only.contains(&w.name.into())) {
         for _ in 0..plan.runs {
             for binary in &plan.binaries {
@@ -135,8 +135,16 @@ fn workloads(full: bool) -> Vec<Workload> {
         Workload { name: "broad", web: web("10000", "3", PAGES), crawler: &[] },
         Workload { name: "one-host", web: web("1", "10000", PAGES), crawler: OWN },
         real,
-        Workload { name: "queue-250k", web: web("20000", "100", GROWING), crawler: &["--max-pages", "1500"] },
-        Workload { name: "queue-1M", web: web("20000", "100", GROWING), crawler: &["--max-pages", "8000"] },
+        Workload {
+            name: "queue-250k",
+            web: web("20000", "100", GROWING),
+            crawler: &["--max-pages", "1500", "--set", "store.memory=64MiB"],
+        },
+        Workload {
+            name: "queue-1M",
+            web: web("20000", "100", GROWING),
+            crawler: &["--max-pages", "8000", "--set", "store.memory=64MiB"],
+        },
     ]
 }
 
@@ -255,6 +263,7 @@ fn measure(mut args: impl Iterator<Item = String>) -> Result<()> {
 /// One result.
 struct Row {
     pages: f64,
+    urls: f64,
     bytes: f64,
     warc: f64,
     seconds: f64,
@@ -274,6 +283,7 @@ impl Row {
         };
         Ok(Self {
             pages: number("pages stored")?,
+            urls: number("URLs discovered")?,
             bytes: number("bytes received")?,
             warc: 0.0,
             seconds: number("measured_seconds")?,
@@ -287,8 +297,9 @@ impl Row {
         let name = binary.file_name().unwrap_or_default().to_string_lossy();
         let pages = self.pages.max(1.0);
         format!(
-            "| {workload} | {name} | {} | {:.1} | {:.1} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} |",
+            "| {workload} | {name} | {} | {} | {:.1} | {:.1} | {:.0} | {:.2} | {:.2} | {:.0} | {:.0} |",
             self.pages,
+            self.urls,
             self.bytes / 1e6,
             self.warc / 1e6,
             (self.user + self.system) / pages,

@@ -3,11 +3,10 @@
 //! A lease ends by commit or by Drop, never by a clock. The table of leases lives outside every actor, so that no death
 //! loses one: an entry's own state says how it ended, and a new Frontier sweeps what the old one was not told.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::domain::fingerprint::UrlKey;
+use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::QueueEntry;
@@ -115,9 +114,9 @@ pub const POISON_AFTER: u8 = 3;
 
 #[derive(Default)]
 struct Inner {
-    leases: HashMap<UrlKey, Arc<LeaseCore>>,
+    leases: KeyMap<UrlKey, Arc<LeaseCore>>,
     /// Returns of pages that were being parsed; an entry goes with its commit.
-    suspects: HashMap<UrlKey, u8>,
+    suspects: KeyMap<UrlKey, u8>,
 }
 
 /// Every lease that may be live. Entries are made and removed by the Frontier's thread alone.

@@ -149,12 +149,13 @@ impl Settings {
         headers
     }
 
-    /// What is taken from a page.
+    /// What is taken from a page. Not its text: nothing in the crawl reads it yet, and it is a third of the work.
     #[must_use]
     pub fn extract_options(&self) -> ExtractOptions {
         ExtractOptions {
             assets: self.parse.assets,
             max_links: self.parse.max_links_per_page,
+            max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
             ..ExtractOptions::default()
         }

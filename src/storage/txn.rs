@@ -1,23 +1,22 @@
 //! A commit under construction: what it reads, it reads through its own writes.
 
-use std::collections::HashMap;
-
 use super::keys::Key;
 use super::tables::{MetaRecord, Table};
 use super::values::Value;
 use super::{Batch, Family, Storage, StorageError, read};
+use crate::domain::fingerprint::KeyMap;
 
 /// Changes laid over a storage; [`Txn::into_batch`] makes them one atomic write.
 pub struct Txn<'s> {
     storage: &'s dyn Storage,
-    overlay: HashMap<(Family, Vec<u8>), Option<Vec<u8>>>,
+    overlay: KeyMap<(Family, Vec<u8>), Option<Vec<u8>>>,
 }
 
 impl<'s> Txn<'s> {
     /// No changes yet.
     #[must_use]
     pub fn new(storage: &'s dyn Storage) -> Self {
-        Self { storage, overlay: HashMap::new() }
+        Self { storage, overlay: KeyMap::default() }
     }
 
     /// The record as this commit will leave it.
@@ -60,11 +59,14 @@ impl<'s> Txn<'s> {
         self.overlay.is_empty()
     }
 
-    /// All changes as one atomic write.
+    /// All changes as one atomic write, in the order of their keys: the engine's memory table finds the place of a key that
+    /// follows the one before at once, and searches for any other.
     #[must_use]
     pub fn into_batch(self) -> Batch {
         let mut batch = Batch::new();
-        for ((family, key), value) in self.overlay {
+        let mut changes: Vec<_> = self.overlay.into_iter().collect();
+        changes.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for ((family, key), value) in changes {
             match value {
                 Some(value) => batch.put_raw(family, key, value),
                 None => batch.delete_raw(family, key),

@@ -1,5 +1,6 @@
 //! The header block of a record, safe against what servers put into values.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Longest value written, bytes; the rest is cut at a character.
@@ -51,22 +52,31 @@ impl HeaderBlock {
 pub(super) fn put_field(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
-    let value = cut(value.trim(), MAX_VALUE);
-    out.extend(value.bytes().map(|b| if b.is_ascii_control() { b' ' } else { b }));
+    let value = cut(value.trim(), MAX_VALUE).as_bytes();
+    let begin = out.len();
+    out.extend_from_slice(value);
+    if value.iter().any(u8::is_ascii_control) {
+        out.iter_mut().skip(begin).filter(|b| b.is_ascii_control()).for_each(|b| *b = b' ');
+    }
     out.extend_from_slice(b"\r\n");
 }
 
 /// A URI on one line without spaces: control characters, spaces and `<>` are percent-encoded.
-pub(super) fn clean_uri(uri: &str) -> String {
+pub(super) fn clean_uri(uri: &str) -> Cow<'_, str> {
+    let uri = uri.trim();
+    let must_go = |c: char| c.is_ascii_control() || matches!(c, ' ' | '<' | '>');
+    if !uri.contains(must_go) {
+        return Cow::Borrowed(uri);
+    }
     let mut out = String::with_capacity(uri.len());
-    for c in uri.trim().chars() {
-        if c.is_ascii_control() || matches!(c, ' ' | '<' | '>') {
+    for c in uri.chars() {
+        if must_go(c) {
             out.push_str(&format!("%{:02X}", u32::from(c)));
         } else {
             out.push(c);
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// The longest beginning of `text` of at most `max` bytes that ends at a character.

@@ -10,7 +10,6 @@ mod messages;
 mod popular;
 mod seen;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use super::parser::archive::Tools;
 use super::store::Commit;
 use super::supervise::{Kind, Room};
 use crate::admin::{RejectedSeed, SeedReport};
-use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
@@ -42,8 +41,8 @@ pub struct Deduper {
     filter: SeenFilter,
     popular: Popular,
     /// New URLs of pages not committed yet.
-    pending: HashMap<UrlKey, seen::Pending>,
-    pending_contents: HashMap<ContentDigest, ContentValue>,
+    pending: KeyMap<UrlKey, seen::Pending>,
+    pending_contents: KeyMap<ContentDigest, ContentValue>,
     epoch: u64,
     tools: Tools,
 }
@@ -56,8 +55,8 @@ impl Deduper {
         Self {
             filter: SeenFilter::open(&node),
             popular: Popular::new(),
-            pending: HashMap::new(),
-            pending_contents: HashMap::new(),
+            pending: KeyMap::default(),
+            pending_contents: KeyMap::default(),
             tools: Tools::new(&node),
             epoch,
             node,

@@ -3,9 +3,7 @@
 //! Two generations stand for least recently used: a full young one becomes the old one. Only what was read from disk is
 //! put in, so a lost commit cannot leave a wrong entry.
 
-use std::collections::HashMap;
-
-use crate::domain::fingerprint::UrlKey;
+use crate::domain::fingerprint::{KeyMap, UrlKey};
 
 /// Entries of one generation.
 const GENERATION: usize = 100_000;
@@ -13,8 +11,8 @@ const GENERATION: usize = 100_000;
 /// URL to the smallest depth known; 0 when depth no longer matters.
 #[derive(Default)]
 pub(super) struct Popular {
-    young: HashMap<UrlKey, u16>,
-    old: HashMap<UrlKey, u16>,
+    young: KeyMap<UrlKey, u16>,
+    old: KeyMap<UrlKey, u16>,
 }
 
 impl Popular {

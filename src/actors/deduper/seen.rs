@@ -28,10 +28,11 @@ impl Deduper {
     pub(super) fn unseen(&mut self, judged: LinkChange) -> Result<LinkChange, StorageError> {
         let LinkChange { new, turned, .. } = judged;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
-        candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new), new, turned: None }));
+        let mut last = None; // links of one page mostly lead to one host
+        candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
         if self.node.rules.settings.scope.record_rejected {
             candidates.extend(turned.into_iter().map(|Turned { new, reason }| Candidate {
-                key: self.key(&new),
+                key: self.key(&new, &mut last),
                 new,
                 turned: Some(reason),
             }));
@@ -53,9 +54,15 @@ impl Deduper {
         Ok(out)
     }
 
-    fn key(&self, new: &NewUrl) -> SeenKey {
-        let host = self.node.prints.host(new.url.host());
-        let at = HostAt { partition: Partition::of_host(new.url.host()), host };
+    fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
+        let name = new.url.host();
+        let at = match last {
+            Some((known, at)) if known == name => *at,
+            _ => {
+                let at = HostAt { partition: Partition::of_host(name), host: self.node.prints.host(name) };
+                last.insert((name.to_owned(), at)).1
+            }
+        };
         at.crawl(self.node.crawl).url(self.node.prints.url(&new.url))
     }
 

@@ -8,11 +8,14 @@
 mod messages;
 mod task;
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use actix::{Actor, Context, Handler, Supervised};
 
 use super::node::Node;
+use super::parser::archive::Tools;
 use super::supervise::{Kind, Room, spawn_contained};
 use crate::net::protocol::Protocols;
 
@@ -24,6 +27,7 @@ pub struct Fetcher {
     node: Arc<Node>,
     number: usize,
     protocols: Protocols,
+    tools: Rc<RefCell<Tools>>,
     make: Arc<dyn Fn() -> Protocols + Send + Sync>,
 }
 
@@ -31,7 +35,7 @@ impl Fetcher {
     /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
     #[must_use]
     pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
-        Self { protocols: make(), node, number, make }
+        Self { protocols: make(), tools: Rc::new(RefCell::new(Tools::new(&node))), node, number, make }
     }
 }
 
@@ -63,7 +67,7 @@ impl Handler<Fetch> for Fetcher {
     fn handle(&mut self, fetch: Fetch, _: &mut Context<Self>) {
         let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
         self.node.faults.pass("fetcher.fetch");
-        let task = task::run(self.node.clone(), self.protocols.clone(), fetch);
+        let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
         spawn_contained(task, |why| log::warn!("a fetch panicked and is taken up again: why={why:?}"));
     }
 }

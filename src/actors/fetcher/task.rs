@@ -1,12 +1,15 @@
 //! One request from its start to the message that carries its result on.
 
+use std::cell::RefCell;
 use std::io::Read;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::messages::{Errand, Fetch, Report, RobotsAnswer};
 use crate::actors::deduper::Parsed;
 use crate::actors::node::Node;
-use crate::actors::parser::{Parse, archive};
+use crate::actors::parser::Parse;
+use crate::actors::parser::archive::Tools;
 use crate::document::decoded;
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
@@ -19,7 +22,7 @@ use crate::telemetry::trouble::CERTIFICATE;
 /// robots.txt is read to here (RFC 9309, 2.5: at least 500 KiB).
 const ROBOTS_LIMIT: u64 = 500 * 1024;
 
-pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
+pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let Fetch { url, address, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
@@ -57,7 +60,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, fetch: Fetch) {
             }
         }
         Errand::Robots => {
-            let robots = result.ok().map(|fetched| robots_answer(&node, &url, begun, &fetched));
+            let robots = result.ok().map(|fetched| robots_answer(&mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
         }
     }
@@ -120,14 +123,19 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
     ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.rules.retry))
 }
 
-fn robots_answer(node: &Node, url: &crate::domain::url::PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
+fn robots_answer(
+    tools: &mut Tools,
+    url: &crate::domain::url::PageUrl,
+    begun: UnixMillis,
+    fetched: &Fetched,
+) -> RobotsAnswer {
     let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let mut text = Vec::new();
     let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);
     if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
         log::debug!("robots.txt was read only in part: url={url} error={e}");
     }
-    let records = archive::Tools::new(node).exchange(url, begun, fetched, None).map_err(|e| {
+    let records = tools.exchange(url, begun, fetched, None).map_err(|e| {
         log::warn!("robots.txt was not archived: {e}");
     });
     let location = fetched.header("location").map(|v| v.into_owned());

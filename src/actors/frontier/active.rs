@@ -1,6 +1,5 @@
 //! One active host as the Frontier sees it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -12,11 +11,11 @@ use crate::actors::lease::{Lease, LeaseEnd};
 use crate::actors::node::Node;
 use crate::actors::politeness::Host;
 use crate::actors::supervise::{Guarded, Kind, lock};
-use crate::domain::fingerprint::UrlKey;
+use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::frontier::{Cursors, RANKS, lower_ranks};
 use crate::domain::rank::Order;
 use crate::storage::keys::HostAt;
-use crate::storage::values::HostState;
+use crate::storage::values::{HostCounts, HostState};
 use crate::storage::{StorageError, read};
 
 /// An active host.
@@ -28,7 +27,9 @@ pub(super) struct Active {
     /// Where the next look into its queue begins.
     pub cursors: Cursors,
     /// Leases out.
-    pub leased: HashMap<UrlKey, Leased>,
+    pub leased: KeyMap<UrlKey, Leased>,
+    /// URLs in its queue as of the last news; `None` when that may be wrong and the disk must be asked.
+    pub queued: Option<u64>,
     /// URLs its Host asked for and did not get yet.
     pub wants: usize,
     name: Arc<str>,
@@ -52,14 +53,16 @@ const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Active {
     /// Starts the host's actor on this thread.
-    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, finished: u64) -> Self {
+    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, counts: &HostCounts) -> Self {
         let (door, mailbox) = Door::<Host>::new(Kind::Politeness, &node.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);
         lock(&node.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
-        Self { at, door, cursors, leased: HashMap::new(), wants: 0, name, used: finished, served: finished }
+        let used = counts.done.saturating_add(counts.errors);
+        let queued = Some(counts.queued_total());
+        Self { at, door, cursors, leased: KeyMap::default(), queued, wants: 0, name, used, served: used }
     }
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
@@ -72,6 +75,9 @@ impl Active {
         order: Order,
     ) -> Result<Vec<Lease>, StorageError> {
         let mut out = Vec::new();
+        if self.all_leased() {
+            return Ok(out);
+        }
         if order != Order::Best {
             self.take(node, end, &ALL, n, order == Order::Breadth, &mut out)?;
             return Ok(out);
@@ -107,7 +113,7 @@ impl Active {
         out: &mut Vec<Lease>,
     ) -> Result<(), StorageError> {
         for rank in ranks.iter().copied() {
-            while out.len() < n {
+            while out.len() < n && !self.all_leased() {
                 let from = self.cursors.from(rank);
                 let asked = n - out.len();
                 let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, asked)?;
@@ -129,6 +135,13 @@ impl Active {
             }
         }
         Ok(())
+    }
+
+    /// True when every URL of the queue is in somebody's hands: a look at the disk (one a rank) would find nothing.
+    ///
+    /// Whatever adds to the queue comes with news of it, so a number that is too low is soon put right.
+    fn all_leased(&self) -> bool {
+        self.queued.is_some_and(|queued| self.leased.len() as u64 >= queued)
     }
 
     fn is_too_deep(&self, (_, entry): &Entry) -> bool {

@@ -110,8 +110,7 @@ impl Frontier {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
         let cursors = self.resting.remove(&at.host).unwrap_or_else(|| Cursors::starting_at(counts.heads));
-        let finished = counts.done.saturating_add(counts.errors);
-        let active = Active::start(&self.node, at, &state, cursors, finished);
+        let active = Active::start(&self.node, at, &state, cursors, &counts);
         self.active.insert(at.host, active);
         Ok(())
     }
@@ -283,6 +282,9 @@ impl Handler<Committed> for Frontier {
         }
         for news in &message.hosts {
             self.fronts.note(news);
+            if let Some(active) = self.active.get_mut(&news.at.host) {
+                active.queued = Some(news.queued);
+            }
             for (rank, order) in &news.put {
                 self.lower(news.at.host, *rank, *order);
             }
@@ -341,7 +343,9 @@ impl Handler<Reload> for Frontier {
             self.end_lease(&core, Ended::Unfinished);
         }
         self.resting.clear();
-        self.active.values_mut().for_each(|a| a.cursors = Cursors::default());
+        for active in self.active.values_mut() {
+            (active.cursors, active.queued) = (Cursors::default(), None);
+        }
         self.load();
         self.serve_all();
         self.activate();

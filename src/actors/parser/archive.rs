@@ -17,10 +17,15 @@ use crate::warc::spool::SpoolRule;
 /// Bytes of a record that stay in memory.
 const RECORD_MEMORY: usize = 256 * 1024;
 
+/// Bytes of a body looked at at a time.
+const PIECE: usize = 32 * 1024;
+
 /// What one thread needs to build records.
 pub struct Tools {
     builder: RecordBuilder,
     ids: IdSource,
+    /// Room for a piece of a body, kept because it costs more to clear than to fill.
+    pub(super) buffer: Box<[u8]>,
 }
 
 impl Tools {
@@ -28,7 +33,7 @@ impl Tools {
     #[must_use]
     pub fn new(node: &Node) -> Self {
         let spool = SpoolRule { dir: node.rules.spill_dir.clone(), memory: RECORD_MEMORY };
-        Self { builder: RecordBuilder::new(node.rules.settings.store.compression, spool), ids: node.rules.record_ids() }
+        Self { builder: RecordBuilder::new(node.rules.settings.store.compression, spool), ids: node.rules.record_ids(), buffer: vec![0; PIECE].into() }
     }
 
     /// The records of an exchange, without or with the facts of a page.

@@ -1,10 +1,11 @@
 //! The URLs a page leads to: links, redirect target, judged by traps and scope.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
+use crate::domain::fingerprint::KeySet;
 use crate::domain::html::{Directives, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::url::PageUrl;
@@ -37,12 +38,15 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
     }
     let base = page.facts.base_url(&lease.url.to_url());
     let depth = lease.entry.depth.saturating_add(1);
-    let mut known = HashSet::new();
+    let via: Arc<str> = Arc::from(lease.url.as_str());
+    let joiner = node.rules.canon.joiner(base, Some(page.charset));
+    let mut known = KeySet::default();
+    known.insert(lease.core().url_key); // a link to itself is none
     let mut found = Vec::new();
     for link in page.facts.links.iter().filter(|l| !l.nofollow) {
-        let Ok(url) = node.rules.canon.join(&base, &link.href, Some(page.charset)) else { continue };
-        if url != lease.url && known.insert(url.clone()) {
-            found.push(NewUrl { url, depth, hops: 0, seed: false, via: Some(lease.url.as_str().to_owned()) });
+        let Ok(url) = joiner.join(&link.href) else { continue };
+        if known.insert(node.prints.url(&url)) {
+            found.push(NewUrl { url, depth, hops: 0, seed: false, via: Some(via.clone()) });
         }
     }
     Found { links: admit(node, found), joins: None }
@@ -60,7 +64,7 @@ fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
         return none;
     }
     let joins = lease.entry.seed.then(|| join_scope(node, &url, &lease.url)).flatten();
-    let via = Some(lease.url.as_str().to_owned());
+    let via = Some(Arc::from(lease.url.as_str()));
     let new =
         NewUrl { url, depth: lease.entry.depth, hops: lease.entry.hops.saturating_add(1), seed: lease.entry.seed, via };
     Found { links: admit(node, [new]), joins }

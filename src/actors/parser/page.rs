@@ -29,7 +29,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     node.faults.pass("parser.page");
     #[cfg(feature = "faults")]
     node.faults.pass(&format!("parser.page {}", lease.url));
-    let looked = look(node, &lease.url.to_url(), &fetched, &verdict);
+    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
     let change: LinkChange = found.links;
@@ -64,7 +64,7 @@ struct Looked {
     kind: Kind,
 }
 
-fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
+fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
     let content_type = fetched.header("content-type");
     let nothing = Looked { page: None, content: None, kind: Kind::Other };
     if !verdict.parses() || fetched.body.is_empty() {
@@ -73,13 +73,12 @@ fn look(node: &Node, url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Lo
     let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let settings = &node.rules.settings;
     let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
-    let mut buffer = vec![0; 32 * 1024];
     let mut hasher = ContentHasher::new();
     let mut reader: Option<PageReader> = None;
     let mut kind = None;
     let mut wanted = true;
     loop {
-        let n = match read_some(&mut body, &mut buffer, if kind.is_none() { SNIFF } else { 1 }) {
+        let n = match read_some(&mut body, buffer, if kind.is_none() { SNIFF } else { 1 }) {
             Ok(0) => break,
             Ok(n) => n,
             Err(e) => {

@@ -1,5 +1,7 @@
 //! What rooms ask the Store to commit, and what they are told afterwards.
 
+use std::sync::Arc;
+
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -19,7 +21,7 @@ pub struct NewUrl {
     /// True for a seed and what seeds redirect to.
     pub seed: bool,
     /// The page it was found on.
-    pub via: Option<String>,
+    pub via: Option<Arc<str>>,
 }
 
 /// A URL turned away, with the reason.

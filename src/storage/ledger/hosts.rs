@@ -1,8 +1,6 @@
 //! Hosts in the ledger: counts, names, and the one place each has in `waiting` or `parked` (I9).
 
-use std::collections::HashMap;
-
-use crate::domain::fingerprint::CrawlId;
+use crate::domain::fingerprint::{CrawlId, KeyMap};
 use crate::domain::rank::Ranker;
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
@@ -32,7 +30,7 @@ pub(super) struct Row {
 /// The hosts of the ledger: those of the batch under construction and those kept from before.
 pub(super) struct Hosts {
     crawl: CrawlId,
-    rows: HashMap<HostAt, Row>,
+    rows: KeyMap<HostAt, Row>,
     touched: Vec<HostAt>,
 }
 
@@ -40,7 +38,7 @@ type Result<T> = std::result::Result<T, StorageError>;
 
 impl Hosts {
     pub fn new(crawl: CrawlId) -> Self {
-        Self { crawl, rows: HashMap::new(), touched: Vec::new() }
+        Self { crawl, rows: KeyMap::default(), touched: Vec::new() }
     }
 
     fn row(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<&mut Row> {

@@ -289,7 +289,7 @@ impl Ledger {
             seed: new.seed,
             discovered: now,
             parent: None,
-            via: new.via.clone(),
+            via: new.via.as_deref().map(str::to_owned),
         };
         self.counters.queued += 1;
         self.put_in_queue(txn, seen, &entry)
@@ -310,7 +310,7 @@ impl Ledger {
         self.counters.add_rejected(turned.reason);
         let (reason, generation, depth) = (turned.reason, self.rules.generation, turned.new.depth);
         txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, &turned.new.url, reason, depth, turned.new.via.clone());
+        self.keep_rejected(txn, seen, &turned.new.url, reason, depth, turned.new.via.as_deref().map(str::to_owned));
         Ok(seen.url)
     }
 
