@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::Rules;
+use crate::app::{Pulses, Rules};
 use crate::clock::Clock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
@@ -168,6 +168,8 @@ pub struct Node {
     pub start_sequence: u64,
     /// The saved seen filter was tried: a later Deduper must not believe it, for URLs were committed since.
     pub filter_opened: AtomicBool,
+    /// The beats of the actors' threads.
+    pub pulses: Pulses,
     /// When this node was built.
     pub started: UnixMillis,
 }

@@ -2,6 +2,7 @@
 
 mod control;
 mod next;
+mod pulse;
 mod refresh;
 mod rules;
 mod run;
@@ -46,6 +47,7 @@ use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 
 pub use control::NodeControl;
+pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
 pub use status::status;
@@ -218,6 +220,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         last_stop,
         start_sequence,
         filter_opened: AtomicBool::new(false),
+        pulses: Pulses::default(),
         started: parts.clock.now(),
     })
 }
@@ -321,8 +324,8 @@ fn spawn(
     make: Arc<dyn Fn() -> Protocols + Send + Sync>,
 ) -> Vec<Arbiter> {
     let mut arbiters = Vec::new();
-    let mut place = || -> ArbiterHandle {
-        match placement {
+    let mut place = |name| -> ArbiterHandle {
+        let handle = match placement {
             Placement::Together => Arbiter::current(),
             Placement::Spread => {
                 let arbiter = Arbiter::new();
@@ -330,17 +333,19 @@ fn spawn(
                 arbiters.push(arbiter);
                 handle
             }
-        }
+        };
+        node.pulses.beat(&handle, name);
+        handle
     };
     put(&Arbiter::current(), node, mailboxes.supervisor, Supervisor::new);
-    put(&place(), node, mailboxes.store, Store::new);
-    put(&place(), node, mailboxes.deduper, Deduper::new);
+    put(&place("store"), node, mailboxes.store, Store::new);
+    put(&place("deduper"), node, mailboxes.deduper, Deduper::new);
     put(&Arbiter::current(), node, mailboxes.parser, Parser::new);
     for (number, mailbox) in mailboxes.fetchers.into_iter().enumerate() {
         let make = make.clone();
-        put(&place(), node, mailbox, move |node| Fetcher::new(node, number, make));
+        put(&place("fetcher"), node, mailbox, move |node| Fetcher::new(node, number, make));
     }
-    put(&place(), node, mailboxes.frontier, Frontier::new);
+    put(&place("frontier"), node, mailboxes.frontier, Frontier::new);
     arbiters
 }
 

@@ -16,7 +16,7 @@ use crate::storage::{Storage, StorageError, read};
 /// The storage's own.
 pub(super) fn next_try(node: &Node) -> Result<Option<UnixMillis>, StorageError> {
     let counters = node.counters();
-    if counters.hosts_waiting > 0 || node.leases.len() > 0 || !node.is_quiet() {
+    if counters.hosts_waiting > 0 || !node.leases.is_empty() || !node.is_quiet() {
         return Ok(None);
     }
     let due = earliest::<Due>(&*node.storage, |k| (k.partition, k.time))?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::pulse::Watchdog;
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
 use crate::actors::node::{Node, Stop};
@@ -65,6 +66,7 @@ pub fn run<W>(
     let node = running.node.clone();
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
+    let watchdog = Watchdog::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = listen(&running, hangup)?;
         begin(&running).await;
@@ -73,6 +75,7 @@ pub fn run<W>(
         Ok::<_, std::io::Error>((why, signals))
     })?;
     let (why, signals) = stop;
+    drop(watchdog); // the end has time-outs of its own
     let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
     let clean = running.shutdown(patience);
     drop(signals);

@@ -123,10 +123,10 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "; the next in {}", roughly(Duration::from_secs_f64(seconds.max(0.0))));
     }
-    if let Some((when, reason, example)) = node.troubles.latest() {
-        if node.clock.now().since(when) < LATELY {
-            let _ = write!(text, "; last trouble: {reason} {example}");
-        }
+    if let Some((when, reason, example)) = node.troubles.latest()
+        && node.clock.now().since(when) < LATELY
+    {
+        let _ = write!(text, "; last trouble: {reason} {example}");
     }
     text
 }

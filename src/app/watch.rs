@@ -102,7 +102,13 @@ impl Patience {
     }
 
     /// `next`: when there will be something to do; `None` when something may be done now.
-    fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, next: Option<UnixMillis>) -> Option<Stop> {
+    fn gives_up(
+        &mut self,
+        node: &Node,
+        counters: &Counters,
+        now: UnixMillis,
+        next: Option<UnixMillis>,
+    ) -> Option<Stop> {
         let crawl = &node.rules.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         let first = crawl.until_done_first_patience.min(crawl.until_done_patience);

@@ -24,7 +24,7 @@ pub enum Exit {
     SizeLimit = 14,
     /// The limit of time was reached.
     TimeLimit = 15,
-    /// Stopped by the supervisor: an actor died too often or a thread hung.
+    /// Stopped by the supervisor: an actor died too often, or a thread hung.
     Supervisor = 70,
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::config::units::human_size;
 use crate::domain::reason::Rejection;
 use crate::telemetry::StatusSnapshot;
+use crate::telemetry::trouble::CERTIFICATE;
 
 /// The counts in one line, with fields: for the log.
 #[must_use]
@@ -52,7 +53,7 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     rows.extend(s.statuses.iter().map(|(status, n)| (format!("  status {status}"), n.to_string())));
     rows.extend(s.errors_by_reason.iter().map(|(reason, n)| (format!("  error {reason}"), n.to_string())));
     rows.extend(s.rejected_by_reason.iter().map(|(reason, n)| (format!("  rejected {reason}"), n.to_string())));
-    rows.extend(s.troubles.iter().filter(|(reason, _)| !is_rejection(reason)).map(|(reason, trouble)| {
+    rows.extend(s.troubles.iter().filter(|(reason, _)| !has_its_own(reason)).map(|(reason, trouble)| {
         (format!("  trouble {reason}"), format!("{}, such as {}", trouble.count, trouble.example))
     }));
     if !s.warc_dir.is_empty() {
@@ -65,9 +66,9 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     })
 }
 
-/// Rejections have rows of their own.
-fn is_rejection(reason: &str) -> bool {
-    Rejection::ALL.iter().any(|r| r.as_str() == reason)
+/// Rejections have rows of their own, certificates a note.
+fn has_its_own(reason: &str) -> bool {
+    reason == CERTIFICATE || Rejection::ALL.iter().any(|r| r.as_str() == reason)
 }
 
 /// What a terminal shows while crawling.

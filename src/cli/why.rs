@@ -15,9 +15,7 @@ pub fn advice(reason: &str) -> &'static str {
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
         "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
         "tls_timeout" => "the server does not begin TLS; does this port speak https?",
-        "first_byte_timeout" | "body_timeout" | "too_slow" => {
-            "the server is too slow; raise fetch.timeouts"
-        }
+        "first_byte_timeout" | "body_timeout" | "too_slow" => "the server is too slow; raise fetch.timeouts",
         "reset" => "the server closed the connection without an answer",
         "bad_http" => "what answered does not speak HTTP; check scheme and port",
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
@@ -53,7 +51,12 @@ pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     // This run met nothing new; what the counters of former runs say.
     let known = most_of(&s.errors_by_reason).or_else(|| most_of(&s.rejected_by_reason));
     match known {
-        Some((reason, n)) => format!("{n} x {reason}: {}", advice(reason)),
+        Some((reason, n)) => {
+            format!(
+                "{n} x {reason} in this data folder: {}; to begin anew name another one with --data",
+                advice(reason)
+            )
+        }
         None if s.discovered == 0 => "there is no seed; give one with --seed".into(),
         None if s.waiting > 0 => "the next try is not due yet; run the same command again later".into(),
         None => "no answer brought a page; see the counts".into(),

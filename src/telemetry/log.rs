@@ -66,6 +66,8 @@ pub fn reconfigure(section: &LogSection, rust_log: Option<&str>) {
 fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
     let json = section.format == LogFormat::Json;
     Builder::new()
+        // Only benches and tests use that parser, and it complains about every hostile page.
+        .filter_module("html5ever", log::LevelFilter::Off)
         .parse_filters(&directives(rust_log.filter(|d| !d.trim().is_empty()).unwrap_or(&section.level)))
         .target(Target::Pipe(Box::new(Lines)))
         .format(move |out, record| if json { json_line(out, record) } else { text_line(out, record) })
@@ -93,8 +95,7 @@ const QUIET: [&str; 14] = [
 /// The directives with those of the quiet crates in front, so that a general level does not let them speak.
 fn directives(asked: &str) -> String {
     let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().to_owned();
-    let general =
-        asked.split(',').filter(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok()).next_back();
+    let general = asked.split(',').rfind(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok());
     let below_warn =
         general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
     if !below_warn {

@@ -102,20 +102,20 @@ fn a_certificate_signed_by_itself_is_told_and_accepted_unless_strict() {
 
 #[test]
 fn a_redirect_to_https_is_followed() {
-    fn moved(_: &str, path: &str) -> String {
-        match path {
-            "/robots.txt" => none(),
-            "/" => page(301, "text/plain", "Location: /next\r\n", ""),
-            _ => html("there"),
-        }
-    }
     let secure = Site::https(respond);
-    let plain = Site::http(moved);
-    let seeds = [format!("http://self.test:{}/", plain.port()), format!("https://self.test:{}/", secure.port())];
-    let folder = tempfile::tempdir().unwrap();
-    let (code, text) = crawl(folder.path(), &["--seed", &seeds[0], "--seed", &seeds[1]]);
-    assert_eq!(code, 0, "{text}");
-    assert!(text.contains("  status 200        2") && text.contains("  status 301        1"), "{text}");
+    let location = format!("Location: https://self.test:{}/\r\n", secure.port());
+    let plain = Site::http(move |_, path| match path {
+        "/robots.txt" => none(),
+        _ => page(301, "text/plain", &location, ""),
+    });
+    let (code, text) = crawl_seed(&format!("http://self.test:{}/", plain.port()));
+    assert!(code == 0 && row(&text, "status 200") == "1" && row(&text, "status 301") == "1", "{text}");
+    assert_eq!(secure.asked(), ["self.test /robots.txt", "self.test /"]);
+}
+
+/// The value of a row of the summary.
+fn row<'t>(text: &'t str, name: &str) -> &'t str {
+    text.lines().find_map(|l| l.trim().strip_prefix(name)).unwrap_or("").trim()
 }
 
 #[test]
@@ -140,8 +140,32 @@ fn a_crawl_that_brought_nothing_tries_at_once_when_started_again() {
         }
     });
     let (code, text) = crawl(folder.path(), &["--seed", &seed]);
-    assert!(code == 0 && text.contains("  status 200        2"), "{text}");
+    assert!(code == 0 && row(&text, "status 200") == "2", "{text}");
     server.join().unwrap();
+}
+
+#[test]
+fn a_seed_turned_away_is_taken_up_when_what_spoke_against_it_has_changed() {
+    let site = Site::http(respond);
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://disallow.test:{}/", site.port());
+    assert_eq!(crawl(folder.path(), &["--seed", &seed]).0, 9);
+    let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "politeness.respect_robots=false"]);
+    assert!(code == 0 && row(&text, "status 200") == "1" && row(&text, "rejected") == "0", "{text}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://{}/", site.address);
+    let own = |arguments: &[&str]| {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["run", "--until-done", "--set", "admin.listen=off", "--seed", &seed]);
+        let sets = ["--set", "disk.pause_below=1MB", "--set", "politeness.min_delay=10ms"];
+        let output = command.args(sets).args(arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = own(&[]);
+    assert!(code == 9 && text.contains("--allow-net"), "{text}");
+    let (code, text) = own(&["--allow-net", "127.0.0.1/32"]);
+    assert!(code == 0 && row(&text, "status 200") == "1", "{text}");
 }
 
 #[test]

@@ -200,6 +200,12 @@ fn judge_files(sandbox: &Sandbox, truth: &BTreeSet<String>) {
     }
     let done: BTreeSet<String> = done.into_iter().filter(|(_, fetched)| *fetched).map(|(url, _)| url).collect();
     assert_same(&done, truth, "in crawl.jsonl");
+    judge_archive_of(sandbox, truth);
+}
+
+/// Each URL has one record, each revisit its response, and other people's tools read them all.
+fn judge_archive_of(sandbox: &Sandbox, truth: &BTreeSet<String>) {
+    sandbox.revisits_have_responses();
     assert_eq!(sandbox.open_files(), [""; 0]);
     let index = sandbox.index();
     let twice: Vec<_> = index.iter().filter(|(url, n)| **n > 1 && !is_rules(url)).collect();
@@ -221,7 +227,7 @@ fn assert_same(found: &BTreeSet<String>, truth: &BTreeSet<String>, what: &str) {
 fn killed_at_random_moments_it_loses_nothing_and_is_never_early() {
     let kills: u32 = std::env::var("LYCOSA_KILLS").map_or(20, |n| n.parse().unwrap());
     let mut dice = Dice::seeded();
-    let mut sandbox = Sandbox::new(web((kills + kills / 2).max(20)), SETTINGS);
+    let mut sandbox = Sandbox::new(web((kills * 3 / 4).max(25)), SETTINGS);
     let lives: Vec<Life> = (0..kills).map(|_| live_and_be_killed(&mut sandbox, &mut dice)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
@@ -237,6 +243,44 @@ fn killed_at_every_step_of_a_commit_it_loses_nothing() {
     let lives: Vec<Life> = POINTS.iter().map(|point| live_to_the_point(&mut sandbox, point)).collect();
     sandbox.finish();
     judge(&sandbox, &lives);
+}
+
+/// Takes from the open WARC and its index what a loss of power may take: a random part of what was not synced.
+fn lose_power(sandbox: &Sandbox, dice: &mut Dice, synced: &mut u64) -> u64 {
+    let dir = sandbox.data().join("warc");
+    let mut lost = 0;
+    for name in sandbox.open_files() {
+        let path = dir.join(&name);
+        let len = path.metadata().unwrap().len();
+        let floor = if name.contains(".warc.gz") { *synced } else { 0 };
+        let kept = floor.min(len) + dice.below(len.saturating_sub(floor) + 1);
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(kept).unwrap();
+        if name.contains(".warc.gz") {
+            (*synced, lost) = (kept, len - kept);
+        }
+    }
+    lost
+}
+
+#[test]
+fn after_a_loss_of_power_what_had_not_reached_the_disk_is_fetched_again() {
+    let mut dice = Dice::seeded();
+    let mut sandbox = Sandbox::new(web(12), &SETTINGS.replace("100ms", "1h"));
+    let mut synced = 0;
+    for life in 1..=4 {
+        let before = sandbox.web.audit_len();
+        let mut daemon = sandbox.start(&["--until-done"], None);
+        let mut enough = || (sandbox.web.audit_len() >= before + 80 || daemon.ended().is_some()).then_some(());
+        until("requests", &mut enough, String::new);
+        daemon.signal(Signal::SIGKILL);
+        daemon.wait();
+        println!("life {life}: {} bytes of the WARC lost", lose_power(&sandbox, &mut dice, &mut synced));
+    }
+    sandbox.finish();
+    let audit = sandbox.web.audit();
+    let early = early_requests(&audit, |_| GAP);
+    assert!(early.is_empty(), "{} requests came early: {:?}", early.len(), &early[..early.len().min(5)]);
+    judge_archive_of(&sandbox, &sandbox.truth());
 }
 
 /// Runs until so many requests were answered, then sends the signal; gives exit code, life and log.

@@ -17,6 +17,7 @@ mod limits;
 mod politeness;
 mod power;
 mod real_pages;
+mod rejected;
 mod restart;
 mod sandbox;
 mod site;

@@ -110,6 +110,17 @@ impl Sandbox {
         entries
     }
 
+    /// A revisit says "the same payload as there": a response with that payload must be in the archive.
+    pub fn revisits_have_responses(&self) -> usize {
+        let entries = self.entries();
+        let is_revisit = |e: &&serde_json::Value| e["mime"] == "warc/revisit";
+        let payloads: BTreeSet<&str> =
+            entries.iter().filter(|e| !is_revisit(e)).map(|e| e["digest"].as_str().unwrap()).collect();
+        let lonely: Vec<_> = entries.iter().filter(is_revisit).filter(|e| !payloads.contains(e["digest"].as_str().unwrap())).collect();
+        assert!(lonely.is_empty(), "{} revisits of a payload that is nowhere: {:?}", lonely.len(), lonely.first());
+        entries.iter().filter(is_revisit).count()
+    }
+
     /// The text of the record that an index line names.
     pub fn record(&self, entry: &serde_json::Value) -> String {
         record(&self.data().join("warc"), entry)

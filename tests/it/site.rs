@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A whole answer to a request for `host` (without port) and `path`.
-pub type Respond = fn(host: &str, path: &str) -> String;
+type Respond = Arc<dyn Fn(&str, &str) -> String + Send + Sync>;
 
 /// A running server; ended when dropped.
 pub struct Site {
@@ -21,12 +21,12 @@ pub struct Site {
 
 impl Site {
     /// Speaks http.
-    pub fn http(respond: Respond) -> Self {
-        Self::start(respond, None)
+    pub fn http(respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
+        Self::start(Arc::new(respond), None)
     }
 
     /// Speaks https with a certificate signed by itself.
-    pub fn https(respond: Respond) -> Self {
+    pub fn https(respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
         let key = rcgen::KeyPair::generate().unwrap();
         let params = rcgen::CertificateParams::new(vec!["self.test".to_owned()]).unwrap();
         let certificate = params.self_signed(&key).unwrap().der().clone();
@@ -38,7 +38,7 @@ impl Site {
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)
             .unwrap();
-        Self::start(respond, Some(Arc::new(config)))
+        Self::start(Arc::new(respond), Some(Arc::new(config)))
     }
 
     fn start(respond: Respond, tls: Option<Arc<ServerConfig>>) -> Self {
@@ -51,11 +51,13 @@ impl Site {
                 if end.load(Ordering::Acquire) {
                     return;
                 }
-                let (Ok(stream), tls, log) = (stream, tls.clone(), log.clone()) else { continue };
+                let (Ok(stream), tls, log, respond) = (stream, tls.clone(), log.clone(), respond.clone()) else {
+                    continue;
+                };
                 std::thread::spawn(move || match tls {
-                    None => answer(stream, respond, &log),
+                    None => answer(stream, &respond, &log),
                     Some(config) => {
-                        answer(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), respond, &log);
+                        answer(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), &respond, &log);
                     }
                 });
             }
@@ -81,7 +83,7 @@ impl Drop for Site {
     }
 }
 
-fn answer(mut stream: impl Read + Write, respond: Respond, log: &Mutex<Vec<String>>) {
+fn answer(mut stream: impl Read + Write, respond: &Respond, log: &Mutex<Vec<String>>) {
     let mut head = Vec::new();
     let mut piece = [0; 4_096];
     while !head.windows(4).any(|w| w == b"\r\n\r\n") {

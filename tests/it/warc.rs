@@ -42,6 +42,7 @@ fn every_record_of_a_crawl_is_read_by_others_as_it_was_sent() {
         urls.iter().map(|url| (url, sent(&sandbox, url))).collect();
 
     one_line_each(&sandbox, &urls);
+    assert!(sandbox.revisits_have_responses() > 0, "the web has duplicates");
     let index = sandbox.index();
     assert!(index.keys().eq(urls.iter()), "the index has all that was asked for, and nothing else");
     assert!(index.values().all(|n| *n == 1), "each URL has one record");

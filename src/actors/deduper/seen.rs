@@ -83,7 +83,7 @@ impl Deduper {
                 }
             },
             (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth => out.shorter.push(new),
-            (Some(UrlState::Rejected { reason, depth, .. }), None) if is_of_the_rules(reason) => {
+            (Some(UrlState::Rejected { reason, depth, .. }), None) if may_return(reason, new.seed) => {
                 let pending = self.pending.get(&key.url).copied();
                 self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
             }
@@ -109,6 +109,12 @@ impl Deduper {
         self.filter.insert(&key);
         self.pending.insert(key, pending);
     }
+}
+
+/// Whether a rejected URL that is found again, and admitted now, is taken up. A seed is, for whoever hands it in again has
+/// changed what spoke against it: `net.allow`, robots.txt, the budget.
+fn may_return(reason: Rejection, seed: bool) -> bool {
+    is_of_the_rules(reason) || (seed && reason != Rejection::Collision)
 }
 
 /// True for a rejection that depends on the rules and the path: it falls when the URL is found and admitted again.

@@ -187,10 +187,10 @@ impl Frontier {
         if let Some(active) = self.active.get_mut(&core.queue_key.host) {
             active.end(&core.url_key, how);
         }
-        if core.state() == LeaseState::Returned {
-            if let Err(e) = self.take_back(core) {
-                self.broken(&e);
-            }
+        if core.state() == LeaseState::Returned
+            && let Err(e) = self.take_back(core)
+        {
+            self.broken(&e);
         }
     }
 
@@ -203,10 +203,10 @@ impl Frontier {
         if let Some(UrlState::Waiting { rank, order, due: None, .. }) = read::seen_state(&*self.node.storage, seen)? {
             self.lower(key.host, rank, order);
         }
-        if !self.active.contains_key(&key.host) {
-            if let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())? {
-                self.fronts.note_place(key.partition, counts.place);
-            }
+        if !self.active.contains_key(&key.host)
+            && let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())?
+        {
+            self.fronts.note_place(key.partition, counts.place);
         }
         Ok(())
     }

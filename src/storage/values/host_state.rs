@@ -11,7 +11,7 @@ pub struct HostState {
     pub name: String,
     /// Its pace, as politeness writes it.
     pub pace: Vec<u8>,
-    /// True while it is active; found true at a start, the last run ended uncleanly and one full delay is waited (I1).
+    /// Meant for active hosts and always false: the end of the former run says as much (docs/adr/0007).
     pub activated: bool,
     /// No request before this time, whatever the pace says (errors, a firewall's answers, Retry-After).
     pub blocked_until: Option<UnixMillis>,
