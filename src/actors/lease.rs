@@ -229,7 +229,7 @@ mod tests {
             attempts: 0,
             seed: true,
             discovered: UnixMillis(1),
-            parent: None,
+            origin: None,
             via: None,
         };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();

@@ -157,6 +157,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     refresh::refresh(&node)?;
     let (doors, mailboxes) = open_doors(node.rules.settings.fetch.threads, &node.metrics);
     let _ = node.doors.set(doors);
+    watch::check_disk(&node); // before the first request, not after it
     let (ready, started) = mpsc::channel();
     let (ask, asked) = oneshot::channel();
     let (of_thread, placement) = (node.clone(), parts.placement);

@@ -124,7 +124,7 @@ impl Deduper {
         })
     }
 
-    /// The first capture with the same content, if there is one; else this page is it.
+    /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
     fn known_content(
         &mut self,
         content: Option<ContentDigest>,
@@ -135,10 +135,12 @@ impl Deduper {
         let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
         let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
         if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
-            return Ok(Some(first));
+            // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
+            return Ok((first.payload == record.payload_digest).then_some(first));
         }
         let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
-        let value = ContentValue { first: key, url: record.url.clone(), date: record.fetched };
+        let (url, payload) = (record.url.clone(), record.payload_digest);
+        let value = ContentValue { first: key, url, date: record.fetched, payload };
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
         Ok(None)
@@ -152,7 +154,7 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None });
+        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None });
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();
         for turned in &judged.turned {
