@@ -57,7 +57,7 @@ test: test-tools ## install what the tests need and run them all
 bench: setup ## measure: criterion for the domain, end to end for the whole
 	@config/build.sh
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
-		-- --warm-up-time 1 --measurement-time 2
+		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
 
 check: fmt-check clippy ## format and lints, as continuous integration does
