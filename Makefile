@@ -31,7 +31,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 	@echo
 	@echo '  make run SEED=https://your.site/ CONTACT=you@your.site   crawls that site into $(DATA)/ until done'
-	@echo '  make run                                                 crawls a practice web on this machine'
+	@echo '  make run                                                 crawls a practice web on this machine into practice/'
 
 setup: ## install what the build needs (Debian packages), nothing that is there
 	@config/setup.sh build
@@ -41,7 +41,7 @@ build: setup ## build the program
 
 run: build ## crawl: SEED=URL CONTACT=mail, or the practice web
 ifeq ($(SEED),)
-	@config/practice.sh $(BINARY) "$$DATA" $(ARGS)
+	@config/practice.sh $(BINARY) $(ARGS)
 else
 	@$(BINARY) run --seed "$$SEED" $${CONTACT:+--contact "$$CONTACT"} --data "$$DATA" --until-done $(ARGS)
 endif
@@ -57,7 +57,7 @@ test: test-tools ## install what the tests need and run them all
 bench: setup ## measure: criterion for the domain, end to end for the whole
 	@config/build.sh
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
-		-- --warm-up-time 1 --measurement-time 2
+		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
 
 check: fmt-check clippy ## format and lints, as continuous integration does

@@ -52,7 +52,7 @@ fn url(n: u16) -> PageUrl {
 }
 
 fn found(n: u16, depth: u16) -> NewUrl {
-    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None }
+    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None, origin: None }
 }
 
 fn rules(order: Order) -> LedgerRules {

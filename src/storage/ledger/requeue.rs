@@ -82,7 +82,7 @@ mod tests {
 
     fn found(text: &str) -> NewUrl {
         let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
-        NewUrl { url, depth: 1, hops: 0, seed: false, via: None }
+        NewUrl { url, depth: 1, hops: 0, seed: false, via: None, origin: None }
     }
 
     fn page(ledger: &Ledger, new: &NewUrl, ending: Ending, how: How) -> PageChange {
