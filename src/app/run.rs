@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::pulse::Watchdog;
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
@@ -61,6 +63,11 @@ pub fn run<W>(
     let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
     let clock = Clock::real();
+    // Before anything begins: a node that goes on where one stopped asks its hosts at once.
+    let heard = {
+        let _inside = runtime.enter();
+        Heard::register()?
+    };
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
     let admin = serve_admin(&running)?;
     let node = running.node.clone();
@@ -68,7 +75,7 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let stop = runtime.block_on(async {
-        let signals = listen(&running, hangup)?;
+        let signals = listen(&running, heard, hangup);
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
@@ -185,17 +192,32 @@ impl Drop for Signals {
     }
 }
 
+/// The signals that a run heeds; from their registration on none of them ends the process by itself.
+struct Heard {
+    term: Signal,
+    int: Signal,
+    hup: Signal,
+    usr1: Signal,
+}
+
+impl Heard {
+    fn register() -> std::io::Result<Self> {
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            hup: signal(SignalKind::hangup())?,
+            usr1: signal(SignalKind::user_defined1())?,
+        })
+    }
+}
+
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Signals> {
-    use tokio::signal::unix::{SignalKind, signal};
+fn listen(running: &Running, heard: Heard, hangup: Box<dyn Fn() + Send>) -> Signals {
     let node = running.node.clone();
-    let mut term = signal(SignalKind::terminate())?;
-    let mut int = signal(SignalKind::interrupt())?;
-    let mut hup = signal(SignalKind::hangup())?;
-    let mut usr1 = signal(SignalKind::user_defined1())?;
+    let Heard { mut term, mut int, mut hup, mut usr1 } = heard;
     second_signal_ends_all();
-    Ok(Signals(tokio::spawn(async move {
+    Signals(tokio::spawn(async move {
         loop {
             tokio::select! {
                 _ = term.recv() => {}
@@ -213,7 +235,7 @@ fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Si
             node.stop_with(Stop::Asked);
             return;
         }
-    })))
+    }))
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.
@@ -221,7 +243,6 @@ fn second_signal_ends_all() {
     let spawned = std::thread::Builder::new().name("signals".into()).spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            use tokio::signal::unix::{SignalKind, signal};
             let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
                 return;
             };
