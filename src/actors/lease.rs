@@ -77,7 +77,7 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page, or that the page could not be archived.
+    /// Notes that the parser begins with its page, and may not come to its end.
     pub fn mark_parsing(&self) {
         self.core.parsing.store(1, Ordering::Release);
     }
@@ -229,7 +229,7 @@ mod tests {
             attempts: 0,
             seed: true,
             discovered: UnixMillis(1),
-            parent: None,
+            origin: None,
             via: None,
         };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();

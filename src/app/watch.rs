@@ -148,7 +148,7 @@ fn next_try(node: &Node) -> Option<UnixMillis> {
 }
 
 /// Pauses the crawl before the disk is full, and lets it go on when there is space again.
-fn check_disk(node: &Node) {
+pub(super) fn check_disk(node: &Node) {
     let settings = &node.rules.settings;
     let Ok(disk) = nix::sys::statvfs::statvfs(&settings.store.data_dir) else { return };
     let free = disk.blocks_available().saturating_mul(disk.fragment_size());

@@ -9,7 +9,7 @@ use awc::http::Method;
 use serde_json::Value;
 
 use super::args::{CtlArgs, CtlCommand, SeedsCommand, SettingsArgs};
-use super::exit::CliError;
+use super::exit::{CliError, unless_gone};
 use super::gather::{layers, read_input};
 use super::summary;
 use crate::admin::{Problem, SeedReport, auth, seed_lines};
@@ -51,7 +51,13 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
                 writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
             }
         }
-        CtlCommand::Seeds(_) => report(&serde_json::from_str(&answer).map_err(unread)?, out)?,
+        CtlCommand::Seeds(_) => {
+            let seeds: SeedReport = serde_json::from_str(&answer).map_err(unread)?;
+            unless_gone(report(&seeds, out))?;
+            if seeds.accepted + seeds.known == 0 {
+                return Err(CliError::new("no seed was taken"));
+            }
+        }
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Stop => {
             let answer: Value = serde_json::from_str(&answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;

@@ -72,7 +72,7 @@ fn entry(tail: &str) -> QueueEntry {
         attempts: 0,
         seed: true,
         discovered: UnixMillis(1),
-        parent: None,
+        origin: None,
         via: None,
     }
 }

@@ -140,6 +140,8 @@ fn seeds_are_added_while_running_and_each_bad_one_has_its_reason() {
         code == 0 && text.contains("1 accepted, 1 known already, 1 rejected") && text.contains("rubbish"),
         "{text}"
     );
+    let (code, text) = crawl.ctl(&["seeds", "add", "rubbish"]);
+    assert!(code == 1 && text.contains("1 rejected") && text.contains("no seed was taken"), "{text}");
     // A public one needs a contact, here as on the command line; nothing of the request is taken.
     let (code, text) = crawl.ctl(&["seeds", "add", "https://example.org/"]);
     assert!(code == 1 && text.contains("--contact") && text.lines().count() == 1, "{text}");

@@ -139,6 +139,17 @@ fn errors_in_the_middle_of_a_commit_undo_it_whole() {
 }
 
 #[test]
+fn a_page_that_cannot_be_archived_is_tried_again_later_and_its_links_are_not_lost() {
+    for point in ["parser.archive", "deduper.revisit"] {
+        let sandbox = sandbox().set("fetch.retries=3");
+        sandbox.faults.set(point, Fault::Error, 1, 3);
+        let ended = survives(&sandbox);
+        assert!(sandbox.faults.hits(point) > 3, "{point} was passed {} times", sandbox.faults.hits(point));
+        assert!(!ended.refetched().is_empty());
+    }
+}
+
+#[test]
 fn failed_writes_and_syncs_are_made_good() {
     let sandbox = sandbox().set("durability.sync=20ms");
     let live = sandbox.start();

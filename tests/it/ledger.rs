@@ -52,7 +52,7 @@ fn url(n: u16) -> PageUrl {
 }
 
 fn found(n: u16, depth: u16) -> NewUrl {
-    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None }
+    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None, origin: None }
 }
 
 fn rules(order: Order) -> LedgerRules {
@@ -222,7 +222,8 @@ fn page(
     let mut first_with = None;
     if capture.is_some() && model.contents.insert(c) {
         let first = ledger.seen_key(&url).page(now);
-        first_with = Some((ContentDigest([c; 16]), ContentValue { first, url: url.to_string(), date: now }));
+        first_with =
+            Some((ContentDigest([c; 16]), ContentValue { first, url: url.to_string(), date: now, payload: [0; 20] }));
     }
     let links =
         if matches!(ending, Ending::Done(_)) { links(model, b, a, c, leased, prints) } else { LinkChange::default() };

@@ -54,7 +54,7 @@ fn i3_pages_whose_record_a_power_failure_took_are_queued_again_and_nothing_else(
     live.until("pages", |s| s.pages_stored >= 40);
     let fork = sandbox.fork();
     live.drop_at_once();
-    let sandbox = sandbox.resume(fork);
+    let sandbox = sandbox.resume(fork).archive_lost();
     let lost = lose_power(&sandbox);
     assert!(lost.len() >= 10, "{lost:?}");
     let before = sandbox.web.audit_len();

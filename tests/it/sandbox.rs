@@ -12,8 +12,10 @@ use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Longest wait for anything; a test that comes here has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longest wait for anything; a test that comes here has failed. A crawl made for many kills is longer.
+fn patience() -> Duration {
+    Duration::from_secs(120 + std::env::var("LYCOSA_KILLS").map_or(0, |n| n.parse().unwrap()))
+}
 
 /// A synthetic web and a data folder for the daemon that crawls it.
 pub struct Sandbox {
@@ -116,7 +118,8 @@ impl Sandbox {
         let is_revisit = |e: &&serde_json::Value| e["mime"] == "warc/revisit";
         let payloads: BTreeSet<&str> =
             entries.iter().filter(|e| !is_revisit(e)).map(|e| e["digest"].as_str().unwrap()).collect();
-        let lonely: Vec<_> = entries.iter().filter(is_revisit).filter(|e| !payloads.contains(e["digest"].as_str().unwrap())).collect();
+        let lonely: Vec<_> =
+            entries.iter().filter(is_revisit).filter(|e| !payloads.contains(e["digest"].as_str().unwrap())).collect();
         assert!(lonely.is_empty(), "{} revisits of a payload that is nowhere: {:?}", lonely.len(), lonely.first());
         entries.iter().filter(is_revisit).count()
     }
@@ -215,7 +218,7 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>, said: impl Fn()
         if let Some(found) = look() {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "{what} did not come\n{}", said());
+        assert!(began.elapsed() < patience(), "{what} did not come\n{}", said());
         std::thread::sleep(Duration::from_micros(500));
     }
 }

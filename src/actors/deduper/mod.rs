@@ -17,12 +17,16 @@ use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 use tokio::sync::oneshot;
 
 use super::admit::admit;
+use super::fetcher::ending_of;
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
 use super::supervise::{Kind, Room};
 use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
+use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Failure;
+use crate::fault::Fault;
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
@@ -73,19 +77,25 @@ impl Deduper {
         }
     }
 
-    /// The commit of a page; `None` when it could not be archived and is to be taken up again.
-    fn page(&mut self, parsed: Parsed) -> Result<Option<Commit>, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, joins, took, .. } = parsed;
+    /// The commit of a page.
+    fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
+        let Parsed { lease, permit, mut ending, parts, links, joins, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content } = *parts;
             if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
-                if let Err(e) = self.tools.make_revisit(&mut built, &first) {
-                    log::error!("a revisit record could not be built, its page is taken up again: {e}");
-                    lease.mark_parsing(); // but not for ever
-                    return Ok(None);
+                let made = match self.node.faults.pass("deduper.revisit") {
+                    Some(Fault::Error) => Err("fault injected".to_owned()),
+                    _ => self.tools.make_revisit(&mut built, &first).map_err(|e| e.to_string()),
+                };
+                if let Err(e) = made {
+                    log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
+                    let outcome = FetchOutcome::Fault(Failure::Spill);
+                    let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
+                    let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
+                    return self.page(again);
                 }
                 record.how = How::Duplicate;
                 if ending == Ending::Done(How::Stored) {
@@ -94,13 +104,16 @@ impl Deduper {
             }
             records = Some(built);
             capture = Some(record);
-        } else if matches!(ending, Ending::Done(_)) {
-            return Ok(None); // not archived, though it should be
         }
+        debug_assert!(
+            capture.is_some() || !matches!(ending, Ending::Done(_)),
+            "I3: done and not archived: {}",
+            lease.url
+        );
         let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, joins, pace };
-        Ok(Some(Commit {
+        Ok(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),
             lease: Some(lease),
@@ -108,10 +121,10 @@ impl Deduper {
             records: records.into_iter().collect(),
             took,
             reply: None,
-        }))
+        })
     }
 
-    /// The first capture with the same content, if there is one; else this page is it.
+    /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
     fn known_content(
         &mut self,
         content: Option<ContentDigest>,
@@ -122,10 +135,12 @@ impl Deduper {
         let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
         let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
         if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
-            return Ok(Some(first));
+            // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
+            return Ok((first.payload == record.payload_digest).then_some(first));
         }
         let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
-        let value = ContentValue { first: key, url: record.url.clone(), date: record.fetched };
+        let (url, payload) = (record.url.clone(), record.payload_digest);
+        let value = ContentValue { first: key, url, date: record.fetched, payload };
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
         Ok(None)
@@ -139,7 +154,7 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None });
+        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None });
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();
         for turned in &judged.turned {
@@ -200,12 +215,7 @@ impl Handler<Parsed> for Deduper {
         self.look_at_epoch();
         self.node.faults.pass("deduper.parsed");
         match self.page(parsed) {
-            Ok(None) => {
-                // Its links may be marked already, and no commit of this page will bring them in.
-                self.node.epoch.raise();
-                self.look_at_epoch();
-            }
-            Ok(Some(commit)) => {
+            Ok(commit) => {
                 self.node.faults.pass("deduper.commit");
                 self.node.doors().store.tell(commit);
             }

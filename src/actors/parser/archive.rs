@@ -33,7 +33,11 @@ impl Tools {
     #[must_use]
     pub fn new(node: &Node) -> Self {
         let spool = SpoolRule { dir: node.rules.spill_dir.clone(), memory: RECORD_MEMORY };
-        Self { builder: RecordBuilder::new(node.rules.settings.store.compression, spool), ids: node.rules.record_ids(), buffer: vec![0; PIECE].into() }
+        Self {
+            builder: RecordBuilder::new(node.rules.settings.store.compression, spool),
+            ids: node.rules.record_ids(),
+            buffer: vec![0; PIECE].into(),
+        }
     }
 
     /// The records of an exchange, without or with the facts of a page.

@@ -39,6 +39,7 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
     let base = page.facts.base_url(&lease.url.to_url());
     let depth = lease.entry.depth.saturating_add(1);
     let via: Arc<str> = Arc::from(lease.url.as_str());
+    let origin = origin(lease);
     let joiner = node.rules.canon.joiner(base, Some(page.charset));
     let mut known = KeySet::default();
     known.insert(lease.core().url_key); // a link to itself is none
@@ -46,7 +47,8 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
     for link in page.facts.links.iter().filter(|l| !l.nofollow) {
         let Ok(url) = joiner.join(&link.href) else { continue };
         if known.insert(node.prints.url(&url)) {
-            found.push(NewUrl { url, depth, hops: 0, seed: false, via: Some(via.clone()) });
+            let (via, origin) = (Some(via.clone()), Some(origin.clone()));
+            found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
         }
     }
     Found { links: admit(node, found), joins: None }
@@ -65,9 +67,14 @@ fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
     }
     let joins = lease.entry.seed.then(|| join_scope(node, &url, &lease.url)).flatten();
     let via = Some(Arc::from(lease.url.as_str()));
-    let new =
-        NewUrl { url, depth: lease.entry.depth, hops: lease.entry.hops.saturating_add(1), seed: lease.entry.seed, via };
+    let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
+    let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
     Found { links: admit(node, [new]), joins }
+}
+
+/// The seed that what is found here goes back to.
+fn origin(lease: &Lease) -> Arc<str> {
+    Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 
 fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) -> Option<String> {

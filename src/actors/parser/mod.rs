@@ -71,10 +71,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         node.parsing.fetch_sub(1, Ordering::Relaxed);
         match parsed {
             Ok(parsed) => {
-                // A page that cannot be archived is taken up again, but not for ever.
-                if parsed.parts.is_some() {
-                    parsed.lease.mark_parsed();
-                }
+                parsed.lease.mark_parsed();
                 node.doors().deduper.tell(parsed);
             }
             Err(panic) => {

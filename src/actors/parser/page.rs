@@ -6,13 +6,15 @@ use std::sync::Arc;
 use super::archive::Tools;
 use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
-use crate::actors::fetcher::ending_of_verdict;
+use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
-use crate::document::decoded;
+use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
-use crate::domain::outcome::Verdict;
+use crate::domain::outcome::{FetchOutcome, Verdict};
+use crate::domain::reason::Failure;
+use crate::fault::Fault;
 use crate::net::protocol::{Cut, Fetched};
 use crate::storage::ledger::LinkChange;
 use crate::storage::values::{self, How, PageRecord};
@@ -33,23 +35,29 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
     let change: LinkChange = found.links;
-    let parts = match tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change) {
-        Ok(records) => Some(PageParts {
-            record: record(&lease, begun, &fetched, &looked, &records, &change),
-            content: looked.content,
-            records,
-        }),
+    let built = match node.faults.pass("parser.archive") {
+        Some(Fault::Error) => Err("fault injected".to_owned()),
+        _ => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
+    };
+    let records = match built {
+        Ok(records) => records,
         Err(e) => {
-            log::error!("page not archived, it is taken up again: url={} error={e}", lease.url);
-            None
+            // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
+            log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
+            let ending = ending_of(node, &FetchOutcome::Fault(Failure::Spill), lease.entry.attempts);
+            return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
         }
     };
-    let ending = ending_of_verdict(&verdict);
+    let parts = PageParts {
+        record: record(&lease, begun, &fetched, &looked, &records, &change),
+        content: looked.content,
+        records,
+    };
     Parsed {
         lease,
         permit: Some(permit),
-        ending,
-        parts: parts.map(Box::new),
+        ending: ending_of_verdict(&verdict),
+        parts: Some(Box::new(parts)),
         links: change,
         joins,
         begun,
@@ -76,13 +84,14 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     let mut hasher = ContentHasher::new();
     let mut reader: Option<PageReader> = None;
     let mut kind = None;
-    let mut wanted = true;
+    let (mut wanted, mut whole) = (true, true);
     loop {
         let n = match read_some(&mut body, buffer, if kind.is_none() { SNIFF } else { 1 }) {
             Ok(0) => break,
             Ok(n) => n,
             Err(e) => {
                 log::debug!("body read only in part: url={url} error={e}");
+                whole = false;
                 break;
             }
         };
@@ -103,8 +112,8 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     }
     Looked {
         page: reader.map(PageReader::finish),
-        // Of a cut body nobody knows what followed: it is the duplicate of nothing.
-        content: fetched.cut.is_none().then(|| hasher.finish()),
+        // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
+        content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
     }
 }

@@ -147,14 +147,20 @@ impl Lane {
         allowed.copied().ok_or(Failure::AddressRefused)
     }
 
-    /// Everything a request needs, at or after its host's earliest time; `Err` when that lies too far off to wait here.
+    /// Everything a request needs, at or after its host's earliest time; `Err` when that lies too far off to wait here, or
+    /// when others of a crowded group were faster for a whole quantum: then hosts of other groups get the place.
     ///
     /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
     async fn leave(&self, seats: &Seats, worth_waiting: Option<Duration>) -> Result<Leave, UnixMillis> {
+        let began = self.node.clock.now();
         loop {
             self.earliest(seats, worth_waiting).await?;
             let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
             if !self.may_go(&slot) {
+                let now = self.node.clock.now();
+                if worth_waiting.is_some() && now.since(began) > self.node.rules.settings.frontier.host_quantum.time {
+                    return Err(now);
+                }
                 continue;
             }
             let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };

@@ -39,6 +39,7 @@ pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMi
     if let Some(lease) = &commit.lease {
         let entry = &lease.entry;
         line.via = entry.via.as_deref().map(Into::into);
+        line.seed = Some(entry.origin.as_deref().unwrap_or(page.url.as_str()).into());
         line.attempt = u32::from(entry.attempts) + 1;
         line.hop_path = hop_path(entry).into();
     }
@@ -64,6 +65,7 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
         software: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
         operator: settings.agent.contact.clone().unwrap_or_default(),
         hostname: node.rules.host_name.clone(),
+        ip: own_address().map_or_else(String::new, |ip| ip.to_string()),
         user_agent: settings.agent.user_agent.clone(),
         robots: if settings.politeness.respect_robots { "obey" } else { "ignore" }.to_owned(),
         is_part_of: settings.crawl.name.clone(),
@@ -77,4 +79,11 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
         level: settings.store.compression,
         info,
     })
+}
+
+/// The address this machine speaks from to the outside. Nothing is sent: a datagram socket only picks its route.
+fn own_address() -> Option<std::net::IpAddr> {
+    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((std::net::Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_unspecified())
 }

@@ -22,6 +22,8 @@ pub struct NewUrl {
     pub seed: bool,
     /// The page it was found on.
     pub via: Option<Arc<str>>,
+    /// The seed it goes back to; `None` for a seed itself.
+    pub origin: Option<Arc<str>>,
 }
 
 /// A URL turned away, with the reason.

@@ -288,7 +288,7 @@ impl Ledger {
             attempts: 0,
             seed: new.seed,
             discovered: now,
-            parent: None,
+            origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
         };
         self.counters.queued += 1;

@@ -82,7 +82,7 @@ mod tests {
 
     fn found(text: &str) -> NewUrl {
         let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
-        NewUrl { url, depth: 1, hops: 0, seed: false, via: None }
+        NewUrl { url, depth: 1, hops: 0, seed: false, via: None, origin: None }
     }
 
     fn page(ledger: &Ledger, new: &NewUrl, ending: Ending, how: How) -> PageChange {
@@ -107,7 +107,8 @@ mod tests {
             cut: None,
             charset: None,
         };
-        let first = ContentValue { first: seen.page(capture.fetched), url: capture.url.clone(), date: capture.fetched };
+        let (url, payload) = (capture.url.clone(), capture.payload_digest);
+        let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };
         PageChange {
             url: new.url.clone(),
             ending,

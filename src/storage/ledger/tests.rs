@@ -21,7 +21,7 @@ fn rules() -> LedgerRules {
 
 fn new(url: &str, depth: u16) -> NewUrl {
     let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
-    NewUrl { url, depth, hops: 0, seed: false, via: None }
+    NewUrl { url, depth, hops: 0, seed: false, via: None, origin: None }
 }
 
 fn bare(url: &NewUrl, ending: Ending) -> Change {

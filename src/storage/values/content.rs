@@ -14,6 +14,9 @@ pub struct ContentValue {
     pub url: String,
     /// Its date (`WARC-Refers-To-Date`).
     pub date: UnixMillis,
+    /// Its payload digest. The same content may come in another coding: then the payload differs, and a record that says
+    /// "identical payload" would be wrong.
+    pub payload: [u8; 20],
 }
 
 impl Wire for ContentValue {
@@ -21,10 +24,16 @@ impl Wire for ContentValue {
         Blob(self.first.encode()).put(out);
         self.url.put(out);
         self.date.put(out);
+        self.payload.put(out);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        Ok(Self { first: take_key(from)?, url: String::read(from)?, date: UnixMillis::read(from)? })
+        Ok(Self {
+            first: take_key(from)?,
+            url: String::read(from)?,
+            date: UnixMillis::read(from)?,
+            payload: Wire::read(from)?,
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! One URL to fetch.
 
 use super::wire::fields;
-use crate::domain::fingerprint::UrlKey;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
@@ -24,9 +23,9 @@ fields! {
         seed: bool,
         /// When it was first found.
         discovered: UnixMillis,
+        /// The seed it goes back to; `None` for a seed itself.
+        origin: Option<String>,
         /// The page it was found on.
-        parent: Option<UrlKey>,
-        /// The URL of that page, for `via`.
         via: Option<String>,
     }
 }

@@ -25,7 +25,7 @@ fn queue_entry() -> QueueEntry {
         attempts: 0,
         seed: false,
         discovered: UnixMillis(1_700_000_000_000),
-        parent: Some(UrlKey([7; 12])),
+        origin: Some("http://h.test/".into()),
         via: Some("https://h0.test/".into()),
     }
 }
@@ -106,7 +106,7 @@ fn check<V: Value + PartialEq + Debug>(value: &V) -> Vec<u8> {
 #[test]
 fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&queue_entry());
-    check(&QueueEntry { parent: None, via: None, seed: true, ..queue_entry() });
+    check(&QueueEntry { origin: None, via: None, seed: true, ..queue_entry() });
     check(&HostState::default());
     check(&HostState { name: "h0.test".into(), pace: vec![0, 255], activated: true, ..HostState::default() });
     for place in [Place::None, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }] {
@@ -127,7 +127,12 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
     check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
-    check(&ContentValue { first: seen().page(UnixMillis(5)), url: "http://h0.test/".into(), date: UnixMillis(5) });
+    check(&ContentValue {
+        first: seen().page(UnixMillis(5)),
+        url: "http://h0.test/".into(),
+        date: UnixMillis(5),
+        payload: [6; 20],
+    });
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
@@ -159,7 +164,7 @@ fn format_1_writes_these_bytes() {
     assert_eq!(hex(UrlState::Error { reason: Failure::Tls }.encode()), "010205");
     let rejected = UrlState::Rejected { reason: Rejection::Robots, generation: 3, depth: 4 };
     assert_eq!(hex(rejected.encode()), "01030a0304");
-    let entry = QueueEntry { tail: "/a".into(), via: None, parent: None, ..queue_entry() };
+    let entry = QueueEntry { tail: "/a".into(), via: None, origin: None, ..queue_entry() };
     assert_eq!(
         hex(entry.encode()),
         concat!("01", "01", "bb03", "022f61", "02", "01", "00", "00", "80d095ffbc31", "00", "00")
