@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::pulse::Watchdog;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
@@ -57,6 +59,9 @@ pub fn run<W>(
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // From here on a signal waits for the end of the start instead of ending the process.
+    let wishes = runtime.block_on(async { Wishes::listen() })?;
+    files::allow(&settings)?;
     let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
@@ -68,12 +73,12 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let stop = runtime.block_on(async {
-        let signals = listen(&running, hangup)?;
+        let signals = heed(&running, hangup, wishes);
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
-        Ok::<_, std::io::Error>((why, signals))
-    })?;
+        (why, signals)
+    });
     let (why, signals) = stop;
     drop(watchdog); // the end has time-outs of its own
     let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
@@ -180,6 +185,28 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     }
 }
 
+/// A second signal within this time of the first is the same wish.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
+/// The signals that are heeded.
+struct Wishes {
+    term: Signal,
+    int: Signal,
+    hup: Signal,
+    usr1: Signal,
+}
+
+impl Wishes {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            hup: signal(SignalKind::hangup())?,
+            usr1: signal(SignalKind::user_defined1())?,
+        })
+    }
+}
+
 /// The task that listens for TERM and INT; ended by Drop.
 struct Signals(tokio::task::JoinHandle<()>);
 
@@ -191,15 +218,11 @@ impl Drop for Signals {
 
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Signals> {
-    use tokio::signal::unix::{SignalKind, signal};
+fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Signals {
     let node = running.node.clone();
-    let mut term = signal(SignalKind::terminate())?;
-    let mut int = signal(SignalKind::interrupt())?;
-    let mut hup = signal(SignalKind::hangup())?;
-    let mut usr1 = signal(SignalKind::user_defined1())?;
+    let Wishes { mut term, mut int, mut hup, mut usr1 } = wishes;
     second_signal_ends_all();
-    Ok(Signals(tokio::spawn(async move {
+    Signals(tokio::spawn(async move {
         loop {
             tokio::select! {
                 _ = term.recv() => {}
@@ -217,7 +240,7 @@ fn listen(running: &Running, hangup: Box<dyn Fn() + Send>) -> std::io::Result<Si
             node.stop_with(Stop::Asked);
             return;
         }
-    })))
+    }))
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.
@@ -225,12 +248,17 @@ fn second_signal_ends_all() {
     let spawned = std::thread::Builder::new().name("signals".into()).spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async {
-            use tokio::signal::unix::{SignalKind, signal};
             let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
                 return;
             };
-            for _ in 0..2 {
+            tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+            // `timeout` and shells signal a process and its group: what comes at once is the same wish.
+            let first = Stopwatch::start();
+            loop {
                 tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+                if first.elapsed() >= SAME_WISH {
+                    break;
+                }
             }
             log::warn!("second signal: ending at once; the next start repairs what was in flight");
             std::process::exit(crate::cli::Exit::Interrupted.code().into());

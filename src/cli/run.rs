@@ -71,6 +71,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match outcome.stop {
         Stop::Supervisor(_) => Exit::Supervisor,
         Stop::Disk(_) => Exit::Disk,
+        _ if !outcome.clean => Exit::Disk, // something could not be closed
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
         Stop::Failures => Exit::FailureLimit,

@@ -157,7 +157,6 @@ impl Settings {
             max_links: self.parse.max_links_per_page,
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
-            ..ExtractOptions::default()
         }
     }
 

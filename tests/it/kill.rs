@@ -103,7 +103,7 @@ fn live_and_be_killed(sandbox: &mut Sandbox, dice: &mut Dice) -> Life {
         let enough = |daemon: &mut Daemon| {
             (sandbox.web.audit_len() >= before + requests || daemon.ended().is_some()).then_some(())
         };
-        until("requests", || enough(&mut daemon), || String::new());
+        until("requests", || enough(&mut daemon), String::new);
         std::thread::sleep(Duration::from_micros(us));
         format!("{us} us after {requests} requests")
     };
@@ -290,7 +290,7 @@ fn run_and_signal(sandbox: &mut Sandbox, arguments: &[&str], signal: Signal) -> 
     until(
         "requests",
         || (sandbox.web.audit_len() >= before + 60 || daemon.ended().is_some()).then_some(()),
-        || String::new(),
+        String::new,
     );
     daemon.signal(signal);
     let status = daemon.wait();
