@@ -31,7 +31,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 	@echo
 	@echo '  make run SEED=https://your.site/ CONTACT=you@your.site   crawls that site into $(DATA)/ until done'
-	@echo '  make run                                                 crawls a practice web on this machine'
+	@echo '  make run                                                 crawls a practice web on this machine into practice/'
 
 setup: ## install what the build needs (Debian packages), nothing that is there
 	@config/setup.sh build
@@ -41,7 +41,7 @@ build: setup ## build the program
 
 run: build ## crawl: SEED=URL CONTACT=mail, or the practice web
 ifeq ($(SEED),)
-	@config/practice.sh $(BINARY) "$$DATA" $(ARGS)
+	@config/practice.sh $(BINARY) $(ARGS)
 else
 	@$(BINARY) run --seed "$$SEED" $${CONTACT:+--contact "$$CONTACT"} --data "$$DATA" --until-done $(ARGS)
 endif

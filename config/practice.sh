@@ -1,11 +1,12 @@
 #!/bin/bash
 # Crawls a practice web on this machine: starts `lycosa testweb` on a free port, crawls it until done, ends it.
-# Usage: practice.sh BINARY DATA [ARGUMENTS OF lycosa run]
+# Each crawl has a folder of its own, practice/DATE: not the one of a real crawl, whose seeds and counts are its own.
+# Usage: practice.sh BINARY [ARGUMENTS OF lycosa run]
 set -euo pipefail
 
 binary=$1
-data=$2/practice-$(date +%Y%m%d-%H%M%S)
-shift 2
+data=practice/$(date +%Y%m%d-%H%M%S)
+shift
 
 started=$(mktemp)
 web=

@@ -1,6 +1,7 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod control;
+mod files;
 mod next;
 mod pulse;
 mod refresh;
@@ -45,6 +46,7 @@ use crate::storage::values::{RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
+use crate::warc::folder::{self, Claim};
 
 pub use control::NodeControl;
 pub use pulse::Pulses;
@@ -72,6 +74,9 @@ pub enum StartError {
     /// The overrides of names.
     #[error("[dns] overrides: {0}")]
     Dns(#[from] crate::net::dns::OverrideError),
+    /// The archive's folder.
+    #[error(transparent)]
+    Archive(#[from] crate::warc::WarcError),
     /// TLS.
     #[error("TLS could not be set up: {0}")]
     Tls(#[from] crate::net::tls::TlsSetupError),
@@ -116,6 +121,7 @@ pub struct Running {
     /// Its shared part.
     pub node: Arc<Node>,
     thread: Option<JoinHandle<bool>>,
+    _claim: Claim,
     ask: Option<oneshot::Sender<Duration>>,
 }
 
@@ -133,6 +139,7 @@ struct Mailboxes {
 /// # Errors
 /// See [`StartError`].
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
+    let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
@@ -166,7 +173,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .spawn(move || system(&of_thread, placement, mailboxes, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
-    Ok(Running { node, thread: Some(thread), ask: Some(ask) })
+    Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 
 fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {

@@ -7,10 +7,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::pulse::Watchdog;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
@@ -59,15 +59,13 @@ pub fn run<W>(
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // From here on a signal waits for the end of the start instead of ending the process.
+    let wishes = runtime.block_on(async { Wishes::listen() })?;
+    files::allow(&settings)?;
     let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
     let clock = Clock::real();
-    // Before anything begins: a node that goes on where one stopped asks its hosts at once.
-    let heard = {
-        let _inside = runtime.enter();
-        Heard::register()?
-    };
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
     let admin = serve_admin(&running)?;
     let node = running.node.clone();
@@ -75,12 +73,12 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let stop = runtime.block_on(async {
-        let signals = listen(&running, heard, hangup);
+        let signals = heed(&running, hangup, wishes);
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
-        Ok::<_, std::io::Error>((why, signals))
-    })?;
+        (why, signals)
+    });
     let (why, signals) = stop;
     drop(watchdog); // the end has time-outs of its own
     let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
@@ -160,6 +158,10 @@ async fn begin(running: &Running) {
                 report.accepted,
                 report.known
             );
+            let crawl = &node.rules.settings.crawl;
+            if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
+                log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
+            }
         }
         Err(e) => {
             log::error!("the seeds were not taken: {e}");
@@ -183,25 +185,19 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     }
 }
 
-/// The task that listens for TERM and INT; ended by Drop.
-struct Signals(tokio::task::JoinHandle<()>);
+/// A second signal within this time of the first is the same wish.
+const SAME_WISH: Duration = Duration::from_millis(500);
 
-impl Drop for Signals {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// The signals that a run heeds; from their registration on none of them ends the process by itself.
-struct Heard {
+/// The signals that are heeded.
+struct Wishes {
     term: Signal,
     int: Signal,
     hup: Signal,
     usr1: Signal,
 }
 
-impl Heard {
-    fn register() -> std::io::Result<Self> {
+impl Wishes {
+    fn listen() -> std::io::Result<Self> {
         Ok(Self {
             term: signal(SignalKind::terminate())?,
             int: signal(SignalKind::interrupt())?,
@@ -211,11 +207,20 @@ impl Heard {
     }
 }
 
+/// The task that listens for TERM and INT; ended by Drop.
+struct Signals(tokio::task::JoinHandle<()>);
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn listen(running: &Running, heard: Heard, hangup: Box<dyn Fn() + Send>) -> Signals {
+fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Signals {
     let node = running.node.clone();
-    let Heard { mut term, mut int, mut hup, mut usr1 } = heard;
+    let Wishes { mut term, mut int, mut hup, mut usr1 } = wishes;
     second_signal_ends_all();
     Signals(tokio::spawn(async move {
         loop {
@@ -246,8 +251,14 @@ fn second_signal_ends_all() {
             let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
                 return;
             };
-            for _ in 0..2 {
+            tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+            // `timeout` and shells signal a process and its group: what comes at once is the same wish.
+            let first = Stopwatch::start();
+            loop {
                 tokio::select! { _ = term.recv() => {} _ = int.recv() => {} }
+                if first.elapsed() >= SAME_WISH {
+                    break;
+                }
             }
             log::warn!("second signal: ending at once; the next start repairs what was in flight");
             std::process::exit(crate::cli::Exit::Interrupted.code().into());

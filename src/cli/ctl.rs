@@ -9,7 +9,7 @@ use awc::http::Method;
 use serde_json::Value;
 
 use super::args::{CtlArgs, CtlCommand, SeedsCommand, SettingsArgs};
-use super::exit::CliError;
+use super::exit::{CliError, unless_gone};
 use super::gather::{layers, read_input};
 use super::summary;
 use crate::admin::{Problem, SeedReport, auth, seed_lines};
@@ -53,7 +53,7 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
         }
         CtlCommand::Seeds(_) => {
             let seeds: SeedReport = serde_json::from_str(&answer).map_err(unread)?;
-            report(&seeds, out)?;
+            unless_gone(report(&seeds, out))?;
             if seeds.accepted + seeds.known == 0 {
                 return Err(CliError::new("no seed was taken"));
             }

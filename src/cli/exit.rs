@@ -117,6 +117,17 @@ impl From<std::io::Error> for CliError {
     }
 }
 
+/// Lets a reader that went away pass: what was done has its own exit code, whoever reads about it.
+///
+/// # Errors
+/// Any other fault of the output.
+pub fn unless_gone(written: std::io::Result<()>) -> Result<(), CliError> {
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +136,12 @@ mod tests {
     fn the_codes_are_those_of_the_interface_table() {
         let codes: Vec<u8> = Exit::ALL.iter().map(|e| e.code()).collect();
         assert_eq!(codes, [0, 1, 2, 3, 9, 11, 12, 14, 15, 70]);
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_fault_but_a_full_disk_is() {
+        assert!(unless_gone(Err(std::io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(unless_gone(Err(std::io::ErrorKind::StorageFull.into())).is_err());
     }
 
     #[test]

@@ -3,25 +3,37 @@
 use std::io::Write;
 
 use super::args::InspectCommand;
-use super::exit::CliError;
+use super::exit::{CliError, Exit};
 use super::gather::read_input;
-use super::{inspect_page, inspect_robots, inspect_url};
+use super::inspect_page::{self, InspectPageError};
+use super::inspect_url::{self, InspectUrlError};
+use super::inspect_robots;
 
-/// Shows what the crawler makes of its input.
+/// Shows what the crawler makes of its input. A URL that is none has its line in the answer and the exit code 1.
 ///
 /// # Errors
 /// The input cannot be read, or makes no sense.
-pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<(), CliError> {
+pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliError> {
     match command {
         InspectCommand::Url { base, json, urls } => {
             let rules = crate::domain::url::CleanRules::default();
-            inspect_url::run(base.as_deref(), urls, rules, *json, out).map_err(CliError::usage)
+            match inspect_url::run(base.as_deref(), urls, rules, *json, out) {
+                Ok(0) => Ok(Exit::Done),
+                Ok(_) => Ok(Exit::Error),
+                Err(InspectUrlError::Output(e)) => Err(e.into()),
+                Err(e) => Err(CliError::usage(e)),
+            }
         }
         InspectCommand::Robots { agent, robots, urls } => {
-            Ok(inspect_robots::run(agent, &read_input(robots)?, urls, out)?)
+            inspect_robots::run(agent, &read_input(robots)?, urls, out)?;
+            Ok(Exit::Done)
         }
         InspectCommand::Page { file, url, content_type } => {
-            inspect_page::run(&read_input(file)?, url, content_type.as_deref(), out).map_err(CliError::usage)
+            match inspect_page::run(&read_input(file)?, url, content_type.as_deref(), out) {
+                Ok(()) => Ok(Exit::Done),
+                Err(InspectPageError::Output(e)) => Err(e.into()),
+                Err(e) => Err(CliError::usage(e)),
+            }
         }
     }
 }

@@ -6,7 +6,8 @@ use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page, PageReader};
+use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page, PageFacts, PageReader};
+use crate::domain::mime::{Kind, sniff};
 use crate::domain::url::{Canonicaliser, CleanRules};
 
 /// Why the command could not do its work.
@@ -29,15 +30,24 @@ pub enum InspectPageError {
 ///
 /// Keys: `charset` (WHATWG name), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
 /// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
-/// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`.
+/// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`. As in a
+/// crawl a body that is no HTML, by its type and its first bytes, has no links; of plain text `text` is the text.
 ///
 /// # Errors
 /// A `url` that is not absolute, or an output that fails.
 pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Write) -> Result<(), InspectPageError> {
     let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
     let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), DEFAULT_MAX_PARSE);
-    reader.push(bytes);
-    let report = report(&reader.finish(), &url);
+    let kind = sniff(content_type, bytes);
+    if kind != Kind::Other {
+        reader.push(bytes); // also of what is no HTML: it finds the charset
+    }
+    let mut page = reader.finish();
+    if !matches!(kind, Kind::Html | Kind::Xhtml) {
+        let text = if kind == Kind::Text { page.charset.decode(bytes).0.into_owned() } else { String::new() };
+        page.facts = PageFacts { text, ..PageFacts::default() };
+    }
+    let report = report(&page, &url);
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
@@ -111,6 +121,16 @@ mod tests {
         assert_eq!(got["title"], Value::Null);
         assert_eq!(got["links"][0]["text"], "中文");
         assert_eq!(got["links"][0]["url"], "http://h.test/dir/page.html?q=%D6%D0");
+    }
+
+    #[test]
+    fn what_is_no_html_has_no_links_and_plain_text_is_its_own_text() {
+        let bytes = b"see <a href=/x>x</a>\n";
+        let text = inspect(bytes, Some("text/plain"));
+        assert_eq!((&text["links"], &text["text"]), (&json!([]), &json!("see <a href=/x>x</a>\n")));
+        let other = inspect(bytes, Some("application/pdf"));
+        assert_eq!((&other["links"], &other["text"]), (&json!([]), &json!("")));
+        assert_eq!(inspect(b"%PDF-1.7 <a href=/x>x</a>", Some("text/html"))["links"], json!([]));
     }
 
     #[test]

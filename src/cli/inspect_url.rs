@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::domain::host::registrable_domain;
 use crate::domain::partition::Partition;
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl, UrlError};
+use crate::telemetry::log::escaped;
 
 /// Why the command could not do its work (a URL that is none is an answer, not an error).
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +25,8 @@ pub enum InspectUrlError {
     Output(#[from] io::Error),
 }
 
-/// Writes one line a URL: its canonical form or `error: ` and the reason; with `json` an object a line.
+/// Writes one line a URL: its canonical form or `error: `, the URL and the reason; with `json` an object a
+/// line. Gives how many were no URLs.
 ///
 /// The keys of the object: `input`, and then `url`, `scheme`, `host`, `domain`, `port`, `partition`, `tail`, or else
 /// `error` (the reason's name) and `message`.
@@ -37,22 +39,24 @@ pub fn run(
     rules: CleanRules,
     json: bool,
     out: &mut dyn Write,
-) -> Result<(), InspectUrlError> {
+) -> Result<usize, InspectUrlError> {
     let parse = |base: &str| url::Url::parse(base).map_err(|fault| InspectUrlError::Base { base: base.into(), fault });
     let base = base.map(parse).transpose()?;
     let canonicaliser = Canonicaliser::new(rules);
+    let mut bad = 0;
     for input in urls {
         let url = match &base {
             Some(base) => canonicaliser.join(base, input, None),
             None => canonicaliser.parse(input),
         };
+        bad += usize::from(url.is_err());
         match (json, &url) {
             (true, url) => writeln!(out, "{}", object(input, url))?,
             (false, Ok(url)) => writeln!(out, "{url}")?,
-            (false, Err(error)) => writeln!(out, "error: {error}")?,
+            (false, Err(error)) => writeln!(out, "error: {}: {error}", escaped(input))?,
         }
     }
-    Ok(())
+    Ok(bad)
 }
 
 fn object(input: &str, url: &Result<PageUrl, UrlError>) -> Value {
@@ -86,8 +90,8 @@ mod tests {
     fn each_url_gets_one_line_and_a_bad_one_does_not_stop_the_rest() {
         let got = lines(None, &["HTTP://Example.org:80", "mailto:a@b", "nonsense", "https://e.org/#x"], false).unwrap();
         assert_eq!(got[0], "http://example.org/");
-        assert!(got[1].starts_with("error: the URL's scheme"));
-        assert!(got[2].starts_with("error: not a complete URL"));
+        assert!(got[1].starts_with("error: mailto:a@b: the URL's scheme"));
+        assert!(got[2].starts_with("error: nonsense: not a complete URL"));
         assert_eq!(got[3], "https://e.org/");
     }
 

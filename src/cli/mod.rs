@@ -40,7 +40,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Run(_) => Ok(Exit::Done),
         Command::Testweb(args) => testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
         Command::Fetch(args) => fetch::run(&args, out),
-        Command::Inspect(command) => inspect::run(&command, out).map(|()| Exit::Done),
+        Command::Inspect(command) => inspect::run(&command, out),
         Command::Config(ConfigCommand::Init { file }) => config_cmd::init(&file, out).map(|()| Exit::Done),
         Command::Config(ConfigCommand::Show { config, origin, json, settings }) => {
             config_cmd::show(config.as_deref(), &settings, origin, json, out).map(|()| Exit::Done)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use super::args::RunArgs;
-use super::exit::{CliError, Exit};
+use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
 use super::{reload, summary, why};
@@ -46,10 +46,12 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
         }
         _ => exit.as_str().to_owned(),
     };
-    out.write_all(summary::table(&outcome.status, &told).as_bytes())?;
+    let mut text = summary::table(&outcome.status, &told);
     for note in why::notes(&outcome.status) {
-        writeln!(out, "note: {}", escaped(&note))?;
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "note: {}", escaped(&note));
     }
+    unless_gone(out.write_all(text.as_bytes()))?;
     Ok(exit)
 }
 
@@ -67,6 +69,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match outcome.stop {
         Stop::Supervisor(_) => Exit::Supervisor,
         Stop::Disk(_) => Exit::Disk,
+        _ if !outcome.clean => Exit::Disk, // something could not be closed
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
         Stop::Failures => Exit::FailureLimit,

@@ -42,7 +42,7 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
         ("outcome".to_owned(), outcome.to_owned()),
         ("time".to_owned(), clock_time(s.uptime_seconds)),
         ("URLs discovered".to_owned(), s.discovered.to_string()),
-        ("URLs visited".to_owned(), s.done.saturating_add(s.errors).to_string()),
+        ("URLs visited".to_owned(), s.visited().to_string()),
         ("still waiting".to_owned(), s.waiting.saturating_add(s.processing).to_string()),
         ("rejected".to_owned(), s.rejected.to_string()),
         ("pages stored".to_owned(), s.pages_stored.to_string()),
@@ -106,16 +106,16 @@ mod tests {
     fn snapshot() -> StatusSnapshot {
         StatusSnapshot {
             uptime_seconds: 3_723.4,
-            discovered: 12,
+            discovered: 13,
             waiting: 2,
             done: 7,
-            errors: 1,
+            errors: 2,
             rejected: 2,
             pages_stored: 6,
             bytes: 3 << 20,
             fetch_seconds: 0.4,
-            statuses: [(200, 6), (404, 1)].into(),
-            errors_by_reason: [("tls".to_owned(), 1)].into(),
+            statuses: [(200, 6), (500, 2)].into(),
+            errors_by_reason: [("tls".to_owned(), 1), ("status_5xx".to_owned(), 1)].into(),
             warc_dir: "data/warc".into(),
             idle_reason: "every host waits".into(),
             ..StatusSnapshot::default()
@@ -131,7 +131,7 @@ mod tests {
             "pages stored        6",
             "bytes received      3145728 (3.0 MiB)",
             "mean time per page  50.0 ms",
-            "  status 404        1",
+            "  status 500        2",
             "  error tls         1",
             "WARC files          data/warc",
         ];

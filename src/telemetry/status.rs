@@ -97,13 +97,21 @@ impl StatusSnapshot {
         self.statuses.range(200..300).any(|(_, n)| *n > 0)
     }
 
-    /// Mean time of a fetch per finished URL; `None` before the first.
+    /// URLs for which a request got an answer: those done, and those whose error is what was answered.
+    #[must_use]
+    pub fn visited(&self) -> u64 {
+        let answered = |reason: &str| reason.starts_with("status_") || reason == Failure::Poison.as_str();
+        let errors = self.errors_by_reason.iter().filter(|(reason, _)| answered(reason)).map(|(_, n)| *n);
+        errors.fold(self.done, u64::saturating_add)
+    }
+
+    /// Mean time of a fetch per answer kept; `None` before the first.
     #[must_use]
     pub fn mean_fetch(&self) -> Option<Duration> {
-        let visited = self.done.saturating_add(self.errors);
-        if visited == 0 {
+        let answers = self.statuses.values().copied().fold(0, u64::saturating_add);
+        if answers == 0 {
             return None;
         }
-        Duration::try_from_secs_f64(self.fetch_seconds / visited as f64).ok()
+        Duration::try_from_secs_f64(self.fetch_seconds / answers as f64).ok()
     }
 }

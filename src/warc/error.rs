@@ -36,6 +36,35 @@ pub enum WarcError {
         /// The length it has, bytes.
         len: u64,
     },
+    /// Another process has the archive's folder open.
+    #[error("archive folder {} is in use by another running crawl; give this one a folder of its own in store.warc_dir", dir.display())]
+    InUse {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The archive's folder holds the files of another data folder.
+    #[error(
+        "archive folder {} belongs to another data folder; name another one in store.warc_dir (or remove {} if that crawl is \
+         gone for good)",
+        dir.display(),
+        note.display()
+    )]
+    Foreign {
+        /// The folder.
+        dir: PathBuf,
+        /// The note that says so.
+        note: PathBuf,
+    },
+    /// A file that the database names is not where the settings say.
+    #[error(
+        "{} is missing, though the database says that pages are in it; mount its disk or name its folder in \
+         store.warc_dir; to go on without those pages, put an empty file of that name with the ending .open there",
+        path.display()
+    )]
+    Missing {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// The prefix or host name of archive files leaves nothing after cleaning.
     #[error("{what} {value:?} has no letter or digit; archive file names need one")]
     BadName {

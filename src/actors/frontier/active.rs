@@ -24,19 +24,41 @@ pub(super) struct Active {
     pub at: HostAt,
     /// Its actor.
     pub door: Door<Host>,
-    /// Where the next look into its queue begins.
-    pub cursors: Cursors,
-    /// Leases out.
-    pub leased: KeyMap<UrlKey, Leased>,
+    /// Cursors, leases out, budget.
+    pub kept: Kept,
     /// URLs in its queue as of the last news; `None` when that may be wrong and the disk must be asked.
     pub queued: Option<u64>,
     /// URLs its Host asked for and did not get yet.
     pub wants: usize,
     name: Arc<str>,
+}
+
+/// What outlives the turn of a host: it may yield its place while its last pages are still on their way.
+pub(super) struct Kept {
+    /// Where the next look into its queue begins.
+    pub cursors: Cursors,
+    /// Leases out.
+    pub leased: KeyMap<UrlKey, Leased>,
     /// Pages of the budget that are used, those of [`Leased::counted`] included.
     used: u64,
-    /// Leases given out so far, those of former activations included: for the share of the lower ranks.
+    /// Leases given out so far: for the share of the lower ranks.
     served: u64,
+}
+
+impl Kept {
+    /// Of a host that nothing is known of but what is on disk.
+    pub fn of(counts: &HostCounts) -> Self {
+        let used = counts.done.saturating_add(counts.errors);
+        Self { cursors: Cursors::starting_at(counts.heads), leased: KeyMap::default(), used, served: used }
+    }
+
+    /// A lease ended; what was not finished gives its page of the budget back.
+    pub fn end(&mut self, url: &UrlKey, how: Ended) {
+        let counted = self.leased.remove(url).is_some_and(|l| l.counted);
+        if counted && how == Ended::Unfinished {
+            self.used = self.used.saturating_sub(1);
+        }
+    }
 }
 
 /// A lease that is out.
@@ -53,16 +75,14 @@ const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Active {
     /// Starts the host's actor on this thread.
-    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, cursors: Cursors, counts: &HostCounts) -> Self {
+    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
         let (door, mailbox) = Door::<Host>::new(Kind::Politeness, &node.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);
         lock(&node.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
-        let used = counts.done.saturating_add(counts.errors);
-        let queued = Some(counts.queued_total());
-        Self { at, door, cursors, leased: KeyMap::default(), queued, wants: 0, name, used, served: used }
+        Self { at, door, kept, queued: Some(counts.queued_total()), wants: 0, name }
     }
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on
@@ -85,9 +105,9 @@ impl Active {
         let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl))?.unwrap_or_default();
         while out.len() < n {
             let before = out.len();
-            let until_share = SHARE - 1 - self.served % SHARE;
+            let until_share = SHARE - 1 - self.kept.served % SHARE;
             if until_share == 0 {
-                let lower = lower_ranks(&counts.queued, self.served / SHARE);
+                let lower = lower_ranks(&counts.queued, self.kept.served / SHARE);
                 self.take(node, end, &lower, before + 1, false, &mut out)?;
             }
             if out.len() == before {
@@ -97,7 +117,7 @@ impl Active {
             if out.len() == before {
                 break;
             }
-            self.served = self.served.saturating_add((out.len() - before) as u64);
+            self.kept.served = self.kept.served.saturating_add((out.len() - before) as u64);
         }
         Ok(out)
     }
@@ -114,7 +134,7 @@ impl Active {
     ) -> Result<(), StorageError> {
         for rank in ranks.iter().copied() {
             while out.len() < n && !self.all_leased() {
-                let from = self.cursors.from(rank);
+                let from = self.kept.cursors.from(rank);
                 let asked = n - out.len();
                 let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, asked)?;
                 let last = found.len() < asked;
@@ -122,10 +142,10 @@ impl Active {
                     if strict && self.is_too_deep(&entry) {
                         return Ok(());
                     }
-                    self.cursors.passed(rank, entry.0.order);
+                    self.kept.cursors.passed(rank, entry.0.order);
                     let depth = entry.1.depth;
                     if let Some(lease) = lease(node, end, &self.name, entry) {
-                        self.leased.insert(lease.core().url_key, Leased { depth, counted: false });
+                        self.kept.leased.insert(lease.core().url_key, Leased { depth, counted: false });
                         out.push(lease);
                     }
                 }
@@ -141,33 +161,25 @@ impl Active {
     ///
     /// Whatever adds to the queue comes with news of it, so a number that is too low is soon put right.
     fn all_leased(&self) -> bool {
-        self.queued.is_some_and(|queued| self.leased.len() as u64 >= queued)
+        self.queued.is_some_and(|queued| self.kept.leased.len() as u64 >= queued)
     }
 
     fn is_too_deep(&self, (_, entry): &Entry) -> bool {
-        self.leased.values().map(|l| l.depth).min().is_some_and(|least| entry.depth > least)
+        self.kept.leased.values().map(|l| l.depth).min().is_some_and(|least| entry.depth > least)
     }
 
     /// Splits off what is beyond the host's page budget.
     pub fn within_budget(&mut self, mut leases: Vec<Lease>, budget: Option<u64>) -> (Vec<Lease>, Vec<Lease>) {
         let Some(budget) = budget else { return (leases, Vec::new()) };
-        let left = budget.saturating_sub(self.used);
+        let left = budget.saturating_sub(self.kept.used);
         let keep = usize::try_from(left).unwrap_or(usize::MAX).min(leases.len());
         let over = leases.split_off(keep);
         for lease in &leases {
-            if let Some(leased) = self.leased.get_mut(&lease.core().url_key) {
+            if let Some(leased) = self.kept.leased.get_mut(&lease.core().url_key) {
                 leased.counted = true;
             }
         }
-        self.used = self.used.saturating_add(keep as u64);
+        self.kept.used = self.kept.used.saturating_add(keep as u64);
         (leases, over)
-    }
-
-    /// A lease ended; what was not finished gives its page of the budget back.
-    pub fn end(&mut self, url: &UrlKey, how: Ended) {
-        let counted = self.leased.remove(url).is_some_and(|l| l.counted);
-        if counted && how == Ended::Unfinished {
-            self.used = self.used.saturating_sub(1);
-        }
     }
 }

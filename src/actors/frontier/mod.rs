@@ -30,13 +30,13 @@ use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{QueueEntry, UrlState};
 use crate::storage::{StorageError, read};
 
-use active::Active;
+use active::{Active, Kept};
 use heads::Fronts;
 pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
 
 /// How often the Frontier looks at the clock.
 const TICK: Duration = Duration::from_millis(25);
-/// Cursors kept of hosts that are not active.
+/// Hosts that are not active and of which something is kept.
 const RESTING: usize = 50_000;
 
 /// The actor.
@@ -46,7 +46,7 @@ pub struct Frontier {
     fronts: Fronts,
     chooser: RankChooser,
     active: HashMap<HostKey, Active>,
-    resting: HashMap<HostKey, Cursors>,
+    resting: HashMap<HostKey, Kept>,
     /// Hosts were not served because of a pause or of `crawl.max_pages`.
     held: bool,
 }
@@ -109,8 +109,8 @@ impl Frontier {
     fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
-        let cursors = self.resting.remove(&at.host).unwrap_or_else(|| Cursors::starting_at(counts.heads));
-        let active = Active::start(&self.node, at, &state, cursors, &counts);
+        let kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        let active = Active::start(&self.node, at, &state, kept, &counts);
         self.active.insert(at.host, active);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Frontier {
             Err(e) => return self.broken(&e),
         };
         if leases.is_empty() {
-            if active.leased.is_empty() {
+            if active.kept.leased.is_empty() {
                 self.retire(host);
             }
             return;
@@ -166,17 +166,26 @@ impl Frontier {
             lock(&self.node.hosts).remove(&host);
             active.door.tell(Retire);
             if self.resting.len() >= RESTING {
-                self.resting.clear();
+                self.forget_resting();
             }
-            self.resting.insert(host, active.cursors);
+            self.resting.insert(host, active.kept);
         }
     }
 
+    /// Forgets what is on disk as well: that of hosts without a lease out.
+    fn forget_resting(&mut self) {
+        self.resting.retain(|_, kept| !kept.leased.is_empty());
+    }
+
+    /// What is kept of a host, active or not.
+    fn kept(&mut self, host: &HostKey) -> Option<&mut Kept> {
+        let Self { active, resting, .. } = self;
+        active.get_mut(host).map(|a| &mut a.kept).or_else(|| resting.get_mut(host))
+    }
+
     fn lower(&mut self, host: HostKey, rank: u8, order: u64) {
-        if let Some(active) = self.active.get_mut(&host) {
-            active.cursors.lower(rank, order);
-        } else if let Some(cursors) = self.resting.get_mut(&host) {
-            cursors.lower(rank, order);
+        if let Some(kept) = self.kept(&host) {
+            kept.cursors.lower(rank, order);
         }
     }
 
@@ -184,8 +193,8 @@ impl Frontier {
         if !self.node.leases.end(core) {
             return; // swept before; its URL may be leased anew
         }
-        if let Some(active) = self.active.get_mut(&core.queue_key.host) {
-            active.end(&core.url_key, how);
+        if let Some(kept) = self.kept(&core.queue_key.host) {
+            kept.end(&core.url_key, how);
         }
         if core.state() == LeaseState::Returned
             && let Err(e) = self.take_back(core)
@@ -342,9 +351,11 @@ impl Handler<Reload> for Frontier {
         for core in self.node.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
         }
-        self.resting.clear();
-        for active in self.active.values_mut() {
-            (active.cursors, active.queued) = (Cursors::default(), None);
+        self.forget_resting();
+        let Self { active, resting, .. } = self;
+        resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
+        for active in active.values_mut() {
+            (active.kept.cursors, active.queued) = (Cursors::default(), None);
         }
         self.load();
         self.serve_all();

@@ -8,7 +8,7 @@ use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
-use crate::document::decoded;
+use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
@@ -84,13 +84,14 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     let mut hasher = ContentHasher::new();
     let mut reader: Option<PageReader> = None;
     let mut kind = None;
-    let mut wanted = true;
+    let (mut wanted, mut whole) = (true, true);
     loop {
         let n = match read_some(&mut body, buffer, if kind.is_none() { SNIFF } else { 1 }) {
             Ok(0) => break,
             Ok(n) => n,
             Err(e) => {
                 log::debug!("body read only in part: url={url} error={e}");
+                whole = false;
                 break;
             }
         };
@@ -111,8 +112,8 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     }
     Looked {
         page: reader.map(PageReader::finish),
-        // Of a cut body nobody knows what followed: it is the duplicate of nothing.
-        content: fetched.cut.is_none().then(|| hasher.finish()),
+        // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
+        content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
     }
 }

@@ -156,6 +156,8 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         let Report { outcome, robots } = report;
         let answer = match (outcome, robots) {
             (FetchOutcome::Answer(_), Some(answer)) => answer,
+            // A redirect to an address that must not be contacted leads nowhere: as if there were no robots.txt.
+            (FetchOutcome::Fault(Failure::AddressRefused), _) if !own => break,
             (FetchOutcome::Fault(failure), _) => return Learned { status: Err(failure) },
             (FetchOutcome::Answer(_), None) => return Learned { status: Err(Failure::BadHttp) },
         };

@@ -99,8 +99,22 @@ impl Store {
             Ok(done) => {
                 self.failures = 0;
                 done.announce(&self.node, open);
+                self.rotate();
             }
             Err(e) => self.lost(&e),
+        }
+    }
+
+    /// Closes a full or old WARC: between commits, so that everything in it is committed.
+    fn rotate(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        match open.archive.rotate_if_due(self.node.clock.now()) {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                log::info!("warc closed: file={name}");
+                open.tails = open.archive.tails();
+            }
+            Err(e) => self.lost(&e.into()),
         }
     }
 
@@ -125,14 +139,12 @@ impl Store {
     /// Brings everything committed to the disk: archive first, then the database's log (I3).
     fn barrier(&mut self) {
         self.flush();
+        self.rotate();
         let Some(open) = &mut self.open else { return };
-        match open.archive.rotate_if_due(self.node.clock.now()) {
-            Ok(None) => {}
-            Ok(Some(name)) => {
-                log::info!("warc closed: file={name}");
-                open.tails = open.archive.tails();
-            }
-            Err(e) => return self.lost(&e.into()),
+        if let Some(path) = open.archive.open_path().filter(|path| !path.exists()) {
+            let why = format!("{} was removed or its disk is gone while it was written", path.display());
+            log::error!("the crawl stops: {why}");
+            return self.node.stop_with(Stop::Disk(why));
         }
         let synced = open.archive.sync().map_err(StoreError::from);
         let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));

@@ -7,7 +7,9 @@ use crate::storage::ledger::Ledger;
 use crate::storage::read;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Tails, Unsynced, UnsyncedPage};
+use crate::warc::WarcError;
 use crate::warc::archive::{Archive, ArchiveRepair, Strays};
+use crate::warc::name::open_name;
 
 /// The ledger and the files.
 pub(super) struct Open {
@@ -26,12 +28,21 @@ impl Open {
         let ledger = Ledger::open(storage, node.rules.ledger(node))?;
         let tails: Option<Tails> = read::meta(storage, ())?;
         let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
-        let tails = tails.unwrap_or_default();
+        let tails = match tails {
+            Some(tails) => tails,
+            None => without_database(node),
+        };
         let lists = read::unsynced(storage, usize::MAX)?;
         let doubtful = || lists.iter().flat_map(|(_, list)| &list.0);
         let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
         let from = doubtful().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
         let settings = files::archive_settings(node)?;
+        if let Some(name) = open_warc {
+            let path = settings.dir.join(name);
+            if !path.exists() && !settings.dir.join(open_name(name)).exists() {
+                return Err(WarcError::Missing { path }.into());
+            }
+        }
         let (archive, repair) =
             Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
         tell(&repair);
@@ -78,6 +89,12 @@ impl Open {
         self.unsynced.clear();
         Ok(())
     }
+}
+
+/// A new database beside files of a former one: the lines there are kept.
+fn without_database(node: &Node) -> Tails {
+    let jsonl = node.rules.settings.store.data_dir.join("crawl.jsonl");
+    Tails { jsonl: std::fs::metadata(jsonl).map_or(0, |m| m.len()), ..Tails::default() }
 }
 
 fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {

@@ -8,7 +8,7 @@ mod tests;
 use std::io::Write;
 
 use super::args::FetchArgs;
-use super::exit::{CliError, Exit};
+use super::exit::{CliError, Exit, unless_gone};
 use super::gather::layers;
 use crate::domain::url::PageUrl;
 use report::{Hop, Report};
@@ -26,7 +26,7 @@ pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let url = session.canonical(&args.url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::new)?;
     let report = runtime.block_on(visit(&session, url, args.follow))?;
-    show(args, &report, out)?;
+    unless_gone(show(args, &report, out))?;
     Ok(if report.fetched() { Exit::Done } else { Exit::Error })
 }
 
@@ -53,7 +53,7 @@ async fn visit(session: &Session, start: PageUrl, follow: bool) -> Result<Report
     }
 }
 
-fn show(args: &FetchArgs, report: &Report, out: &mut dyn Write) -> Result<(), CliError> {
+fn show(args: &FetchArgs, report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let text = if args.json { report.json() } else { report.text() };
     if args.body {
         write!(std::io::stderr(), "{text}")?;

@@ -67,6 +67,8 @@ struct Answer {
     tls_fault: Option<String>,
     redirect: Option<RedirectReport>,
     page: Option<PageReport>,
+    /// The type of a body that was not read as a page.
+    not_parsed: Option<String>,
 }
 
 /// Where the answer redirects to; shown, not followed.
@@ -150,6 +152,7 @@ impl Report {
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
             redirect: redirect.map(|to| judge.redirect(to)),
+            not_parsed: not_parsed(fetched, &body),
             page: page(&judge, url, fetched, &body),
         };
         Ok(Self { hops, url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
@@ -220,6 +223,9 @@ impl Answer {
         if let Some(page) = &self.page {
             page.rows(rows);
         }
+        if let Some(kind) = &self.not_parsed {
+            rows.add("page", &format!("not parsed: {kind}"));
+        }
     }
 }
 
@@ -288,6 +294,9 @@ fn timings(reply: &Reply) -> TimingsReport {
 /// The verdict on a link that a crawl follows.
 const TAKE: &str = "take";
 
+/// How the verdict begins on a URL that the robots.txt read forbids; the deciding line follows.
+const ROBOTS: &str = "robots: ";
+
 /// What a crawl from this URL would do with what it finds: the same rules, in the same order.
 struct Judge<'a> {
     session: &'a Session,
@@ -300,7 +309,7 @@ impl Judge<'_> {
             return reason.to_string();
         }
         match self.scope.explain(url, depth) {
-            (Ok(()), _) => TAKE.into(),
+            (Ok(()), _) => self.session.forbidden(url).map_or_else(|| TAKE.into(), |line| format!("{ROBOTS}{line}")),
             (Err(reason), rule) => format!("{reason}: {rule}"),
         }
     }
@@ -309,7 +318,7 @@ impl Judge<'_> {
         match to {
             Ok(to) => RedirectReport {
                 verdict: match self.verdict(&to, 0) {
-                    verdict if verdict == TAKE => verdict,
+                    verdict if verdict == TAKE || verdict.starts_with(ROBOTS) => verdict,
                     other => format!("{other}; a seed's redirect joins the scope"),
                 },
                 to: Some(to.to_string()),
@@ -336,10 +345,28 @@ impl Judge<'_> {
     }
 }
 
+fn is_page(content_type: Option<&str>, body: &[u8]) -> bool {
+    matches!(sniff(content_type, body), Kind::Html | Kind::Xhtml)
+}
+
+/// What a body is that is no HTML page; `None` for a page, and for no body.
+fn not_parsed(fetched: &Fetched, body: &[u8]) -> Option<String> {
+    let declared = fetched.header("content-type");
+    if body.is_empty() || is_page(declared.as_deref(), body) {
+        return None;
+    }
+    let essence = declared.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    Some(match essence.to_ascii_lowercase().as_str() {
+        "" => "no Content-Type, and its first bytes are not HTML".into(),
+        html @ ("text/html" | "application/xhtml+xml") => format!("sent as {html}, but its first bytes are not HTML"),
+        other => other.to_owned(),
+    })
+}
+
 /// What is taken from an HTML page; `None` for anything else.
 fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<PageReport> {
     let content_type = fetched.header("content-type");
-    if !matches!(sniff(content_type.as_deref(), body), Kind::Html | Kind::Xhtml) {
+    if !is_page(content_type.as_deref(), body) {
         return None;
     }
     let settings = &judge.session.rules.settings;

@@ -239,6 +239,15 @@ impl Session {
         })
     }
 
+    /// The line of a robots.txt already read that keeps a URL of its host from being fetched.
+    pub(super) fn forbidden(&self, url: &PageUrl) -> Option<String> {
+        let all = self.robots.borrow();
+        let known = all.get(&place(url)).filter(|_| self.rules.settings.politeness.respect_robots)?;
+        let verdict = known.rules.verdict(url.tail());
+        let forbidden = !known.reachable || !verdict.allowed;
+        forbidden.then(|| verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()))
+    }
+
     async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
         let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {

@@ -7,7 +7,7 @@ use super::*;
 use crate::cli::args::SettingsArgs;
 
 const ROBOTS: &str = "User-agent: *\nDisallow: /private\nAllow: /\n";
-const PAGE: &str = "<title>A\u{1b}</title><a href='/next?utm_source=x'>next</a><a href='mailto:a@b'>mail</a>";
+const PAGE: &str = "<title>A\u{1b}</title><a href='/next?utm_source=x'>next</a><a href='mailto:a@b'>mail</a><a href='/private/x'>p</a>";
 
 /// Answers every request on one thread until the test's process ends.
 fn serve(robots: &'static str) -> SocketAddr {
@@ -19,8 +19,11 @@ fn serve(robots: &'static str) -> SocketAddr {
             let mut head = [0; 4_096];
             let n = stream.read(&mut head).unwrap_or(0);
             let asked = String::from_utf8_lossy(&head[..n]).into_owned();
-            let (kind, body) =
-                if asked.starts_with("GET /robots.txt ") { ("text/plain", robots) } else { ("text/html", PAGE) };
+            let (kind, body) = match asked.split(' ').nth(1) {
+                Some("/robots.txt") => ("text/plain", robots),
+                Some("/report.pdf") => ("application/pdf", PAGE),
+                _ => ("text/html", PAGE),
+            };
             let length = body.len();
             let answer = format!(
                 "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
@@ -62,6 +65,19 @@ fn address_timings_verdict_headers_and_links_are_shown() {
     }
     assert!(text.contains(&format!("{address} of {address}")));
     assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn links_that_the_robots_txt_read_forbids_are_not_taken() {
+    let (_, text) = fetch(&args(serve(ROBOTS), "/start"));
+    assert!(text.contains("3, of which a crawl takes 1\n"), "{text}");
+    assert!(text.contains("/private/x  [robots: 2: Disallow: /private]"), "{text}");
+}
+
+#[test]
+fn a_body_that_is_no_html_is_not_read_as_a_page() {
+    let (_, text) = fetch(&args(serve(ROBOTS), "/report.pdf"));
+    assert!(text.contains("page         not parsed: application/pdf\n") && !text.contains("links"), "{text}");
 }
 
 #[test]

@@ -260,9 +260,8 @@ impl Found {
         }
         let captured: HashMap<_, _> = self.pages.keys().map(|k| (k.seen(), k.captured.0)).collect();
         for (key, state) in self.seen.clone() {
-            if let UrlState::Done { captured: at, .. } = state
-                && captured.get(&key) != Some(&at)
-            {
+            let UrlState::Done { captured: at, .. } = state else { continue };
+            if captured.get(&key) != Some(&at) {
                 self.wrong("a URL done whose capture is not there", (key, state));
             }
         }

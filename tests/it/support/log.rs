@@ -59,7 +59,8 @@ pub fn init() {
         // Panics at fault points are wanted; their stack traces would hide what matters.
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !lycosa::actors::supervise::panic_text(info.payload()).starts_with("fault point") {
+            let why = info.payload().downcast_ref::<String>();
+            if !why.is_some_and(|why| why.starts_with("fault point")) {
                 usual(info);
             }
         }));

@@ -1,0 +1,64 @@
+//! The folder of the archive belongs to one data folder and is open in one process at a time.
+//!
+//! A start cuts off and removes what its database does not know (I3). That must never happen to the files of another
+//! crawl: so the folder holds a note of whose it is, locked while a crawl runs.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::error::WarcError;
+
+/// Name of the note.
+const NOTE: &str = ".lycosa-owner";
+
+/// The claim on a folder; given up by Drop, and by the system when the process ends.
+#[derive(Debug)]
+pub struct Claim {
+    _note: Flock<File>,
+}
+
+/// Claims `dir` (made when it is missing) for the data folder with this seed.
+///
+/// # Errors
+/// [`WarcError::InUse`] when another process has it, [`WarcError::Foreign`] when it belongs to another data folder,
+/// [`WarcError::Io`].
+pub fn claim(dir: &Path, seed: u64) -> Result<Claim, WarcError> {
+    fs::create_dir_all(dir).map_err(WarcError::io("create the folder", dir))?;
+    let path = dir.join(NOTE);
+    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = open.map_err(WarcError::io("open", &path))?;
+    let mut note =
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| WarcError::InUse { dir: dir.to_owned() })?;
+    let mut text = String::new();
+    (&mut *note).take(64).read_to_string(&mut text).map_err(WarcError::io("read", &path))?;
+    let own = format!("{seed:016x}");
+    if text.trim().is_empty() {
+        let write = |note: &mut File| -> std::io::Result<()> {
+            note.rewind()?;
+            writeln!(note, "{own}")?;
+            note.sync_all()
+        };
+        write(&mut note).map_err(WarcError::io("write", &path))?;
+    } else if text.trim() != own {
+        return Err(WarcError::Foreign { dir: dir.to_owned(), note: path });
+    }
+    Ok(Claim { _note: note })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_claimed_once_and_by_its_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = claim(dir.path(), 7).unwrap();
+        assert!(matches!(claim(dir.path(), 7), Err(WarcError::InUse { .. })));
+        drop(first);
+        drop(claim(dir.path(), 7).unwrap());
+        assert!(matches!(claim(dir.path(), 8), Err(WarcError::Foreign { .. })));
+    }
+}
