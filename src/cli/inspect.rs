@@ -6,8 +6,8 @@ use super::args::InspectCommand;
 use super::exit::{CliError, Exit};
 use super::gather::read_input;
 use super::inspect_page::{self, InspectPageError};
-use super::inspect_url::{self, InspectUrlError};
 use super::inspect_robots;
+use super::inspect_url::{self, InspectUrlError};
 
 /// Shows what the crawler makes of its input. A URL that is none has its line in the answer and the exit code 1.
 ///

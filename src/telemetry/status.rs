@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::domain::reason::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::trouble::Trouble;

@@ -19,6 +19,7 @@ mod power;
 mod real_pages;
 mod rejected;
 mod restart;
+#[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod site;
 mod support;
