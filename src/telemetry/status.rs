@@ -7,7 +7,6 @@ use crate::domain::reason::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::trouble::Trouble;
-use crate::domain::reason::Failure;
 
 /// What the daemon is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
