@@ -50,8 +50,7 @@ test-tools: setup
 	@config/setup.sh test $(VENV) $(LYCOSA_PAGES)
 
 test: test-tools ## install what the tests need and run them all
-	@config/build.sh --announce
-	cargo test $(CHECKED) --doc
+	config/build.sh cargo test $(CHECKED) --doc
 	cargo test $(CHECKED) --tests
 
 bench: setup ## measure: criterion for the domain, end to end for the whole
@@ -69,8 +68,7 @@ fmt-check:
 	cargo fmt --check
 
 clippy: setup ## lints, with the settings of the tests
-	@config/build.sh --announce
-	cargo clippy $(CHECKED) --all-targets -- -D warnings
+	config/build.sh cargo clippy $(CHECKED) --all-targets -- -D warnings
 
 deny: ## licences, advisories, sources (needs cargo-deny: cargo install cargo-deny --locked)
 	cargo deny check

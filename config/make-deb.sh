@@ -11,11 +11,13 @@ chmod 755 "$root"
 install -D -m 755 --strip "$binary" "$root/usr/bin/lycosa"
 install -D -m 644 config/lycosa.toml "$root/etc/lycosa/lycosa.toml"
 install -D -m 644 config/lycosa.service "$root/lib/systemd/system/lycosa.service"
-for file in README.md CHANGELOG.md; do
-    [ ! -f "$file" ] || install -D -m 644 "$file" "$root/usr/share/doc/lycosa/$file"
+# Laid out as in the sources, so that the links of the README lead somewhere.
+doc=$root/usr/share/doc/lycosa
+for file in README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE config/lycosa.toml config/quickstart.toml config/broad.toml; do
+    [ ! -f "$file" ] || install -D -m 644 "$file" "$doc/$file"
 done
-install -D -m 644 config/quickstart.toml "$root/usr/share/doc/lycosa/examples/quickstart.toml"
-install -D -m 644 config/broad.toml "$root/usr/share/doc/lycosa/examples/broad.toml"
+ln -s config "$doc/examples"
+cp -r --no-preserve=mode docs "$doc/docs"
 { cat LICENSE-MIT; printf '\nor, as you prefer:\n\n'; cat LICENSE-APACHE; } >"$root/usr/share/doc/lycosa/copyright"
 chmod 644 "$root/usr/share/doc/lycosa/copyright"
 

@@ -50,12 +50,24 @@ without_services() {
         "$@"
         return
     fi
+    # However this ends, the machine may start its services again.
+    trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
     as_root chmod 755 "$policy"
     local outcome=0
     ( "$@" ) || outcome=$?
     as_root rm -f "$policy"
+    trap - EXIT
     return "$outcome"
+}
+
+# Its package enables the service for the next boot.
+web_server() {
+    if [ -n "$(type -P nginx)" ] || [ -x /usr/sbin/nginx ]; then
+        return 0
+    fi
+    without_services packages nginx-light
+    ! command -v systemctl >/dev/null || as_root systemctl disable --quiet nginx.service || true
 }
 
 rust() {
@@ -97,7 +109,7 @@ pages() {
     command -v apt-get >/dev/null || die "the real pages are Debian packages; this system has no apt-get"
     say "unpacking python3-doc and debian-reference into $folder"
     apt-cache show debian-reference-en >/dev/null 2>&1 || as_root apt-get update -qq
-    manual=$(apt-cache depends python3-doc | sed -nE 's/.*Depends: (python3\.[0-9]+-doc)$/\1/p' | head -n 1)
+    manual=$(LC_ALL=C apt-cache depends python3-doc | sed -nE 's/.*Depends: (python3\.[0-9]+-doc)$/\1/p' | head -n 1)
     work=$(mktemp -d)
     ( cd "$work" && apt-get download -qq "${manual:?no python3-doc known}" debian-reference-en 2>/dev/null ) ||
         die "could not download $manual and debian-reference-en"
@@ -121,7 +133,7 @@ test)
     [ $# -eq 3 ] || die "usage: setup.sh test VENV PAGES"
     mkdir -p "$(dirname "$2")"
     venv "$2"
-    command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || without_services packages nginx-light
+    web_server
     pages "$3"
     ;;
 *)

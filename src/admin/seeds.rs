@@ -15,8 +15,10 @@ struct Body {
 pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Vec<String>, String> {
     let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8 text".to_owned())?;
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let urls = if essence.eq_ignore_ascii_case("application/json") {
-        serde_json::from_str::<Body>(text).map_err(|e| format!("{e}; expected {{\"urls\": [\"https://…\", …]}}"))?.urls
+    // No URL begins with a brace: what does is JSON, whatever a client such as curl says it is.
+    let json = text.trim_start_matches('\u{feff}').trim_start();
+    let urls = if essence.eq_ignore_ascii_case("application/json") || json.starts_with('{') {
+        serde_json::from_str::<Body>(json).map_err(|e| format!("{e}; expected {{\"urls\": [\"https://…\", …]}}"))?.urls
     } else {
         lines(text)
     };
@@ -43,7 +45,9 @@ mod tests {
         let expected = Ok(vec!["http://a.test/".to_owned(), "http://b.test/".to_owned()]);
         assert_eq!(parse(None, b"# mine\r\nhttp://a.test/\r\n\n  http://b.test/"), expected);
         let json = br#"{"urls": ["http://a.test/", "http://b.test/"]}"#;
-        assert_eq!(parse(Some("application/json; charset=utf-8"), json), expected);
+        for kind in [Some("application/json; charset=utf-8"), Some("application/x-www-form-urlencoded"), None] {
+            assert_eq!(parse(kind, json), expected, "{kind:?}");
+        }
     }
 
     #[test]

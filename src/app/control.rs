@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Rest before seeds whose commit was lost are handed in again.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// Why a seed on a public address is not taken by a daemon that names nobody.
+const NO_CONTACT: &str = "it is on a public address, so its site must be able to reach you: restart the daemon with \
+                          --contact you@example.org, or with agent.email set";
+
 /// A handle on a running node.
 #[derive(Clone)]
 pub struct NodeControl(pub Arc<Node>);
@@ -81,10 +85,13 @@ impl Control for NodeControl {
     fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport> {
         let node = self.0.clone();
         Box::pin(async move {
-            if let Err(e) = node.rules.settings.contact_for(&urls) {
-                return Err(ControlError::Refused(e.to_string()));
-            }
-            Self::add_seeds(node, urls).await
+            let settings = &node.rules.settings;
+            let (good, lacking): (Vec<_>, Vec<_>) =
+                urls.into_iter().partition(|url| settings.contact_for(std::slice::from_ref(url)).is_ok());
+            let mut report = Self::add_seeds(node, good).await?;
+            let reason = NO_CONTACT.to_owned();
+            report.rejected.extend(lacking.into_iter().map(|url| RejectedSeed { url, reason: reason.clone() }));
+            Ok(report)
         })
     }
 

@@ -158,6 +158,10 @@ async fn begin(running: &Running) {
                 report.accepted,
                 report.known
             );
+            let crawl = &node.rules.settings.crawl;
+            if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
+                log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
+            }
         }
         Err(e) => {
             log::error!("the seeds were not taken: {e}");

@@ -8,8 +8,12 @@ use std::time::Duration;
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::config::units::roughly;
+use crate::domain::politeness::{Pace, PaceWhy};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
+use crate::storage::keys::KeyRange;
+use crate::storage::read;
+use crate::storage::tables::Parked;
 use crate::telemetry::{State, StatusSnapshot};
 
 /// A trouble is told in the idle reason for so long.
@@ -102,6 +106,27 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
     waiting(node, s)
 }
 
+/// Parked hosts looked at for the idle reason.
+const LOOKED_AT: usize = 256;
+
+/// How many of the parked hosts wait for nothing but the ordinary gap after a slow answer, or their Crawl-delay. It is
+/// counted among the first [`LOOKED_AT`]; of more than that nothing is said.
+fn pacing(node: &Node, parked: u64) -> u64 {
+    if parked == 0 || parked > LOOKED_AT as u64 {
+        return 0;
+    }
+    let now = node.clock.now();
+    let ordinary = |host| {
+        let state = read::host_state(&*node.storage, host).ok().flatten()?;
+        let blocked = state.blocked_until.is_some_and(|until| until > now);
+        let pace = Pace::decode(&state.pace).ok()?;
+        let gap = matches!(pace.why(), PaceWhy::Gap | PaceWhy::CrawlDelay);
+        Some(gap && !blocked && pace.earliest() > now)
+    };
+    let hosts = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT).unwrap_or_default();
+    hosts.iter().filter(|(key, ())| ordinary(key.host_at()) == Some(true)).count() as u64
+}
+
 /// What hosts and URLs wait for, and what went wrong last.
 fn waiting(node: &Node, s: &StatusSnapshot) -> String {
     let mut parts = Vec::new();
@@ -110,8 +135,10 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> String {
         1 => parts.push(format!("1 {one} {what}")),
         _ => parts.push(format!("{n} {many} {what}")),
     };
-    part(s.hosts_active, "host", "hosts", "between two requests");
-    part(s.hosts_parked, "host", "hosts", "parked (back-off, Retry-After, or robots.txt out of reach)");
+    let pacing = pacing(node, s.hosts_parked);
+    let parked = s.hosts_parked.saturating_sub(pacing);
+    part(s.hosts_active.saturating_add(pacing), "host", "hosts", "between two requests");
+    part(parked, "host", "hosts", "parked (back-off, Retry-After, or robots.txt out of reach)");
     if parts.is_empty() {
         parts.push(match s.waiting {
             1 => "1 URL waits for its next try".into(),

@@ -48,7 +48,7 @@ pub fn show(
     layers.load()?;
     for shown in layers.show()? {
         if json {
-            let row = json!({ "key": shown.key, "value": shown.value, "origin": shown.origin.to_string() });
+            let row = json!({ "key": shown.key, "value": shown.json, "origin": shown.origin.to_string() });
             writeln!(out, "{row}")?;
             continue;
         }
@@ -79,6 +79,20 @@ mod tests {
         let error = init(&path, &mut out).unwrap_err();
         assert!(error.message.contains("exists already"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    #[test]
+    fn values_in_json_have_their_own_type() {
+        let mut out = Vec::new();
+        show(None, &SettingsArgs::default(), false, true, &mut out).unwrap();
+        let rows: Vec<serde_json::Value> =
+            String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let value = |key: &str| rows.iter().find(|r| r["key"] == key).map(|r| r["value"].clone()).unwrap();
+        assert_eq!(value("crawl.until_done"), false);
+        assert_eq!(value("fetch.concurrency"), 200);
+        assert_eq!(value("fetch.max_body"), "100MiB");
+        assert_eq!(value("crawl.seeds"), json!([]));
+        assert_eq!(value("crawl.max_time"), serde_json::Value::Null);
     }
 
     #[test]

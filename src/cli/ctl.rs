@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use awc::Client;
-use awc::http::Method;
+use awc::http::{Method, StatusCode};
 use serde_json::Value;
 
 use super::args::{CtlArgs, CtlCommand, SeedsCommand, SettingsArgs};
@@ -126,6 +126,12 @@ async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     let text = String::from_utf8_lossy(&body).into_owned();
     if response.status().is_success() {
         return Ok(text);
+    }
+    if response.status() == StatusCode::UNAUTHORIZED {
+        return Err(CliError::new(format!(
+            "{} asks for its token (admin.token_file): use --token-file FILE or --config FILE",
+            door.address
+        )));
     }
     match serde_json::from_str::<Problem>(&text) {
         Ok(problem) => Err(CliError::new(problem.detail)),

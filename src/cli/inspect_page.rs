@@ -31,14 +31,15 @@ pub enum InspectPageError {
 /// Keys: `charset` (WHATWG name), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
 /// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
 /// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`. As in a
-/// crawl a body that is no HTML, by its type and its first bytes, has no links; of plain text `text` is the text.
+/// crawl a body that is no HTML, by the type given and its first bytes, has no links; of plain text `text` is the text.
+/// Without a type it is taken for HTML.
 ///
 /// # Errors
 /// A `url` that is not absolute, or an output that fails.
 pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Write) -> Result<(), InspectPageError> {
     let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
     let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), DEFAULT_MAX_PARSE);
-    let kind = sniff(content_type, bytes);
+    let kind = content_type.map_or(Kind::Html, |_| sniff(content_type, bytes));
     if kind != Kind::Other {
         reader.push(bytes); // also of what is no HTML: it finds the charset
     }

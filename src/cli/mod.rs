@@ -4,6 +4,7 @@ pub mod args;
 pub mod check_config;
 pub mod config_cmd;
 pub mod ctl;
+pub mod dry_run;
 pub mod exit;
 pub mod fetch;
 pub mod gather;

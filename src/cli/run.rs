@@ -7,7 +7,7 @@ use super::args::RunArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
-use super::{reload, summary, why};
+use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
 use crate::app::{self, Outcome, RunError, StartError};
 use crate::config::Settings;
@@ -27,6 +27,7 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
     }
     settings.ready_to_run(args.config.is_some())?;
     if args.dry_run {
+        dry_run::check(&settings)?;
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
@@ -44,6 +45,7 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
         _ if exit == Exit::NothingStored => {
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status))
         }
+        Stop::Asked if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
@@ -56,7 +58,7 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
 }
 
 /// A run that could not begin; a broken data folder has an exit code of its own.
-fn failed(error: RunError) -> CliError {
+pub(super) fn failed(error: RunError) -> CliError {
     let exit = match &error {
         RunError::Start(StartError::Storage(e)) if e.is_full() => Exit::Disk,
         _ => Exit::Error,

@@ -13,7 +13,10 @@ pub fn advice(reason: &str) -> &'static str {
         "dns_failed" => "no name server answered; check this machine's network, or set dns.servers",
         "connect_refused" => "nothing listens at that address and port; check the URL, and that the server runs",
         "connect_timeout" => "no connection came about; the server is down or a firewall drops it",
-        "tls" => "no TLS connection came about; does this port speak https? (a bad certificate alone is no obstacle)",
+        "tls" => {
+            "no TLS connection came about; does this port speak https? (a bad certificate alone is an obstacle only \
+             under tls.verify=strict)"
+        }
         "tls_timeout" => "the server does not begin TLS; does this port speak https?",
         "first_byte_timeout" | "body_timeout" | "too_slow" => "the server is too slow; raise fetch.timeouts",
         "reset" => "the server closed the connection without an answer",
@@ -39,6 +42,18 @@ pub fn advice(reason: &str) -> &'static str {
     }
 }
 
+/// [`advice`] for what happened at a URL: it says which address or name to allow.
+fn advice_at(reason: &str, example: &str) -> String {
+    let url = example.split_whitespace().next().and_then(|url| url::Url::parse(url).ok());
+    match url.as_ref().and_then(|url| url.host_str().zip(url.port_or_known_default())) {
+        Some((host, port)) if matches!(reason, "address" | "address_refused") => {
+            let quote = if host.starts_with('[') { "'" } else { "" }; // brackets mean something to a shell
+            format!("the address is not public; allow it with --allow-net {quote}{host}:{port}{quote}")
+        }
+        _ => advice(reason).to_owned(),
+    }
+}
+
 /// Why no page was fetched: the most frequent trouble, with an example and what to do.
 #[must_use]
 pub fn nothing_fetched(s: &StatusSnapshot) -> String {
@@ -46,7 +61,7 @@ pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     let most = s.troubles.iter().max_by_key(|(reason, t)| (*reason != "scope", *reason != ROBOTS_UNREACHABLE, t.count));
     if let Some((reason, trouble)) = most {
         let times = if trouble.count == 1 { String::new() } else { format!(", {} times", trouble.count) };
-        return format!("{reason} at {}{times}: {}", trouble.example, advice(reason));
+        return format!("{reason} at {}{times}: {}", trouble.example, advice_at(reason, &trouble.example));
     }
     // This run met nothing new; what the counters of former runs say.
     let known = most_of(&s.errors_by_reason).or_else(|| most_of(&s.rejected_by_reason));
@@ -123,6 +138,14 @@ mod tests {
             "{text}"
         );
         assert!(nothing_fetched(&StatusSnapshot::default()).contains("--seed"));
+    }
+
+    #[test]
+    fn an_address_refused_is_named_in_what_to_type() {
+        let text = |example| nothing_fetched(&with("address_refused", 1, example));
+        assert!(text("http://10.1.2.3:8080/x").ends_with("--allow-net 10.1.2.3:8080"));
+        assert!(text("https://[fd00::1]/").ends_with("--allow-net '[fd00::1]:443'"));
+        assert!(text("http://intranet.example/").ends_with("--allow-net intranet.example:80"));
     }
 
     #[test]

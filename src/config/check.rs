@@ -132,8 +132,9 @@ fn is_mail(text: &str) -> bool {
 fn check_crawl(crawl: &CrawlSection) -> Checked {
     ensure(is_name(&crawl.name), "crawl.name", || "must be 1 to 64 letters, digits, '-', '_' or '.'".into())?;
     for seed in &crawl.seeds {
-        ensure(is_web_url(seed), "crawl.seeds", || {
-            format!("{seed:?} is no http or https URL; write it in full, such as https://example.org/")
+        ensure(is_web_url(seed), "crawl.seeds", || match Url::parse(seed) {
+            Err(url::ParseError::InvalidPort) => format!("the port of {seed:?} must be from 1 to 65535"),
+            _ => format!("{seed:?} is no http or https URL; write it in full, such as https://example.org/"),
         })?;
     }
     ensure(crawl.max_pages != Some(0), "crawl.max_pages", || "must be at least 1; leave it out for no limit".into())?;

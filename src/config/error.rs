@@ -39,7 +39,7 @@ pub enum ConfigError {
     NoSeeds,
     /// Public addresses are to be crawled by a crawler nobody could write to.
     #[error(
-        "seed {seed} is on a public address, so the sites must be able to reach you: add `--contact you@example.org` \
+        "the URL {seed} is on a public address, so the sites must be able to reach you: add `--contact you@example.org` \
          (or --contact https://example.org/about-my-crawler), or set agent.email or agent.url"
     )]
     NoContact {

@@ -46,6 +46,8 @@ pub struct Shown {
     pub key: String,
     /// The value as TOML; `None` when it is not set and has no default.
     pub value: Option<String>,
+    /// The value as JSON, of its own type; null when it is not set.
+    pub json: serde_json::Value,
     /// Who set it.
     pub origin: Origin,
 }
@@ -213,7 +215,10 @@ impl Layers {
     /// As [`form`](Self::form).
     pub fn show(&self) -> Result<Vec<Shown>, ConfigError> {
         let shown = source::leaves(&self.form()?);
-        Ok(shown.into_iter().map(|(key, value)| Shown { origin: self.origin(&key), key, value }).collect())
+        Ok(shown
+            .into_iter()
+            .map(|leaf| Shown { origin: self.origin(&leaf.key), key: leaf.key, value: leaf.toml, json: leaf.json })
+            .collect())
     }
 }
 

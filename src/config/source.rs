@@ -168,14 +168,23 @@ pub(super) fn known(path: &[String]) -> Result<(), String> {
     let key = path.join(".");
     let all = leaves(&FileForm::default());
     let open = OPEN_TABLES.iter().any(|t| key.starts_with(&format!("{t}.")));
-    if open || all.iter().any(|(k, _)| *k == key) {
+    if open || all.iter().any(|leaf| leaf.key == key) {
         return Ok(());
     }
     Err("no such key; `lycosa config show` lists them all".into())
 }
 
-/// Every key in the order of the sections, with its value as TOML when it has one.
-pub(super) fn leaves(form: &FileForm) -> Vec<(String, Option<String>)> {
+/// A key and its value.
+pub(super) struct Leaf {
+    pub key: String,
+    /// Of its own type; null when it is not set.
+    pub json: Json,
+    /// None when it is not set.
+    pub toml: Option<String>,
+}
+
+/// Every key in the order of the sections, with its value.
+pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
     let mut found = Vec::new();
     let (Ok(json), Ok(toml)) = (serde_json::to_value(form), Table::try_from(form)) else { return found };
     for section in SECTIONS {
@@ -209,13 +218,16 @@ pub(super) const SECTIONS: [&str; 19] = [
     "host",
 ];
 
-fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<(String, Option<String>)>) {
+fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Leaf>) {
     match json {
         Json::Object(fields) if !OPEN_TABLES.contains(&key) => {
             for (name, inner) in fields {
                 collect(&join(key, name), inner, toml.and_then(|t| t.get(name)), into);
             }
         }
-        _ => into.push((key.to_owned(), toml.map(ToString::to_string))),
+        _ => {
+            let key = key.to_owned();
+            into.push(Leaf { key, json: json.clone(), toml: toml.map(ToString::to_string) });
+        }
     }
 }

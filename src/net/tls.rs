@@ -97,7 +97,20 @@ impl TlsClient {
     }
 }
 
-/// The fault of a certificate; the library's own words where there are no better ones.
+/// How the advice begins on a certificate that was refused.
+pub const STRICT: &str = "tls.verify = strict refuses it";
+
+/// What is wrong with a handshake that failed.
+#[must_use]
+pub fn handshake_fault(error: &std::io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(fault @ rustls::Error::InvalidCertificate(_)) => format!("{}; {STRICT}", in_words(fault)),
+        _ => error.to_string(),
+    }
+}
+
+/// The fault of a certificate; never the library's words, which are for its developers.
 fn in_words(error: &rustls::Error) -> String {
     use rustls::CertificateError as C;
     let rustls::Error::InvalidCertificate(fault) = error else { return error.to_string() };
@@ -107,11 +120,12 @@ fn in_words(error: &rustls::Error) -> String {
         C::NotValidForName | C::NotValidForNameContext { .. } => "the certificate is for another name".into(),
         C::UnknownIssuer => "the certificate is signed by itself or by an unknown issuer".into(),
         C::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            "the certificate is signed by itself (an authority's, used as a server's)".into()
+            "the certificate is signed by itself".into()
         }
         C::Revoked => "the certificate has been revoked".into(),
         C::BadEncoding | C::BadSignature => "the certificate is damaged".into(),
-        _ => error.to_string(),
+        C::InvalidPurpose | C::InvalidPurposeContext { .. } => "the certificate is not one for servers".into(),
+        _ => "the certificate is malformed or of a kind that is not supported".into(),
     }
 }
 

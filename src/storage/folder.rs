@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::AccessFlags;
+
 use super::{FORMAT_VERSION, StorageError};
 
 /// The marker's name.
@@ -32,6 +34,31 @@ pub fn prepare(dir: &Path) -> Result<PathBuf, StorageError> {
         None => return Err(StorageError::NotADataFolder { path: dir.into() }),
     }
     Ok(dir.join(DATABASE))
+}
+
+/// Whether [`prepare`] would take this folder, as far as can be told without making or writing anything.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn look(dir: &Path) -> Result<(), StorageError> {
+    match fs::metadata(dir) {
+        Ok(found) if !found.is_dir() => return Err(failed(dir, io::ErrorKind::NotADirectory.into())),
+        Ok(_) => match read_marker(dir)? {
+            Some(text) => check(dir, &text)?,
+            None if is_empty(dir)? => {}
+            None => return Err(StorageError::NotADataFolder { path: dir.into() }),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(dir, error)),
+    }
+    // The folder, or the nearest one above it that is there and in which it would be made.
+    let mut named = dir.ancestors().map(|d| if d.as_os_str().is_empty() { Path::new(".") } else { d });
+    let Some(there) = named.find(|d| d.exists()) else { return Ok(()) };
+    if !there.is_dir() {
+        return Err(failed(there, io::ErrorKind::NotADirectory.into()));
+    }
+    let wanted = AccessFlags::W_OK | AccessFlags::X_OK;
+    nix::unistd::access(there, wanted).map_err(|errno| failed(there, errno.into()))
 }
 
 fn failed(path: &Path, source: io::Error) -> StorageError {
@@ -121,6 +148,23 @@ mod tests {
         assert!(matches!(error, StorageError::NotADataFolder { .. }), "{error}");
         assert!(error.to_string().contains("--data"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn looking_refuses_what_would_be_refused_and_makes_nothing() {
+        let base = tempfile::tempdir().unwrap();
+        let path = |name: &str| base.path().join(name);
+        look(&path("a/b")).unwrap();
+        look(base.path()).unwrap();
+        fs::write(path("file"), "x").unwrap();
+        assert!(matches!(look(&path("file")), Err(StorageError::Folder { .. })));
+        assert!(matches!(look(&path("file/a")), Err(StorageError::Folder { .. })));
+        assert!(matches!(look(base.path()), Err(StorageError::NotADataFolder { .. })));
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
+        prepare(&path("data")).unwrap();
+        look(&path("data")).unwrap();
+        fs::write(path("data").join(MARKER), format!("{HEADLINE}\nformat 999\n")).unwrap();
+        assert!(matches!(look(&path("data")), Err(StorageError::Version { .. })));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Runs the program with nothing of this process's `LYCOSA_` variables, in a folder of its own.
 fn lycosa(folder: &Path, arguments: &[&str]) -> Output {
@@ -63,6 +63,58 @@ fn a_dry_run_contacts_and_writes_nothing() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("--dry-run"));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_dry_run_tells_what_the_run_would_stumble_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("thesis")).unwrap();
+    std::fs::write(folder.path().join("thesis/one.txt"), "x").unwrap();
+    let cases: [(&[&str], i32, &str); 4] = [
+        (&["http://h0.test/", "--data", "thesis"], 1, "thesis is not empty"),
+        (&["http://h0.test/", "--set", "admin.token_file=missing"], 1, "missing"),
+        (&["http://127.0.0.1:9/"], 2, "--allow-net 127.0.0.1/32:9"),
+        (&["http://h0.test:99999/"], 2, "port"),
+    ];
+    for (arguments, exit, part) in cases {
+        let output = lycosa(folder.path(), &[&["run", "--dry-run", "--seed"], arguments].concat());
+        assert!(code(&output) == exit && stderr(&output).contains(part), "{arguments:?}: {}", stderr(&output));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Runs the program with a standard output that nobody reads.
+fn unread(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lycosa"));
+    let output = command.current_dir(folder).args(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    (code(&output), stderr(&output))
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_no_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("page.html"), "<title>T</title>").unwrap();
+    let page = ["inspect", "page", "page.html", "--url", "http://a.test/"];
+    for arguments in [&page[..], &["inspect", "url", "http://a.test/"], &["config", "show"]] {
+        assert_eq!(unread(folder.path(), arguments), (0, String::new()), "{arguments:?}");
+    }
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (seed, allow) = (format!("http://{free}/"), format!("127.0.0.1/32:{}", free.port()));
+    let run = ["run", "--seed", &seed, "--allow-net", &allow, "--until-done", "--set", "admin.listen=off"];
+    let quick = ["--set", "crawl.until_done_patience=1s", "--set", "disk.pause_below=1MiB"];
+    let (exit, error) = unread(folder.path(), &[&run[..], &quick].concat());
+    assert_eq!(exit, 9, "{error}");
+}
+
+#[test]
+fn a_bad_url_is_named_and_costs_the_exit_code_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = lycosa(folder.path(), &["inspect", "url", "http://a.test:0/", "http://b.test"]);
+    let answer = stdout(&output);
+    assert!(code(&output) == 1 && answer.starts_with("error: http://a.test:0/: "), "{answer}");
+    assert!(answer.ends_with("\nhttp://b.test/\n"), "{answer}");
 }
 
 #[test]

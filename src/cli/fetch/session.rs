@@ -19,6 +19,7 @@ use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
+use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 
 /// Redirects of a robots.txt followed (RFC 9309, section 2.3.1.2).
@@ -75,6 +76,8 @@ impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
             Failure::AddressRefused => f.write_str(&self.detail), // it says what to type
+            // It says by which setting.
+            Failure::Tls if self.detail.ends_with(STRICT) => write!(f, "tls: {}", self.detail),
             reason => write!(f, "{reason}: {}; {}", self.detail, why::advice(reason.as_str())),
         }
     }

@@ -70,7 +70,7 @@ fn address_timings_verdict_headers_and_links_are_shown() {
 #[test]
 fn links_that_the_robots_txt_read_forbids_are_not_taken() {
     let (_, text) = fetch(&args(serve(ROBOTS), "/start"));
-    assert!(text.contains("3, of which a crawl takes 1\n"), "{text}");
+    assert!(text.contains("2, of which a crawl takes 1\n"), "{text}");
     assert!(text.contains("/private/x  [robots: 2: Disallow: /private]"), "{text}");
 }
 

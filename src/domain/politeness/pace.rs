@@ -119,6 +119,12 @@ impl Pace {
         self.earliest
     }
 
+    /// Why no request may start before.
+    #[must_use]
+    pub fn why(&self) -> PaceWhy {
+        self.why
+    }
+
     /// The Crawl-delay in force.
     #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {

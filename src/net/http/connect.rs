@@ -21,7 +21,7 @@ use crate::domain::url::Scheme;
 
 use super::super::protocol::{FetchRequest, Timings};
 use super::super::tap::{MAX_HEAD, Tap, TapLog, Wire};
-use super::super::tls::TlsClient;
+use super::super::tls::{TlsClient, handshake_fault};
 use super::Fault;
 
 /// Header lines of an answer accepted at most.
@@ -168,7 +168,7 @@ async fn secure(
     timings.tls = start.elapsed();
     let stream = result
         .map_err(|_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32())))?
-        .map_err(|error| Fault::new(Failure::Tls, error.to_string()))?;
+        .map_err(|error| Fault::new(Failure::Tls, handshake_fault(&error)))?;
     let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
     Ok((stream, fault))
 }

@@ -1,0 +1,49 @@
+//! What `lycosa run --dry-run` checks beyond the settings: the data folder, the admin endpoint's token, addresses of seeds.
+
+use std::net::{IpAddr, SocketAddr};
+
+use url::{Host, Url};
+
+use super::exit::CliError;
+use super::run::failed;
+use crate::admin::AdminError;
+use crate::admin::auth::{is_loopback, read_token};
+use crate::app::{RunError, StartError};
+use crate::config::Settings;
+
+/// Looks at what a run would stumble over at its start; contacts and makes nothing.
+///
+/// # Errors
+/// What the run would say, with its exit code.
+pub fn check(settings: &Settings) -> Result<(), CliError> {
+    let folder = crate::storage::folder::look(&settings.store.data_dir).map_err(StartError::from);
+    folder.map_err(|e| failed(RunError::from(e)))?;
+    if let Some(listen) = settings.admin_listen {
+        token(settings, listen).map_err(|e| failed(RunError::from(e)))?;
+    }
+    addresses(settings)
+}
+
+fn token(settings: &Settings, listen: SocketAddr) -> Result<(), AdminError> {
+    match &settings.admin_token_file {
+        Some(file) => Ok(read_token(file).map(drop)?),
+        None if is_loopback(listen) => Ok(()),
+        None => Err(AdminError::NeedsToken(listen)),
+    }
+}
+
+/// Seeds whose host is an address need no name server to be judged.
+fn addresses(settings: &Settings) -> Result<(), CliError> {
+    let policy = settings.address_policy(settings.admin_listen.into_iter().collect()).map_err(CliError::usage)?;
+    for url in settings.crawl.seeds.iter().filter_map(|seed| Url::parse(seed).ok()) {
+        let ip = match url.host() {
+            Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
+            Some(Host::Ipv6(ip)) => IpAddr::V6(ip),
+            _ => continue,
+        };
+        let address = SocketAddr::new(ip, url.port_or_known_default().unwrap_or(80));
+        let refused = |why| CliError::usage(format!("the seed {url} would not be crawled: {why}"));
+        policy.check(url.host_str().unwrap_or_default(), address).map_err(refused)?;
+    }
+    Ok(())
+}
