@@ -233,13 +233,17 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     })
 }
 
+/// After a kill its servers may be busy for so much longer with what the process had on the wire: the next start follows at
+/// once, and a gap counts from the end of an answer at its server.
+const LINGER: Duration = Duration::from_millis(250);
+
 /// Marks the run as begun; gives by when the former run had surely ended.
 fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
     let said = former.as_ref().and_then(|r| r.last_stop).map(|stop| stop.min(now)); // a clock may have gone back
-    let last_stop = if unclean { Some(now) } else { said };
+    let last_stop = if unclean { Some(now.plus(LINGER)) } else { said };
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
