@@ -211,8 +211,11 @@ impl Server {
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
             .concat();
+        // A worker that gave up being root could not read what lies below root's home.
+        let user =
+            if std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder)?) == 0 { "user root;" } else { "" };
         let config = format!(
-            "worker_processes 1; daemon off; pid {here}/pid; error_log /dev/null;\n\
+            "{user} worker_processes 1; daemon off; pid {here}/pid; error_log /dev/null;\n\
              events {{ worker_connections 256; }}\n\
              http {{ access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; {temporary}\
              types {{ text/html html; text/css css; application/javascript js; image/png png; }}\n\
