@@ -102,6 +102,8 @@ venv() {
     cp "$list" "$venv/requirements.txt"
 }
 
+download() { ( cd "$1" && shift && apt-get download -qq "$@" ); }
+
 # Real pages to crawl: the HTML of two Debian packages, unpacked beside the build, not installed.
 pages() {
     local folder=$1 manual work
@@ -111,8 +113,12 @@ pages() {
     apt-cache show debian-reference-en >/dev/null 2>&1 || as_root apt-get update -qq
     manual=$(LC_ALL=C apt-cache depends python3-doc | sed -nE 's/.*Depends: (python3\.[0-9]+-doc)$/\1/p' | head -n 1)
     work=$(mktemp -d)
-    ( cd "$work" && apt-get download -qq "${manual:?no python3-doc known}" debian-reference-en 2>/dev/null ) ||
-        die "could not download $manual and debian-reference-en"
+    [ -n "$manual" ] || die "no python3-doc is known to apt; run apt-get update and look at its messages"
+    # Old package lists name files that are no longer there.
+    download "$work" "$manual" debian-reference-en 2>/dev/null || {
+        as_root apt-get update -qq
+        download "$work" "$manual" debian-reference-en || die "could not download $manual and debian-reference-en"
+    }
     for package in "$work"/*.deb; do
         dpkg-deb -x "$package" "$work/root"
     done
