@@ -12,15 +12,17 @@ mod open;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Settled;
 use super::frontier::{Committed, Ended, Reload};
+use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
+use crate::fault::{Fault, Injected};
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
@@ -49,8 +51,8 @@ enum StoreError {
     Storage(#[from] StorageError),
     #[error(transparent)]
     Warc(#[from] WarcError),
-    #[error("fault injected at {0}")]
-    Injected(&'static str),
+    #[error(transparent)]
+    Injected(#[from] Injected),
 }
 
 /// The actor.
@@ -68,6 +70,7 @@ impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("store.new");
         Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
     }
 
@@ -152,14 +155,17 @@ impl Store {
         if let Err(e) = synced {
             self.lost(&e);
         }
+        self.node.faults.pass("store.synced");
     }
 
     fn close(&mut self, drained: bool) -> Result<(), StoreError> {
+        self.node.faults.check("store.close")?;
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
         open.archive.close()?;
         open.forget_unsynced(&self.node)?; // closed is synced
+        self.node.faults.check("store.closing")?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
@@ -170,6 +176,7 @@ impl Store {
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
+        self.node.faults.pass("store.closed");
         Ok(())
     }
 }
@@ -187,16 +194,16 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     let _no_new_epoch = node.epoch.hold();
     let epoch = node.epoch.now();
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
-    fault(node, "store.group")?;
+    node.faults.check("store.group")?;
     let now = node.clock.now();
     archive(open, &mut group, now)?;
-    fault(node, "store.archived")?;
+    node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     for commit in &group {
-        let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
+        let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         urls.extend(done.settled);
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
@@ -207,7 +214,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         } else if matches!(commit.change, Change::Links(_)) {
             note_scope(node, &mut txn);
         }
-        fault(node, "store.applied")?;
+        node.faults.check("store.applied")?;
     }
     let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
     if let Some(number) = listed {
@@ -215,7 +222,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
-    fault(node, "store.write")?;
+    node.faults.check("store.write")?;
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
     }
@@ -247,11 +254,18 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(),
     Ok(())
 }
 
-fn fault(node: &Node, point: &'static str) -> Result<(), StoreError> {
-    match node.faults.pass(point) {
-        Some(crate::fault::Fault::Error) => Err(StoreError::Injected(point)),
-        _ => Ok(()),
+/// Works on one commit: if that panics, the page of this one is to blame, not those of the whole group.
+fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
+    let page = commit.lease.as_ref().map(Lease::core);
+    page.inspect(|page| page.take(Hands::Store));
+    if let Change::Page(page) = &commit.change
+        && page.capture.is_some()
+    {
+        node.faults.pass_url("store.capture", &page.url);
     }
+    let done = work();
+    page.inspect(|page| page.let_go(Hands::Store));
+    done
 }
 
 /// Keeps the hosts that joined the scope over restarts.
@@ -280,12 +294,14 @@ impl Written {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
                 ended.push((lease.core().clone(), ended_how(&commit.change)));
+                node.strikes.committed(&lease.core().url_key);
                 lease.committed();
             }
             if let Some(reply) = commit.reply {
                 reply();
             }
         }
+        node.faults.pass("store.told");
         let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
         node.doors().deduper.tell(Settled { epoch, urls, contents });
         node.doors().frontier.tell(Committed { hosts: self.hosts, ended });
@@ -326,7 +342,9 @@ impl Handler<Commit> for Store {
 
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        self.node.faults.pass("store.commit");
+        if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {

@@ -49,6 +49,7 @@ impl Open {
         let tails = archive.tails();
         let mut open = Self { ledger, archive, tails, unsynced: Vec::new() };
         open.settle(node, &lists, &repair)?;
+        node.faults.check("store.opened")?;
         Ok(open)
     }
 

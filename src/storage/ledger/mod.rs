@@ -264,7 +264,7 @@ impl Ledger {
 
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
-        debug_assert!(matches!(txn.get::<Seen>(&seen), Ok(None)), "I2: {} is known already", new.url);
+        debug_assert!(!matches!(txn.get::<Seen>(&seen), Ok(Some(_))), "I2: {} is known already", new.url);
         self.counters.discovered += 1;
         self.enqueue(txn, seen, new, now)?;
         Ok(seen.url)

@@ -14,6 +14,8 @@ use rocksdb::{ColumnFamily, DB, ReadOptions, WriteBatch, properties};
 use options::Budget;
 pub use options::RocksOptions;
 
+use crate::fault::Injected;
+
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 
 /// A store on disk.
@@ -40,7 +42,9 @@ impl RocksStorage {
     /// A folder that is no data folder, of another format, or in use by another process is refused and left as it is.
     pub fn open(dir: &Path, options: RocksOptions) -> Result<Self, StorageError> {
         let budget = Budget::new(options.memory);
+        options.faults.check("storage.open").map_err(injected("opening"))?;
         let db = open_database(dir, &options, &budget)?;
+        options.faults.check("storage.opened").map_err(injected("opening"))?;
         let state = RwLock::new(State { db: Some(db), failed: None });
         let storage = Self { dir: dir.into(), options, budget, state };
         format::prepare(&storage, storage.options.seed, dir)?;
@@ -54,6 +58,7 @@ impl RocksStorage {
     pub fn reopen(&self) -> Result<(), StorageError> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         state.db = None; // the lock on the folder must go first
+        self.options.faults.check("storage.reopen").map_err(injected("opening"))?;
         state.db = Some(open_database(&self.dir, &self.options, &self.budget)?);
         state.failed = None;
         Ok(())
@@ -148,6 +153,10 @@ fn refused(doing: &'static str, message: String) -> StorageError {
     }
 }
 
+fn injected(doing: &'static str) -> impl Fn(Injected) -> StorageError {
+    move |fault| refused(doing, fault.to_string())
+}
+
 fn engine(doing: &'static str) -> impl Fn(rocksdb::Error) -> StorageError {
     move |error| refused(doing, error.into_string())
 }
@@ -155,12 +164,14 @@ fn engine(doing: &'static str) -> impl Fn(rocksdb::Error) -> StorageError {
 impl Storage for RocksStorage {
     fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         const DOING: &str = "reading a key";
+        self.options.faults.check("storage.get").map_err(injected(DOING))?;
         self.with(DOING, |db| db.get_cf(column(db, family)?, key).map_err(engine(DOING)))
     }
 
     fn multi_get(&self, family: Family, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
         const DOING: &str = "reading keys";
         check_ascending(family, keys)?;
+        self.options.faults.check("storage.multi_get").map_err(injected(DOING))?;
         self.with(DOING, |db| {
             let found = db.batched_multi_get_cf(column(db, family)?, keys, true);
             found.into_iter().map(|value| Ok(value.map_err(engine(DOING))?.map(|bytes| bytes.to_vec()))).collect()
@@ -172,6 +183,7 @@ impl Storage for RocksStorage {
         if limit == 0 || (!until.is_empty() && from >= until) {
             return Ok(Vec::new());
         }
+        self.options.faults.check("storage.scan").map_err(injected(DOING))?;
         self.with(DOING, |db| {
             let mut read = ReadOptions::default();
             if !until.is_empty() {
@@ -195,6 +207,7 @@ impl Storage for RocksStorage {
     fn write(&self, batch: &Batch) -> Result<u64, StorageError> {
         const DOING: &str = "writing a batch";
         self.change(DOING, |db| {
+            self.options.faults.check("storage.write").map_err(injected(DOING))?;
             if !batch.is_empty() {
                 let mut changes = WriteBatch::default();
                 for op in batch.ops() {
@@ -205,13 +218,18 @@ impl Storage for RocksStorage {
                 }
                 db.write(changes).map_err(engine(DOING))?;
             }
+            self.options.faults.check("storage.written").map_err(injected(DOING))?;
             Ok(db.latest_sequence_number())
         })
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         const DOING: &str = "syncing the log";
-        self.change(DOING, |db| db.flush_wal(true).map_err(engine(DOING)))
+        self.change(DOING, |db| {
+            self.options.faults.check("storage.sync").map_err(injected(DOING))?;
+            db.flush_wal(true).map_err(engine(DOING))?;
+            self.options.faults.check("storage.synced").map_err(injected(DOING))
+        })
     }
 
     fn sequence(&self) -> u64 {
@@ -236,6 +254,7 @@ impl Storage for RocksStorage {
     }
 
     fn close(&self) {
+        self.options.faults.pass("storage.close");
         self.state.write().unwrap_or_else(PoisonError::into_inner).db = None;
     }
 }

@@ -156,7 +156,7 @@ impl Sandbox {
         let storage: Arc<dyn Storage> = match &self.disk {
             Disk::Memory(memory) => memory.clone(),
             #[cfg(feature = "rocksdb")]
-            Disk::Rocks => Arc::new(open_rocks(self.folder.path())),
+            Disk::Rocks => Arc::new(open_rocks(self.folder.path(), &self.faults)),
         };
         let (faults, placement) = (self.faults.clone(), self.placement);
         let parts = Parts { storage: storage.clone(), seed: SEED, clock: Clock::real(), faults, placement };
@@ -191,8 +191,13 @@ pub struct Fork {
 }
 
 #[cfg(feature = "rocksdb")]
-fn open_rocks(folder: &Path) -> lycosa::storage::RocksStorage {
-    let options = lycosa::storage::RocksOptions { memory: 32 << 20, seed: Some(SEED), ..Default::default() };
+fn open_rocks(folder: &Path, faults: &Faults) -> lycosa::storage::RocksStorage {
+    let options = lycosa::storage::RocksOptions {
+        memory: 32 << 20,
+        seed: Some(SEED),
+        faults: faults.clone(),
+        ..Default::default()
+    };
     lycosa::storage::RocksStorage::open(folder, options).unwrap()
 }
 
@@ -374,6 +379,13 @@ impl Live<'_> {
     pub fn drop_at_once(mut self) -> Ended {
         drop(self.running.take());
         self.ended()
+    }
+
+    /// As [`drop_at_once`](Self::drop_at_once), where something is left that only the next start puts right.
+    pub fn drop_unchecked(mut self) {
+        drop(self.running.take());
+        self.looker.end();
+        self.all_actors_are_gone();
     }
 
     fn ended(mut self) -> Ended {
