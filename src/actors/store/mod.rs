@@ -27,7 +27,7 @@ use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Unsynced};
+use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced};
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -226,7 +226,12 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
     }
-    node.storage.write(&txn.into_batch())?;
+    if let Err(e) = node.storage.write(&txn.into_batch()) {
+        if !is_written(node, open) {
+            return Err(e.into());
+        }
+        log::error!("committed, although the database says it failed: {e}");
+    }
     if each {
         // Written is committed: a log that cannot be synced is the next barrier's matter, which stops the node.
         if let Err(e) = node.storage.sync() {
@@ -252,6 +257,12 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(),
         group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
     open.archive.log(&lines)?;
     Ok(())
+}
+
+/// A write that failed may have been done all the same. Then the files must not be cut back behind what is committed.
+fn is_written(node: &Node, open: &Open) -> bool {
+    let tails = open.archive.tails();
+    tails != open.tails && read::meta::<Tails>(&*node.storage, ()).is_ok_and(|found| found == Some(tails))
 }
 
 /// Works on one commit: if that panics, the page of this one is to blame, not those of the whole group.

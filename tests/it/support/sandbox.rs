@@ -381,13 +381,6 @@ impl Live<'_> {
         self.ended()
     }
 
-    /// As [`drop_at_once`](Self::drop_at_once), where something is left that only the next start puts right.
-    pub fn drop_unchecked(mut self) {
-        drop(self.running.take());
-        self.looker.end();
-        self.all_actors_are_gone();
-    }
-
     fn ended(mut self) -> Ended {
         self.looker.end();
         let found = fsck(&*self.storage, SEED, Some(self.sandbox.data()));
@@ -411,12 +404,13 @@ impl Live<'_> {
         let Self { node, storage, looker, running, .. } = self;
         drop((looker, running));
         let weak: Weak<Node> = Arc::downgrade(&node);
-        drop((node, storage));
+        drop(node);
         let began = Instant::now();
         while weak.strong_count() > 0 {
             assert!(began.elapsed() < Duration::from_secs(30), "{} holders of the node are left", weak.strong_count());
             std::thread::sleep(Duration::from_millis(2));
         }
+        storage.close(); // before the next one opens it
     }
 }
 
