@@ -8,8 +8,7 @@ use super::poison::plain_page;
 use crate::sandbox::{Sandbox, is_rules};
 
 const SETTINGS: &str = "crawl.max_depth = 10000\npoliteness.min_delay = \"5ms\"\npoliteness.delay_factor = 0\n\
-    fetch.concurrency = 8\nfetch.threads = 1\nparse.threads = 2\nstore.memory = \"32MiB\"\n\
-    supervision.budget = 3\nsupervision.blocked_after = \"3s\"\n";
+    fetch.concurrency = 8\nfetch.threads = 1\nparse.threads = 2\nstore.memory = \"32MiB\"\n";
 
 fn sandbox() -> Sandbox {
     Sandbox::new(TestWebConfig { hosts: 3, pages: 50, links: 8, latency_ms: 3, ..TestWebConfig::default() }, SETTINGS)
@@ -20,8 +19,8 @@ fn asked(sandbox: &Sandbox) -> BTreeSet<String> {
 }
 
 /// A life that ends with 70; gives its log.
-fn ends_with_70(sandbox: &mut Sandbox, faults: &str) -> String {
-    let mut daemon = sandbox.start(&["--until-done"], Some(faults));
+fn ends_with_70(sandbox: &mut Sandbox, faults: &str, set: &str) -> String {
+    let mut daemon = sandbox.start(&["--until-done", "--set", set], Some(faults));
     let status = daemon.wait();
     assert_eq!(status.code(), Some(70), "{}", daemon.log());
     daemon.log()
@@ -45,7 +44,7 @@ fn a_budget_that_is_spent_ends_the_daemon_with_70_closed_cleanly_and_the_next_st
         ("fetcher.fetch=panic@6-1000", "fetcher"),
         ("frontier.new=panic@1-1000", "frontier"),
     ] {
-        let log = ends_with_70(&mut sandbox, faults);
+        let log = ends_with_70(&mut sandbox, faults, "supervision.budget=3");
         assert!(log.contains(&format!("{actor} died too often")), "{log}");
         assert!(!log.contains("not closed cleanly") && !log.contains("has not ended in time"), "{log}");
         assert_eq!(sandbox.open_files(), [""; 0], "{log}");
@@ -57,7 +56,7 @@ fn a_budget_that_is_spent_ends_the_daemon_with_70_closed_cleanly_and_the_next_st
 #[test]
 fn a_store_that_spends_its_budget_is_repaired_by_the_next_start() {
     let mut sandbox = sandbox();
-    let log = ends_with_70(&mut sandbox, "store.group=panic@8-1000");
+    let log = ends_with_70(&mut sandbox, "store.group=panic@8-1000", "supervision.budget=3");
     assert!(log.contains("store died too often"), "{log}");
     let log = goes_on(&mut sandbox);
     assert!(log.contains("did not end cleanly"), "{log}");
@@ -67,13 +66,18 @@ fn a_store_that_spends_its_budget_is_repaired_by_the_next_start() {
 fn a_blocked_thread_ends_the_daemon_with_70_and_the_next_start_goes_on() {
     let mut sandbox = sandbox();
     for (point, thread) in [("store.commit", "store"), ("parser.page", "parser")] {
-        let log = ends_with_70(&mut sandbox, &format!("{point}=delay:10m@5"));
+        let faults = format!("{point}=delay:10m@5");
+        let log = ends_with_70(&mut sandbox, &faults, "supervision.blocked_after=3s");
         assert!(
             log.contains(&format!("a thread is blocked, the process ends; start it again: thread={thread}")),
             "{log}"
         );
     }
-    goes_on(&mut sandbox);
+    let log = goes_on(&mut sandbox);
+    assert!(
+        log.contains("pages were in hand when the process ended"),
+        "a page that blocks its thread has a strike: {log}"
+    );
 }
 
 #[test]
