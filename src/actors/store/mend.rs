@@ -55,13 +55,14 @@ impl Store {
     /// Takes over what was opened. Pages whose commits were refused meanwhile carry an older epoch from here on.
     fn opened(&mut self, open: Open) {
         let node = &self.node;
-        let tries = node.disk.store_mended();
-        if let Some(tries) = tries {
+        let counters = open.ledger.committed().clone();
+        let known = std::mem::replace(&mut *lock(&node.counters), counters.clone()).next_commit;
+        if let Some(tries) = node.disk.store_mended() {
             node.epoch.raise();
             self.on_trial = true;
-            log::info!("the store's files are open again: tries={tries}");
+            let got_in = counters.next_commit > known;
+            log::info!("the store's files are open again: tries={tries} batch_in_doubt_got_in={got_in}");
         }
-        *lock(&node.counters) = open.ledger.committed().clone();
         (self.open, self.doubtful) = (Some(open), None);
         node.doors().frontier.tell(Reload);
     }
