@@ -63,6 +63,7 @@ impl Settings {
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
         check_supervision(&form.supervision, &form.fetch.timeouts)?;
+        check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
         Ok(Self {
@@ -191,6 +192,8 @@ fn check_fetch(fetch: &FetchSection) -> Checked {
     within("fetch.max_body", fetch.max_body, 1_024, 1 << 40)?;
     within("fetch.max_decoded", fetch.max_decoded, 1_024, 1 << 40)?;
     within("fetch.max_spill", fetch.max_spill, 1 << 20, 1 << 50)?;
+    let fits = fetch.max_spill >= fetch.max_body;
+    ensure(fits, "fetch.max_spill", || "must not be less than fetch.max_body: such a body could never be kept".into())?;
     within("fetch.max_redirects", fetch.max_redirects, 0, 50)?;
     within("fetch.retries", fetch.retries, 0, 20)?;
     within("fetch.waf_brake", fetch.waf_brake, 1, 1_000_000)?;
@@ -279,7 +282,7 @@ fn check_store(store: &StoreSection) -> Checked {
 fn check_supervision(supervision: &SupervisionSection, timeouts: &TimeoutsSection) -> Checked {
     positive("supervision.backoff", supervision.backoff)?;
     let longest = supervision.backoff <= supervision.backoff_max;
-    ensure(longest, "supervision.backoff_max", || "must not be shorter than supervision.backoff".into())?;
+    ensure(longest, "supervision.backoff", || "must not be longer than supervision.backoff_max".into())?;
     within("supervision.budget", supervision.budget, 1, 10_000)?;
     positive("supervision.window", supervision.window)?;
     let slowest = timeouts.slowest();
@@ -288,6 +291,10 @@ fn check_supervision(supervision: &SupervisionSection, timeouts: &TimeoutsSectio
     })?;
     let least = Duration::from_secs(3);
     ensure(supervision.blocked_after >= least, "supervision.blocked_after", || "must be 3s or longer".into())
+}
+
+fn check_disk(disk: &DiskSection) -> Checked {
+    within("disk.reserve", disk.reserve, 0, 1 << 40)
 }
 
 fn check_hosts(hosts: &[HostSection]) -> Checked {

@@ -106,7 +106,7 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[supervision]\nhung_after = \"20m\"\n", "site.toml:2: supervision.hung_after: ", "slowest request"),
         ("[supervision]\nblocked_after = \"1s\"\n", "site.toml:2: supervision.blocked_after: ", "3s"),
         ("[supervision]\nbudget = 0\n", "site.toml:2: supervision.budget: ", "1 to 10000"),
-        ("[supervision]\nbackoff = \"2s\"\n", "supervision.backoff_max: ", "supervision.backoff"),
+        ("[supervision]\nbackoff = \"2s\"\n", "site.toml:2: supervision.backoff: ", "supervision.backoff_max"),
     ];
     for (text, begin, allowed) in cases {
         let error = text_error(text);

@@ -15,6 +15,7 @@ use crate::actors::supervise::die;
 use crate::document::decoded;
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
+use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
@@ -53,6 +54,9 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         Err(_) => hung(&node, &url, begun),
     };
     node.faults.pass_url("fetcher.fetched", &url);
+    if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
+        node.spill_failed(detail);
+    }
     let outcome = outcome_of(&result, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     slot.finish(stopwatch.elapsed(), pace_signal(&outcome));

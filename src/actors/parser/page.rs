@@ -39,6 +39,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         Ok(()) => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
     };
     node.faults.pass("parser.archived");
+    let built = built.inspect_err(|e| node.spill_failed(e));
     let records = match built {
         Ok(records) => records,
         Err(e) => {

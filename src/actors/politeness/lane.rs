@@ -269,11 +269,11 @@ impl Lane {
             let leave = tokio::time::timeout(patience, self.leave(&seats, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
             let host = self.node.prints.host(url.host());
-            let report = self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await;
-            if report.is_some() {
-                return report;
+            match self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await {
+                Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
+                _ => {}
             }
-            // The fetch died: that is no fault of the host, and its robots.txt must not count as unreachable.
+            // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count as unreachable.
         }
         Some(Report::fault(Failure::Reset))
     }

@@ -59,8 +59,10 @@ fn is_of_the_end(point: &Point) -> bool {
     at_the_end.contains(&point.name) || ["archive.rotate", "archive.sorted", "archive.renamed"].contains(&point.name)
 }
 
+/// Passed in every crawl: no start from a saved filter, no disk that refuses.
 fn of_rooms(rooms: &[&str]) -> Vec<&'static Point> {
-    POINTS.iter().filter(|p| rooms.contains(&p.room()) && !is_of_the_end(p) && p.name != "filter.load").collect()
+    let rare = |p: &&Point| is_of_the_end(p) || ["filter.load", "store.mend"].contains(&p.name);
+    POINTS.iter().filter(|p| rooms.contains(&p.room()) && !rare(p)).collect()
 }
 
 /// All points of some rooms do this once, in one crawl, spread over it: a page that meets three of them would be poison.
@@ -111,14 +113,14 @@ fn an_error_at_every_point_that_can_fail_loses_nothing() {
 }
 
 #[test]
-fn a_store_that_cannot_open_its_files_ends_the_run_and_the_next_one_goes_on() {
-    let mut sandbox = sandbox();
+fn a_store_that_cannot_open_its_files_tries_again() {
+    let sandbox = sandbox();
     sandbox.faults.set("store.opened", Fault::Error, 1, 1);
     let live = sandbox.start_bare();
-    assert!(matches!(live.until_stop(), Stop::Disk(_)));
-    live.drop_at_once();
-    sandbox.faults = Faults::default();
-    survives(&sandbox);
+    live.until("the second try", |_| sandbox.faults.hits("store.opened") > 1);
+    live.seed(&live.node.rules.settings.crawl.seeds.clone());
+    assert_eq!(live.until_stop(), Stop::Done);
+    live.end().assert_is(&sandbox.web.truth(truth_any()));
 }
 
 /// Closing is interrupted at each step; the next start puts it right.
@@ -240,5 +242,8 @@ fn faults_of_the_database_end_a_run_at_worst_and_the_next_one_goes_on() {
             survives(&sandbox);
         }
     }
-    assert!(ended.contains("storage.write"), "a write that failed is latched: {ended:?}");
+    assert!(
+        !ended.contains("storage.write") && !ended.contains("storage.written"),
+        "a write is tried again: {ended:?}"
+    );
 }

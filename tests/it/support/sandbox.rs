@@ -70,6 +70,7 @@ impl Sandbox {
             "dedup.bloom_urls=10000".into(),
             "parse.threads=2".into(),
             "disk.pause_below=1".into(),
+            "disk.reserve=0".into(),
             "admin.listen=off".into(),
         ];
         Self {
@@ -410,7 +411,7 @@ impl Live<'_> {
             assert!(began.elapsed() < Duration::from_secs(30), "{} holders of the node are left", weak.strong_count());
             std::thread::sleep(Duration::from_millis(2));
         }
-        storage.close(); // before the next one opens it
+        storage.close(); // here and now, so that the next node finds the folder free
     }
 }
 
