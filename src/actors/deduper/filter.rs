@@ -115,6 +115,8 @@ impl SeenFilter {
     /// Saves the filter with the database's sequence number.
     pub fn save(&self, node: &Node) -> io::Result<()> {
         let Some(believed) = &self.believed else { return Ok(()) };
+        // The number must name one state for ever: what a power failure takes back would be counted anew.
+        node.storage.sync().map_err(io::Error::other)?;
         let body: Vec<u8> = believed.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
         let mut head = Vec::from(*MAGIC);
         let hashes = u64::from(believed.filter.num_hashes());

@@ -25,7 +25,7 @@ use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Unsynced};
+use crate::storage::values::{RunState, ScopeJoined, Unsynced, UnsyncedLines};
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -107,14 +107,14 @@ impl Store {
 
     /// Closes a full or old WARC: between commits, so that everything in it is committed.
     fn rotate(&mut self) {
-        let Some(open) = &mut self.open else { return };
-        match open.archive.rotate_if_due(self.node.clock.now()) {
-            Ok(None) => {}
-            Ok(Some(name)) => {
-                log::info!("warc closed: file={name}");
+        let Some(open) = self.open.as_mut().filter(|o| o.archive.rotate_due(self.node.clock.now())) else { return };
+        let closed = open.make_safe(&self.node).and_then(|()| Ok(open.archive.close()?));
+        match closed {
+            Ok(name) => {
+                log::info!("warc closed: file={}", name.as_deref().unwrap_or_default());
                 open.tails = open.archive.tails();
             }
-            Err(e) => self.lost(&e.into()),
+            Err(e) => self.lost(&e),
         }
     }
 
@@ -146,10 +146,7 @@ impl Store {
             log::error!("the crawl stops: {why}");
             return self.node.stop_with(Stop::Disk(why));
         }
-        let synced = open.archive.sync().map_err(StoreError::from);
-        let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
-        let synced = synced.and_then(|()| open.forget_unsynced(&self.node));
-        if let Err(e) = synced {
+        if let Err(e) = open.make_safe(&self.node) {
             self.lost(&e);
         }
     }
@@ -158,8 +155,8 @@ impl Store {
         self.flush();
         self.closed = true;
         let Some(open) = &mut self.open else { return Ok(()) };
+        open.make_safe(&self.node)?;
         open.archive.close()?;
-        open.forget_unsynced(&self.node)?; // closed is synced
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
@@ -189,7 +186,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     fault(node, "store.group")?;
     let now = node.clock.now();
-    archive(open, &mut group, now)?;
+    let lines = archive(open, &mut group, now)?;
     fault(node, "store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
@@ -209,9 +206,10 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         }
         fault(node, "store.applied")?;
     }
-    let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
+    let listed = (!each && (!unsynced.0.is_empty() || !lines.text.is_empty())).then(|| open.ledger.number());
     if let Some(number) = listed {
         txn.put_meta(number, &unsynced);
+        txn.put_meta(number, &lines);
     }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
@@ -230,8 +228,8 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     Ok(Written { hosts, group, urls, contents, epoch })
 }
 
-/// Appends a group's records and lines and notes in each page where it stands.
-fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(), StoreError> {
+/// Appends a group's records and lines and notes in each page where it stands; gives the lines.
+fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
     let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
     let mut places = places.into_iter();
     let mut firsts = Vec::with_capacity(group.len());
@@ -243,8 +241,7 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(),
     }
     let lines: Vec<_> =
         group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
-    open.archive.log(&lines)?;
-    Ok(())
+    Ok(open.archive.log(&lines)?)
 }
 
 fn fault(node: &Node, point: &'static str) -> Result<(), StoreError> {

@@ -6,9 +6,10 @@ use crate::actors::node::Node;
 use crate::storage::ledger::Ledger;
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Tails, Unsynced, UnsyncedPage};
+use crate::storage::values::{Tails, Unsynced, UnsyncedLines, UnsyncedPage};
 use crate::warc::WarcError;
 use crate::warc::archive::{Archive, ArchiveRepair, Strays};
+use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::open_name;
 
 /// The ledger and the files.
@@ -33,6 +34,7 @@ impl Open {
             None => without_database(node),
         };
         let lists = read::unsynced(storage, usize::MAX)?;
+        let lines = read::unsynced_lines(storage, usize::MAX)?;
         let doubtful = || lists.iter().flat_map(|(_, list)| &list.0);
         let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
         let from = doubtful().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
@@ -43,9 +45,12 @@ impl Open {
                 return Err(WarcError::Missing { path }.into());
             }
         }
-        let (archive, repair) =
+        let (mut archive, repair) =
             Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
         tell(&repair);
+        if let Some((_, first)) = lines.first() {
+            archive.log_again(first.from, &lines_left(&lines, &repair))?;
+        }
         let tails = archive.tails();
         let mut open = Self { ledger, archive, tails, unsynced: Vec::new() };
         open.settle(node, &lists, &repair)?;
@@ -65,26 +70,31 @@ impl Open {
         for page in lists.iter().flat_map(|(_, list)| &list.0).filter(|page| is_lost(page, repair)) {
             again += usize::from(self.ledger.requeue(&mut txn, page)?);
         }
-        lists.iter().for_each(|(number, _)| txn.delete_meta::<Unsynced>(*number));
+        lists.iter().for_each(|(number, _)| forget(&mut txn, *number));
         if repair.lost.is_some() {
             log::warn!("pages whose archive record did not reach the disk are queued again: pages={again}");
             self.ledger.seal(&mut txn)?;
         }
         storage.write(&txn.into_batch())?;
-        if !lists.is_empty() {
-            storage.sync()?;
-        }
+        storage.sync()?; // a database without tails would be taken for a new one beside files of a former one
         self.ledger.commit();
         Ok(())
     }
 
-    /// The barrier was passed: every listed page is on the disk.
-    pub fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
+    /// Brings everything committed to the disk: archive first, then the database's log (I3).
+    pub fn make_safe(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.archive.sync()?;
+        node.storage.sync()?;
+        self.forget_unsynced(node)
+    }
+
+    /// Every listed page is on the disk.
+    fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
         if self.unsynced.is_empty() {
             return Ok(());
         }
         let mut txn = Txn::new(&*node.storage);
-        self.unsynced.iter().for_each(|number| txn.delete_meta::<Unsynced>(*number));
+        self.unsynced.iter().for_each(|number| forget(&mut txn, *number));
         node.storage.write(&txn.into_batch())?;
         self.unsynced.clear();
         Ok(())
@@ -98,7 +108,21 @@ fn without_database(node: &Node) -> Tails {
 }
 
 fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {
-    repair.lost.as_ref().is_some_and(|(file, offset)| *page.warc.file == **file && page.warc.offset >= *offset)
+    repair.lacks(&page.warc.file, page.warc.offset)
+}
+
+fn forget(txn: &mut Txn<'_>, number: u64) {
+    txn.delete_meta::<Unsynced>(number);
+    txn.delete_meta::<UnsyncedLines>(number);
+}
+
+/// The lines since the last barrier, without those of pages that are queued again.
+fn lines_left(lines: &[(u64, UnsyncedLines)], repair: &ArchiveRepair) -> String {
+    let is_left = |line: &&str| match serde_json::from_str::<CrawlLine<'_>>(line) {
+        Ok(CrawlLine { warc: Some(file), offset: Some(offset), .. }) => !repair.lacks(&file, offset),
+        _ => true,
+    };
+    lines.iter().flat_map(|(_, commit)| commit.text.split_inclusive('\n')).filter(is_left).collect()
 }
 
 fn tell(repair: &ArchiveRepair) {
