@@ -37,11 +37,23 @@ impl Sandbox {
             web.start_url(),
             address.port(),
         );
-        Self { web, folder: tempfile::tempdir().unwrap(), config, lives: 0 }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("disk")).unwrap();
+        Self { web, folder, config, lives: 0 }
+    }
+
+    /// The folder in which the data folder is made, alone.
+    pub fn disk(&self) -> PathBuf {
+        self.folder.path().join("disk")
     }
 
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.disk().join("data")
+    }
+
+    /// A place for a test's own files, outside of the disk.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// What is to be fetched.
@@ -51,15 +63,23 @@ impl Sandbox {
 
     /// Starts `lycosa run` on the data folder.
     pub fn start(&mut self, arguments: &[&str], faults: Option<&str>) -> Daemon {
+        let faults = faults.map(|plan| ("LYCOSA_FAULTS", plan.into()));
+        self.start_with(arguments, faults)
+    }
+
+    /// The same, with variables of the environment.
+    pub fn start_with<'v>(
+        &mut self,
+        arguments: &[&str],
+        variables: impl IntoIterator<Item = (&'v str, std::ffi::OsString)>,
+    ) -> Daemon {
         self.lives += 1;
         let config = self.folder.path().join("lycosa.toml");
         fs::write(&config, &self.config).unwrap();
         let log = self.folder.path().join(format!("life-{}.log", self.lives));
         let mut command = program();
         command.arg("run").arg(&config).arg("--data").arg(self.data()).arg("--no-progress").args(arguments);
-        if let Some(faults) = faults {
-            command.env("LYCOSA_FAULTS", faults);
-        }
+        command.envs(variables);
         Daemon::spawn(command, log)
     }
 
@@ -191,6 +211,13 @@ impl Daemon {
 
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+    }
+
+    /// The same, when it may have ended meanwhile.
+    pub fn signal_if_there(&mut self, signal: Signal) {
+        if self.ended().is_none() {
+            self.signal(signal);
+        }
     }
 
     /// How it ended, if it has.
