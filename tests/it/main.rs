@@ -9,6 +9,8 @@ mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
 mod dice;
+#[cfg(feature = "rocksdb")]
+mod disk;
 mod fetch;
 mod first_minutes;
 mod groups;

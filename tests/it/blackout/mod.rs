@@ -60,7 +60,7 @@ fn traced(sandbox: &mut Sandbox, trace: &Path) -> Daemon {
         ("POWERLOSS_ROOT", sandbox.disk().into_os_string()),
         ("POWERLOSS_TRACE", OsString::from(trace)),
     ];
-    sandbox.start_with(&["--until-done"], variables)
+    sandbox.start_with(&["--until-done"], &variables)
 }
 
 /// Lives for a while and is ended: mostly killed, sometimes asked, so that a close is in the trace.
