@@ -118,10 +118,9 @@ fn pacing(node: &Node, parked: u64) -> u64 {
     let now = node.clock.now();
     let ordinary = |host| {
         let state = read::host_state(&*node.storage, host).ok().flatten()?;
-        let blocked = state.blocked_until.is_some_and(|until| until > now);
         let pace = Pace::decode(&state.pace).ok()?;
         let gap = matches!(pace.why(), PaceWhy::Gap | PaceWhy::CrawlDelay);
-        Some(gap && !blocked && pace.earliest() > now)
+        Some(gap && pace.earliest() > now)
     };
     let hosts = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT).unwrap_or_default();
     hosts.iter().filter(|(key, ())| ordinary(key.host_at()) == Some(true)).count() as u64

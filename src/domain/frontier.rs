@@ -81,6 +81,11 @@ impl Cursors {
         }
     }
 
+    /// Nothing lives below these.
+    pub fn raise(&mut self, heads: &[u64; RANKS]) {
+        self.0.iter_mut().zip(heads).for_each(|(cursor, head)| *cursor = (*cursor).max(*head));
+    }
+
     /// An entry is live at `order` again, or for the first time.
     pub fn lower(&mut self, rank: u8, order: u64) {
         if let Some(c) = self.0.get_mut(usize::from(rank)) {

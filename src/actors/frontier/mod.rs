@@ -109,7 +109,8 @@ impl Frontier {
     fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
-        let kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        kept.cursors.raise(&counts.heads);
         let active = Active::start(&self.node, at, &state, kept, &counts);
         self.active.insert(at.host, active);
         Ok(())
@@ -175,6 +176,16 @@ impl Frontier {
     /// Forgets what is on disk as well: that of hosts without a lease out.
     fn forget_resting(&mut self) {
         self.resting.retain(|_, kept| !kept.leased.is_empty());
+    }
+
+    /// Active hosts are looked into from their heads on disk.
+    fn begin_at_heads(&mut self) -> Result<(), StorageError> {
+        let Self { active, node, .. } = self;
+        for active in active.values_mut() {
+            let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl))?.unwrap_or_default();
+            (active.kept.cursors, active.queued) = (Cursors::starting_at(counts.heads), None);
+        }
+        Ok(())
     }
 
     /// What is kept of a host, active or not.
@@ -352,10 +363,9 @@ impl Handler<Reload> for Frontier {
             self.end_lease(&core, Ended::Unfinished);
         }
         self.forget_resting();
-        let Self { active, resting, .. } = self;
-        resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
-        for active in active.values_mut() {
-            (active.kept.cursors, active.queued) = (Cursors::default(), None);
+        self.resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
+        if let Err(e) = self.begin_at_heads() {
+            return self.broken(&e);
         }
         self.load();
         self.serve_all();
