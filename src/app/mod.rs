@@ -2,6 +2,7 @@
 
 mod control;
 mod files;
+mod memory;
 mod next;
 mod pulse;
 mod refresh;
@@ -10,7 +11,7 @@ mod run;
 mod status;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -49,6 +50,7 @@ use crate::telemetry::metrics::Metrics;
 use crate::warc::folder::{self, Claim};
 
 pub use control::NodeControl;
+pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
@@ -71,6 +73,9 @@ pub enum StartError {
     /// The allowed addresses.
     #[error("[net] allow: {0}")]
     Allow(#[from] crate::net::guard::AllowError),
+    /// `memory.max`.
+    #[error(transparent)]
+    Memory(#[from] crate::domain::memory::TooLittle),
     /// The overrides of names.
     #[error("[dns] overrides: {0}")]
     Dns(#[from] crate::net::dns::OverrideError),
@@ -191,6 +196,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
+    let memory = memory_plan(s)?;
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
     let resolver = Resolver::new(s.dns_config())?;
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
@@ -207,6 +213,9 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         leases: LeaseTable::default(),
         pages: Arc::new(Semaphore::new(pages_total)),
         pages_total,
+        withheld: AtomicUsize::new(0),
+        memory,
+        filter_bytes: AtomicU64::new(0),
         fetches,
         parsing: AtomicU64::new(0),
         epoch: Epoch::default(),

@@ -51,6 +51,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
         rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
+        permits_withheld: node.withheld.load(Ordering::Acquire) as u64,
         troubles: node.troubles.all(),
         next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
@@ -101,6 +102,9 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
         };
     }
     if node.pages.available_permits() == 0 {
+        if s.permits_withheld > 0 {
+            return "memory is short (memory.max): fewer pages are taken at a time until it is not".into();
+        }
         return "all page permits are taken: the store or the parser is slow".into();
     }
     waiting(node, s)

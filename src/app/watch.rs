@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::memory::Governor;
 use super::{next, status};
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
@@ -25,6 +26,7 @@ pub async fn watch(node: &Node) -> Stop {
     let began = Stopwatch::start();
     let mut patience = Patience::new(node.clock.now());
     let mut disk = Stopwatch::start();
+    let mut memory = Governor::new(node);
     check_disk(node);
     loop {
         if let Some(why) = stop.borrow_and_update().clone() {
@@ -37,12 +39,14 @@ pub async fn watch(node: &Node) -> Stop {
         if disk.elapsed() >= DISK_LOOK {
             disk = Stopwatch::start();
             check_disk(node);
+            memory.look();
             node.slots.sweep(node.clock.now());
             node.publish_metrics(&status(node));
         }
         tokio::select! {
             _ = stop.changed() => {}
             _ = committed.changed() => {}
+            () = memory.taken() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
     }

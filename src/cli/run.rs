@@ -61,6 +61,7 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
 pub(super) fn failed(error: RunError) -> CliError {
     let exit = match &error {
         RunError::Start(StartError::Storage(e)) if e.is_full() => Exit::Disk,
+        RunError::Start(StartError::Memory(_)) => Exit::Usage,
         _ => Exit::Error,
     };
     CliError { exit, message: error.to_string() }

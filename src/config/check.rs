@@ -61,6 +61,7 @@ impl Settings {
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
+        form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
         Ok(Self {
@@ -82,6 +83,7 @@ impl Settings {
             store: form.store,
             durability: form.durability,
             disk: form.disk,
+            memory: form.memory,
             log: form.log,
             hosts: form.host,
         })
@@ -255,8 +257,7 @@ fn check_dedup(dedup: &DedupSection) -> Checked {
     let rate = dedup.bloom_fp;
     ensure(rate > 0.0 && rate <= 0.5, "dedup.bloom_fp", || format!("{rate} is out of range; above 0, at most 0.5"))?;
     dedup.bloom_bits.map_or(Ok(()), |n| within("dedup.bloom_bits", n, 1, 64))?;
-    let bits = dedup.bloom_bits.map_or_else(|| -rate.ln() / std::f64::consts::LN_2.powi(2), f64::from);
-    let gib = bits * dedup.bloom_urls as f64 / 8.0 / f64::from(1 << 30);
+    let gib = dedup.filter_bytes(dedup.bloom_urls) as f64 / f64::from(1 << 30);
     ensure(gib <= 32.0, "dedup.bloom_urls", || format!("would make a filter of {gib:.0} GiB; at most 32 GiB"))?;
     dedup.bloom_hashes.map_or(Ok(()), |n| within("dedup.bloom_hashes", n, 1, 32))
 }

@@ -41,6 +41,7 @@ pub struct Settings {
     pub store: StoreSection,
     pub durability: DurabilitySection,
     pub disk: DiskSection,
+    pub memory: MemorySection,
     /// Where the admin endpoint listens; `None` when it is off.
     pub admin_listen: Option<SocketAddr>,
     /// The bearer token's file.

@@ -50,6 +50,12 @@ impl<K: Ord + Copy> Heads<K> {
         self.sorted.first().copied()
     }
 
+    /// Partitions that may have something.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
     /// True when nothing may be there.
     #[must_use]
     pub fn is_empty(&self) -> bool {

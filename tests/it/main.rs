@@ -14,6 +14,7 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+mod memory;
 mod politeness;
 mod power;
 mod real_pages;

@@ -31,6 +31,7 @@ use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
 use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
 
 use filter::SeenFilter;
 pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
@@ -65,6 +66,13 @@ impl Deduper {
             epoch,
             node,
         }
+    }
+
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::PendingUrls, self.pending.len());
+        metrics.entries(Registry::PendingContents, self.pending_contents.len());
+        metrics.entries(Registry::PopularUrls, self.popular.len());
     }
 
     /// Marks of a lost commit go.
@@ -190,6 +198,7 @@ impl Actor for Deduper {
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("deduper.started");
         ctx.run_interval(REBUILD_TICK, |this, _| {
+            this.publish();
             if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys()) {
                 log::error!("the seen filter could not be rebuilt and stays unused: {e}");
             }

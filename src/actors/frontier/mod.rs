@@ -29,6 +29,7 @@ use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{QueueEntry, UrlState};
 use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
 
 use active::{Active, Kept};
 use heads::Fronts;
@@ -251,6 +252,13 @@ impl Frontier {
         self.node.doors().store.tell(Commit::bare(change));
     }
 
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::ActiveHosts, self.active.len());
+        metrics.entries(Registry::RestingHosts, self.resting.len());
+        metrics.entries(Registry::Heads, self.fronts.len());
+    }
+
     fn look(&mut self) {
         self.times();
         if self.held && !self.node.holds() && self.node.lease_room() > 0 {
@@ -276,6 +284,7 @@ impl Actor for Frontier {
         ctx.run_interval(TICK, |this, _| {
             this.node.faults.pass("frontier.tick");
             this.look();
+            this.publish();
         });
         self.look();
     }

@@ -19,13 +19,14 @@ use super::frontier::{Committed, Ended, Reload};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
-use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
 use crate::storage::values::{RunState, ScopeJoined, Unsynced};
+use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -35,8 +36,10 @@ use open::Open;
 
 /// Changes in one batch at most.
 const GROUP: usize = 128;
-/// Bytes of records in one batch at most.
+/// Bytes of records and links in one batch at most.
 const GROUP_BYTES: u64 = 4 << 20;
+/// What a link is reckoned at: its entries in the batch, twice (as collected and as the database takes them).
+const LINK_BYTES: u64 = 512;
 /// How long the first change of a group waits for company.
 const GROUP_WAIT: Duration = Duration::from_millis(2);
 /// Failed groups in a row after which the node stops.
@@ -180,7 +183,29 @@ struct Written {
     group: Vec<Commit>,
     urls: Vec<UrlKey>,
     contents: Vec<ContentDigest>,
+    paces: Vec<(HostKey, Vec<u8>)>,
     epoch: u64,
+}
+
+/// Links that a change writes.
+fn links_of(commit: &Commit) -> u64 {
+    let links = match &commit.change {
+        Change::Page(page) => &page.links,
+        Change::Links(links) => links,
+        _ => return 0,
+    };
+    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len()) as u64
+}
+
+/// The politeness that a change stores, and whose.
+fn pace_in(commit: &Commit) -> Option<(HostKey, Vec<u8>)> {
+    let (host, pace) = match &commit.change {
+        Change::Page(page) => (commit.lease.as_ref()?.core().queue_key.host, &page.pace),
+        Change::Robots { key, pace, .. } => (key.host, pace),
+        Change::Yield { at, pace, .. } => (at.host, pace),
+        _ => return None,
+    };
+    Some((host, pace.clone()?))
 }
 
 fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written, StoreError> {
@@ -195,8 +220,10 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
+    let mut paces = Vec::new();
     for commit in &group {
         let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
+        paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
@@ -227,7 +254,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         }
     }
     open.unsynced.extend(listed);
-    Ok(Written { hosts, group, urls, contents, epoch })
+    Ok(Written { hosts, group, urls, contents, paces, epoch })
 }
 
 /// Appends a group's records and lines and notes in each page where it stands.
@@ -275,6 +302,8 @@ impl Written {
         open.tails = open.archive.tails();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
+        self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
+        node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         let mut ended = Vec::new();
         for commit in self.group {
             node.note_committed(&commit);
@@ -327,7 +356,7 @@ impl Handler<Commit> for Store {
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
         self.node.faults.pass("store.commit");
-        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
+        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>() + LINK_BYTES * links_of(&commit);
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
             self.flush();

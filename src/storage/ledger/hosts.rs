@@ -12,7 +12,7 @@ use crate::storage::values::{Counters, HostCounts, HostState, Place};
 use super::HostNews;
 
 /// Hosts kept in memory between commits.
-const KEPT: usize = 20_000;
+pub(super) const KEPT: usize = 20_000;
 
 /// One host as the ledger sees it.
 #[derive(Default)]
@@ -194,6 +194,10 @@ impl Hosts {
             });
         }
         Ok(news)
+    }
+
+    pub fn kept(&self) -> usize {
+        self.rows.len()
     }
 
     /// Keeps memory bounded between commits.

@@ -16,6 +16,9 @@ pub use options::RocksOptions;
 
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 
+/// A scan of so many records passes by the cache.
+const PASSING: usize = 1_000;
+
 /// A store on disk.
 ///
 /// After a write or sync that failed it takes no more of them (reads go on) until [`RocksStorage::reopen`] has succeeded:
@@ -174,6 +177,8 @@ impl Storage for RocksStorage {
         }
         self.with(DOING, |db| {
             let mut read = ReadOptions::default();
+            // What passes by once, such as a rebuild of the seen filter, must not push out what is asked again and again.
+            read.fill_cache(limit < PASSING);
             if !until.is_empty() {
                 read.set_iterate_upper_bound(until);
             }
