@@ -165,11 +165,16 @@ impl SeenFilter {
         let head = [node.storage.sequence(), believed.made_for, believed.holds, check.digest(), hashes];
         let path = path(node);
         let part = path.with_extension("part");
-        let mut file = BufWriter::with_capacity(CHUNK, File::create(&part)?);
-        file.write_all(MAGIC)?;
-        head.iter().chain(words).try_for_each(|word| file.write_all(&word.to_be_bytes()))?;
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(part, path)
+        let write = || {
+            let mut file = BufWriter::with_capacity(CHUNK, File::create(&part)?);
+            file.write_all(MAGIC)?;
+            head.iter().chain(words).try_for_each(|word| file.write_all(&word.to_be_bytes()))?;
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::rename(&part, path)
+        };
+        write().inspect_err(|_| {
+            let _ = fs::remove_file(&part); // on a full disk its room is needed
+        })
     }
 }
 
