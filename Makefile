@@ -25,7 +25,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak bench check fmt fmt-check clippy deny dist clean
+.PHONY: help run build setup test test-tools soak soak-memory bench check fmt fmt-check clippy deny dist clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -68,6 +68,14 @@ bench: setup ## measure: criterion for the domain, end to end for the whole
 	cargo bench --locked --profile release --bench domain_url --bench domain_robots --bench domain_html --bench storage_seen \
 		-- --noplot --warm-up-time 1 --measurement-time 2
 	cargo bench --locked --profile release --bench end_to_end -- --full
+
+# How large a frontier `make soak-memory` makes.
+URLS ?= 10000000
+HOSTS ?= 100000
+
+soak-memory: setup ## measure a large frontier: restarts and memory (URLS=N HOSTS=N)
+	@config/build.sh
+	cargo bench --locked --profile release --bench frontier_scale -- --urls $(URLS) --hosts $(HOSTS)
 
 check: fmt-check clippy ## format and lints, as continuous integration does
 

@@ -6,6 +6,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use lycosa::cli::{self, Exit, args};
 
+/// For the whole process, RocksDB included (docs/adr/0008-jemalloc.md).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let outcome = match args::Cli::try_parse() {
         Ok(cli) => cli::execute(cli, &mut std::io::stdout()),

@@ -1,7 +1,7 @@
 //! What every room of a running node shares: rules, clock, storage to read from, registries that outlive actors.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use crate::app::{Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
+use crate::domain::memory::MemoryPlan;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
@@ -22,7 +23,7 @@ use crate::net::protocol::Timings;
 use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
-use crate::telemetry::metrics::{Metrics, Phase};
+use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{StatusSnapshot, Troubles};
 
@@ -130,6 +131,12 @@ pub struct Node {
     pub pages: Arc<Semaphore>,
     /// How many page permits there are.
     pub pages_total: usize,
+    /// How many of them are withheld because memory is short.
+    pub withheld: AtomicUsize,
+    /// Who gets how much memory.
+    pub memory: MemoryPlan,
+    /// Bytes of the seen filter, with the one that is to replace it.
+    pub filter_bytes: AtomicU64,
     /// Requests on the wire.
     pub fetches: Arc<Semaphore>,
     /// Pages being parsed now.
@@ -253,7 +260,10 @@ impl Node {
     /// True when no page is between fetch and commit.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.pages.available_permits() == self.pages_total
+        // Permits are withheld and given back meanwhile: only a look between two equal numbers counts.
+        let withheld = self.withheld.load(Ordering::Acquire);
+        let here = self.pages.available_permits().saturating_add(withheld) == self.pages_total;
+        here && withheld == self.withheld.load(Ordering::Acquire)
     }
 
     /// Counts a committed change for the outside.
@@ -340,8 +350,18 @@ impl Node {
         let operator = self.paused.load(Ordering::Acquire);
         self.metrics.paused([operator, self.disk.is_low(), self.disk.is_broken()]);
         self.metrics.publish(status);
-        let free = self.pages.available_permits();
-        self.metrics.permits(free as u64, self.pages_total.saturating_sub(free) as u64);
+        let (free, withheld) = (self.pages.available_permits(), self.withheld.load(Ordering::Acquire));
+        let taken = self.pages_total.saturating_sub(free).saturating_sub(withheld);
+        self.metrics.permits(free as u64, taken as u64, withheld as u64);
+        let registries = [
+            (Registry::Leases, self.leases.len()),
+            (Registry::Slots, self.slots.len()),
+            (Registry::SlotGroups, self.slots.groups()),
+            (Registry::DnsNames, self.resolver.names_kept()),
+        ];
+        registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
+        let database = self.storage.stats().memory;
+        self.metrics.memory(self.memory.max, database, self.filter_bytes.load(Ordering::Relaxed));
     }
 
     /// The counters of the last commit.

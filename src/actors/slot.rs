@@ -24,34 +24,49 @@ use super::supervise::lock;
 /// One host's place in the registry.
 pub struct Seat {
     free: Arc<Semaphore>,
-    pace: Mutex<Pace>,
+    standing: Mutex<Standing>,
     rules: PaceRules,
     between_starts: Duration,
     heeds_throttling: bool,
+}
+
+/// A pace, and whether it is on disk as it is.
+struct Standing {
+    pace: Pace,
+    stored: bool,
 }
 
 impl Seat {
     /// The politeness state as it stands.
     #[must_use]
     pub fn pace(&self) -> Pace {
-        lock(&self.pace).clone()
+        lock(&self.standing).pace.clone()
+    }
+
+    /// Changes the pace: it is no longer that on disk.
+    fn change(&self, change: impl FnOnce(&mut Pace)) {
+        let mut standing = lock(&self.standing);
+        let Standing { pace, stored } = &mut *standing;
+        let before = pace.clone();
+        change(pace);
+        *stored &= *pace == before;
     }
 
     /// The earliest moment of the next request.
     #[must_use]
     pub fn earliest(&self) -> UnixMillis {
-        lock(&self.pace).earliest()
+        lock(&self.standing).pace.earliest()
     }
 
     /// The gap that the next request will have to keep.
     #[must_use]
     pub fn gap(&self) -> Duration {
-        lock(&self.pace).gap(&self.rules)
+        lock(&self.standing).pace.gap(&self.rules)
     }
 
     /// Sets what robots.txt asks for.
     pub fn set_crawl_delay(&self, delay: Option<Duration>) {
-        lock(&self.pace).set_crawl_delay(delay, &self.rules);
+        self.change(|pace| pace.set_crawl_delay(delay, &self.rules));
     }
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
@@ -120,7 +135,7 @@ impl Slot {
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
         if !self.seat.between_starts.is_zero() {
-            lock(&self.seat.pace).hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap);
+            self.seat.change(|pace| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
         }
         self.shared.iter_mut().for_each(|token| token.mark(now));
     }
@@ -137,7 +152,7 @@ impl Slot {
             token.over(took, if heard { signal } else { PaceSignal::Ok });
         }
         let end = self.end();
-        lock(&self.seat.pace).finished(end, took, signal, &self.seat.rules);
+        self.seat.change(|pace| pace.finished(end, took, signal, &self.seat.rules));
         self.begun = false;
     }
 
@@ -152,7 +167,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
             let end = self.end();
-            lock(&self.seat.pace).wait_one_full_gap(end, &self.seat.rules);
+            self.seat.change(|pace| pace.wait_one_full_gap(end, &self.seat.rules));
         }
     }
 }
@@ -182,7 +197,7 @@ impl SeatRules {
     fn seat(self, pace: Pace) -> Arc<Seat> {
         Arc::new(Seat {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
-            pace: Mutex::new(pace),
+            standing: Mutex::new(Standing { pace, stored: false }),
             rules: self.pace,
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
@@ -232,17 +247,38 @@ impl Slots {
         lock(&self.hosts).get(host).map(|s| s.pace())
     }
 
-    /// Forgets hosts that nobody holds and that may be contacted again anyway: their state is on disk. Groups likewise.
+    /// `pace`, encoded, is on disk as that of the host. Forgets the host when that is how it stands and nobody holds it: whoever
+    /// needs it reads it again.
+    pub fn stored(&self, host: &HostKey, pace: &[u8]) {
+        let mut hosts = lock(&self.hosts);
+        let Some(seat) = hosts.get(host) else { return };
+        let mut standing = lock(&seat.standing);
+        standing.stored = standing.pace.encode() == pace;
+        let forget = standing.stored && Arc::strong_count(seat) == 1;
+        drop(standing);
+        if forget {
+            hosts.remove(host);
+        }
+    }
+
+    /// Forgets hosts that nobody holds and whose state is on disk, or does not matter because they may be contacted again
+    /// anyway. Of groups nothing is on disk: they stay until they may be contacted.
     pub fn sweep(&self, now: UnixMillis) {
-        let needed = |seat: &Arc<Seat>| Arc::strong_count(seat) > 1 || seat.earliest() > now;
-        lock(&self.hosts).retain(|_, seat| needed(seat));
-        lock(&self.groups).retain(|_, seat| needed(seat));
+        let held = |seat: &Arc<Seat>| Arc::strong_count(seat) > 1;
+        lock(&self.hosts).retain(|_, seat| held(seat) || (seat.earliest() > now && !lock(&seat.standing).stored));
+        lock(&self.groups).retain(|_, seat| held(seat) || seat.earliest() > now);
     }
 
     /// Hosts in the registry.
     #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.hosts).len()
+    }
+
+    /// Domains and addresses in the registry.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        lock(&self.groups).len()
     }
 
     /// True when it is empty.
@@ -351,6 +387,25 @@ mod tests {
         let retry_after = Some(Duration::from_secs(7));
         begun(&one, &clock).finish(Duration::ZERO, PaceSignal::Throttled { retry_after });
         assert!(other.earliest() >= START.plus(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_host_that_must_wait_long_is_forgotten_once_its_state_is_on_disk() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let key = HostKey([1; 8]);
+        let seats = Seats::new(Vec::new(), host(&slots, 1, 1_000_000));
+        let before = slots.pace_of(&key).unwrap().encode();
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        let after = slots.pace_of(&key).unwrap().encode();
+        slots.stored(&key, &after);
+        slots.sweep(START);
+        assert_eq!(slots.len(), 1, "held");
+        drop(seats);
+        slots.stored(&key, &before);
+        slots.sweep(START);
+        assert_eq!(slots.len(), 1, "what is on disk is an older state");
+        slots.stored(&key, &after);
+        assert!(slots.is_empty());
     }
 
     #[test]

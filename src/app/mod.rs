@@ -3,6 +3,7 @@
 mod control;
 mod disk;
 mod files;
+mod memory;
 mod next;
 mod pulse;
 mod refresh;
@@ -11,7 +12,7 @@ mod run;
 mod status;
 mod watch;
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -52,6 +53,7 @@ use crate::telemetry::metrics::Metrics;
 use crate::warc::folder::{self, Claim};
 
 pub use control::NodeControl;
+pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
 pub use run::{Outcome, RunError, run};
@@ -74,6 +76,9 @@ pub enum StartError {
     /// The allowed addresses.
     #[error("[net] allow: {0}")]
     Allow(#[from] crate::net::guard::AllowError),
+    /// `memory.max`.
+    #[error(transparent)]
+    Memory(#[from] crate::domain::memory::TooLittle),
     /// The overrides of names.
     #[error("[dns] overrides: {0}")]
     Dns(#[from] crate::net::dns::OverrideError),
@@ -104,7 +109,7 @@ impl StartError {
             Self::Storage(e) => Some(e.fault()),
             Self::Archive(e) => Some(e.fault()),
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
-            Self::Scope(_) | Self::Allow(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
+            Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
         }
     }
 }
@@ -208,6 +213,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
+    let memory = memory_plan(s)?;
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
     let resolver = Resolver::new(s.dns_config())?;
@@ -227,6 +233,9 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         strikes,
         pages: Arc::new(Semaphore::new(pages_total)),
         pages_total,
+        withheld: AtomicUsize::new(0),
+        memory,
+        filter_bytes: AtomicU64::new(0),
         fetches,
         parsing: AtomicU64::new(0),
         epoch: Epoch::default(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
@@ -54,7 +55,7 @@ pub enum RunError {
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
-    settings: Settings,
+    mut settings: Settings,
     hangup: Box<dyn Fn() + Send>,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
@@ -62,6 +63,7 @@ pub fn run<W>(
     // From here on a signal waits for the end of the start instead of ending the process.
     let wishes = runtime.block_on(async { Wishes::listen() })?;
     files::allow(&settings)?;
+    share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());

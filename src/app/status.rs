@@ -51,6 +51,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
         rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
+        permits_withheld: node.withheld.load(Ordering::Acquire) as u64,
         troubles: node.troubles.all(),
         next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
@@ -101,6 +102,9 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
         };
     }
     if node.pages.available_permits() == 0 {
+        if s.permits_withheld > 0 {
+            return "memory is short (memory.max): fewer pages are taken at a time until it is not".into();
+        }
         return "all page permits are taken: the store or the parser is slow".into();
     }
     waiting(node, s)
@@ -118,10 +122,9 @@ fn pacing(node: &Node, parked: u64) -> u64 {
     let now = node.clock.now();
     let ordinary = |host| {
         let state = read::host_state(&*node.storage, host).ok().flatten()?;
-        let blocked = state.blocked_until.is_some_and(|until| until > now);
         let pace = Pace::decode(&state.pace).ok()?;
         let gap = matches!(pace.why(), PaceWhy::Gap | PaceWhy::CrawlDelay);
-        Some(gap && !blocked && pace.earliest() > now)
+        Some(gap && pace.earliest() > now)
     };
     let hosts = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT).unwrap_or_default();
     hosts.iter().filter(|(key, ())| ordinary(key.host_at()) == Some(true)).count() as u64

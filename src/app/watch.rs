@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::memory::Governor;
 use super::{disk, next, status};
 use crate::actors::node::{Node, Stop};
 use crate::clock::Stopwatch;
@@ -16,6 +17,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const DISK_LOOK: Duration = Duration::from_secs(1);
 /// And while the crawl waits for one.
 const DISK_WAIT: Duration = Duration::from_millis(200);
+/// How often the memory is looked at.
+const MEMORY_LOOK: Duration = Duration::from_secs(1);
 /// After so long without anything finished it is asked when there will be something to do.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -26,6 +29,7 @@ pub async fn watch(node: &Node) -> Stop {
     let began = Stopwatch::start();
     let mut patience = Patience::new(node.clock.now());
     let mut disk = Stopwatch::start();
+    let (mut memory, mut memory_looked) = (Governor::new(node), Stopwatch::start());
     disk::look(node);
     loop {
         if let Some(why) = stop.borrow_and_update().clone() {
@@ -41,9 +45,14 @@ pub async fn watch(node: &Node) -> Stop {
             node.slots.sweep(node.clock.now());
             node.publish_metrics(&status(node));
         }
+        if memory_looked.elapsed() >= MEMORY_LOOK {
+            memory_looked = Stopwatch::start();
+            memory.look();
+        }
         tokio::select! {
             _ = stop.changed() => {}
             _ = committed.changed() => {}
+            () = memory.taken() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
     }

@@ -21,6 +21,7 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     if let Some(listen) = settings.admin_listen {
         token(settings, listen).map_err(|e| failed(RunError::from(e)))?;
     }
+    crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
     addresses(settings)
 }
 

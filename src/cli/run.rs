@@ -9,7 +9,7 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
-use crate::app::{self, Outcome, RunError};
+use crate::app::{self, Outcome, RunError, StartError};
 use crate::config::Settings;
 use crate::config::units::format_duration;
 use crate::disk::DiskFault;
@@ -60,6 +60,9 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
 
 /// A run that could not begin; a broken data folder has an exit code of its own.
 pub(super) fn failed(error: RunError) -> CliError {
+    if matches!(error, RunError::Start(StartError::Memory(_))) {
+        return CliError::usage(error);
+    }
     let fault = match &error {
         RunError::Start(e) => e.fault(),
         RunError::Admin(_) | RunError::System(_) => None,

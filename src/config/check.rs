@@ -63,6 +63,7 @@ impl Settings {
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
         check_supervision(&form.supervision, &form.fetch.timeouts)?;
+        form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
@@ -86,6 +87,7 @@ impl Settings {
             durability: form.durability,
             disk: form.disk,
             supervision: form.supervision,
+            memory: form.memory,
             log: form.log,
             hosts: form.host,
         })
@@ -261,8 +263,7 @@ fn check_dedup(dedup: &DedupSection) -> Checked {
     let rate = dedup.bloom_fp;
     ensure(rate > 0.0 && rate <= 0.5, "dedup.bloom_fp", || format!("{rate} is out of range; above 0, at most 0.5"))?;
     dedup.bloom_bits.map_or(Ok(()), |n| within("dedup.bloom_bits", n, 1, 64))?;
-    let bits = dedup.bloom_bits.map_or_else(|| -rate.ln() / std::f64::consts::LN_2.powi(2), f64::from);
-    let gib = bits * dedup.bloom_urls as f64 / 8.0 / f64::from(1 << 30);
+    let gib = dedup.filter_bytes(dedup.bloom_urls) as f64 / f64::from(1 << 30);
     ensure(gib <= 32.0, "dedup.bloom_urls", || format!("would make a filter of {gib:.0} GiB; at most 32 GiB"))?;
     dedup.bloom_hashes.map_or(Ok(()), |n| within("dedup.bloom_hashes", n, 1, 32))
 }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::sections::{
     AdminSection, AgentSection, CrawlSection, DedupSection, DiskSection, DnsSection, DurabilitySection, FetchSection,
-    FrontierSection, HostSection, LogSection, NetSection, ParseSection, PolitenessSection, RobotsSection, ScopeSection,
-    StoreSection, SupervisionSection, TlsSection, TrapsSection,
+    FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection, PolitenessSection,
+    RobotsSection, ScopeSection, StoreSection, SupervisionSection, TlsSection, TrapsSection,
 };
 
 /// Every section; what is absent has its default.
@@ -30,6 +30,7 @@ pub struct FileForm {
     pub durability: DurabilitySection,
     pub disk: DiskSection,
     pub supervision: SupervisionSection,
+    pub memory: MemorySection,
     pub admin: AdminSection,
     pub log: LogSection,
     pub host: Vec<HostSection>,

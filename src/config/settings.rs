@@ -43,6 +43,7 @@ pub struct Settings {
     pub durability: DurabilitySection,
     pub disk: DiskSection,
     pub supervision: SupervisionSection,
+    pub memory: MemorySection,
     /// Where the admin endpoint listens; `None` when it is off.
     pub admin_listen: Option<SocketAddr>,
     /// The bearer token's file.

@@ -196,7 +196,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 20] = [
+pub(super) const SECTIONS: [&str; 21] = [
     "agent",
     "crawl",
     "scope",
@@ -214,6 +214,7 @@ pub(super) const SECTIONS: [&str; 20] = [
     "durability",
     "disk",
     "supervision",
+    "memory",
     "admin",
     "log",
     "host",

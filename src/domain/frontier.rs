@@ -50,6 +50,12 @@ impl<K: Ord + Copy> Heads<K> {
         self.sorted.first().copied()
     }
 
+    /// Partitions that may have something.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
     /// True when nothing may be there.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -79,6 +85,11 @@ impl Cursors {
         if let Some(c) = self.0.get_mut(usize::from(rank)) {
             *c = (*c).max(order.saturating_add(1));
         }
+    }
+
+    /// Nothing lives below these.
+    pub fn raise(&mut self, heads: &[u64; RANKS]) {
+        self.0.iter_mut().zip(heads).for_each(|(cursor, head)| *cursor = (*cursor).max(*head));
     }
 
     /// An entry is live at `order` again, or for the first time.

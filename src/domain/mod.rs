@@ -5,6 +5,7 @@ pub mod fingerprint;
 pub mod frontier;
 pub mod host;
 pub mod html;
+pub mod memory;
 pub mod mime;
 pub mod outcome;
 pub mod partition;

@@ -275,7 +275,15 @@ pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Resul
 /// # Errors
 /// As [`get`].
 pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Option<T::Key>> {
-    let found = storage.scan(T::FAMILY, from, &[], 1)?;
+    first_key::<T>(storage, &KeyRange { from: from.to_vec(), until: Vec::new() })
+}
+
+/// The first key of a range; its value is not read.
+///
+/// # Errors
+/// As [`get`].
+pub fn first_key<T: Table>(storage: &dyn Storage, range: &KeyRange) -> Result<Option<T::Key>> {
+    let found = storage.scan(T::FAMILY, &range.from, &range.until, 1)?;
     let decode = |(key, _): &Pair| {
         T::Key::decode(key).map_err(|source| StorageError::Key { family: T::FAMILY, key: hex(key), source })
     };

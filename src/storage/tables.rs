@@ -5,7 +5,7 @@ use super::keys::{
     WaitingKey,
 };
 use super::schema::Family;
-use super::values::{self, Counters, Format, Heads, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value};
+use super::values::{self, Counters, Format, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value};
 use crate::domain::fingerprint::CrawlId;
 
 /// A family with the types of its keys and values.
@@ -79,7 +79,6 @@ meta_records! {
     Format(()) => |()| MetaKey::Format;
     Tails(()) => |()| MetaKey::Tails;
     RunState(()) => |()| MetaKey::Run;
-    Heads(()) => |()| MetaKey::Heads;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
     Unsynced(u64) => MetaKey::Unsynced;

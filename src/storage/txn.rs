@@ -1,6 +1,6 @@
 //! A commit under construction: what it reads, it reads through its own writes.
 
-use super::keys::Key;
+use super::keys::{Key, KeyRange};
 use super::tables::{MetaRecord, Table};
 use super::values::Value;
 use super::{Batch, Family, Storage, StorageError, read};
@@ -31,6 +31,14 @@ impl<'s> Txn<'s> {
             Some(None) => Ok(None),
             None => read::get::<T>(self.storage, key),
         }
+    }
+
+    /// The first key of a range as stored: what this commit changes is not regarded.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn first_stored<T: Table>(&self, range: &KeyRange) -> Result<Option<T::Key>, StorageError> {
+        read::first_key::<T>(self.storage, range)
     }
 
     /// Sets a record.

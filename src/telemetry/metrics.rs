@@ -13,7 +13,10 @@
 //! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total` | counter | `actor` ([`ActorKind`]) |
 //! | `lycosa_actor_queue` | gauge | `actor` |
 //! | `lycosa_actor_handle_seconds` | histogram | `actor` |
-//! | `lycosa_permits` | gauge | `state`: free, taken |
+//! | `lycosa_permits` | gauge | `state`: free, taken, withheld (memory is short) |
+//! | `lycosa_memory_max_bytes` | gauge | |
+//! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
+//! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`]) |
@@ -31,7 +34,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Registry as Names, Unit};
 
 use super::log::errors_logged;
 use super::process::ProcessCollector;
@@ -104,6 +107,34 @@ kinds! {
     }
 }
 
+kinds! {
+    /// Registries in memory whose size is bounded, whatever the size of the frontier (I6; bounds: `docs/performance.md`).
+    Registry {
+        /// Hosts being crawled.
+        ActiveHosts = "active_hosts",
+        /// Hosts that were, and of which something is kept.
+        RestingHosts = "resting_hosts",
+        /// URLs in somebody's hands.
+        Leases = "leases",
+        /// Hosts with a place in the slot registry.
+        Slots = "slots",
+        /// Domains and addresses with one.
+        SlotGroups = "slot_groups",
+        /// Rows of the queues' heads.
+        Heads = "heads",
+        /// URLs found, not committed.
+        PendingUrls = "pending_urls",
+        /// Contents found, not committed.
+        PendingContents = "pending_contents",
+        /// URLs found again and again.
+        PopularUrls = "popular_urls",
+        /// Hosts the Store keeps between commits.
+        LedgerHosts = "ledger_hosts",
+        /// Names with an answer.
+        DnsNames = "dns_names",
+    }
+}
+
 /// One metric for each member of a fixed set; finding one is an array access.
 #[derive(Debug)]
 struct Each<M>(Vec<M>);
@@ -125,7 +156,7 @@ impl<M: Clone> Each<M> {
 
 #[derive(Debug)]
 struct Inner {
-    registry: Registry,
+    registry: Names,
     urls: Family<[(&'static str, String); 2], Gauge>,
     hosts: Each<Gauge>,
     rejected: Each<Counter>,
@@ -142,6 +173,9 @@ struct Inner {
     queue: Each<Gauge>,
     handle: Each<Histogram>,
     permits: Each<Gauge>,
+    memory_max: Gauge,
+    memory_parts: Each<Gauge>,
+    entries: Each<Gauge>,
     disk_free: Each<Gauge>,
     paused: Each<Gauge>,
     commit_failures: Each<Counter>,
@@ -172,10 +206,10 @@ impl Metrics {
     /// Registers every metric. `started`: when this process began.
     #[must_use]
     pub fn new(started: UnixMillis) -> Self {
-        let mut r = Registry::default();
+        let mut r = Names::default();
         let counters = Family::<Label, Counter>::default;
         let gauges = Family::<Label, Gauge>::default;
-        let (hosts, queue, permits) = (gauges(), gauges(), gauges());
+        let (hosts, queue, permits, memory_parts, entries) = (gauges(), gauges(), gauges(), gauges(), gauges());
         let (disk_free, paused, commit_failures) = (gauges(), gauges(), counters());
         let (rejected, errors, responses, handled, restarts) =
             (counters(), counters(), counters(), counters(), counters());
@@ -198,13 +232,16 @@ impl Metrics {
             restarts: Each::of(&restarts, "actor", actors()),
             queue: Each::of(&queue, "actor", actors()),
             handle: Each::of(&handle, "actor", actors()),
-            permits: Each::of(&permits, "state", ["free", "taken"].into_iter()),
+            permits: Each::of(&permits, "state", ["free", "taken", "withheld"].into_iter()),
+            memory_max: Gauge::default(),
+            memory_parts: Each::of(&memory_parts, "part", ["database", "seen_filter"].into_iter()),
+            entries: Each::of(&entries, "registry", Registry::ALL.iter().map(|r| r.as_str())),
             disk_free: Each::of(&disk_free, "folder", FOLDERS.into_iter()),
             paused: Each::of(&paused, "reason", ["operator", "disk_low", "disk_fault"].into_iter()),
             commit_failures: Each::of(&commit_failures, "kind", DiskFault::ALL.iter().map(|f| f.as_str())),
             storage_reopens: Counter::default(),
             log_errors: Counter::default(),
-            registry: Registry::default(),
+            registry: Names::default(),
         };
         r.register("lycosa_urls", "URLs by state", inner.urls.clone());
         r.register("lycosa_hosts", "Hosts with URLs, by state", hosts);
@@ -224,6 +261,11 @@ impl Metrics {
         r.register("lycosa_actor_queue", "Messages waiting", queue);
         r.register_with_unit("lycosa_actor_handle", "Time of handling a message", Unit::Seconds, handle);
         r.register("lycosa_permits", "Page permits by state", permits);
+        let max = "Memory the process may use: memory.max";
+        r.register_with_unit("lycosa_memory_max", max, Unit::Bytes, inner.memory_max.clone());
+        let parts = "Memory of parts of the process";
+        r.register_with_unit("lycosa_memory_part", parts, Unit::Bytes, memory_parts);
+        r.register("lycosa_registry_entries", "Entries of bounded registries in memory", entries);
         r.register_with_unit("lycosa_disk_free", "Free space where a folder lies", Unit::Bytes, disk_free);
         r.register("lycosa_paused", "1 while nothing new is begun, by reason", paused);
         let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
@@ -312,9 +354,25 @@ impl Metrics {
     }
 
     /// Page permits.
-    pub fn permits(&self, free: u64, taken: u64) {
-        set(&self.0.permits, 0, free);
-        set(&self.0.permits, 1, taken);
+    pub fn permits(&self, free: u64, taken: u64, withheld: u64) {
+        [free, taken, withheld].into_iter().enumerate().for_each(|(i, n)| set(&self.0.permits, i, n));
+    }
+
+    /// Memory: what the process may use, and what two parts of it do, bytes.
+    pub fn memory(&self, max: u64, database: u64, seen_filter: u64) {
+        self.0.memory_max.set(i64::try_from(max).unwrap_or(i64::MAX));
+        [database, seen_filter].into_iter().enumerate().for_each(|(i, n)| set(&self.0.memory_parts, i, n));
+    }
+
+    /// Entries of a registry.
+    pub fn entries(&self, registry: Registry, n: usize) {
+        set(&self.0.entries, registry as usize, n as u64);
+    }
+
+    /// The entries of a registry as last told.
+    #[must_use]
+    pub fn entries_of(&self, registry: Registry) -> i64 {
+        self.0.entries.0.get(registry as usize).map_or(0, Gauge::get)
     }
 
     /// Free space where the folder of this number (data, warc, spill) lies.
@@ -402,7 +460,8 @@ mod tests {
         m.restarted(ActorKind::Parser);
         m.queue(ActorKind::Store, 3);
         m.queue(ActorKind::Store, -1);
-        m.permits(7, 1);
+        m.permits(7, 1, 2);
+        m.memory(100, 30, 4);
         m.disk_free(1, 42);
         m.received(10);
         m.publish(&StatusSnapshot { crawl: "default".into(), waiting: 9, ..StatusSnapshot::default() });
@@ -416,6 +475,9 @@ mod tests {
             ("lycosa_actor_restarts_total{actor=\"parser\"}", "1"),
             ("lycosa_actor_queue{actor=\"store\"}", "2"),
             ("lycosa_permits{state=\"free\"}", "7"),
+            ("lycosa_permits{state=\"withheld\"}", "2"),
+            ("lycosa_memory_max_bytes", "100"),
+            ("lycosa_memory_part_bytes{part=\"seen_filter\"}", "4"),
             ("lycosa_disk_free_bytes{folder=\"warc\"}", "42"),
             ("lycosa_received_bytes_total", "10"),
             ("lycosa_urls{crawl=\"default\",state=\"waiting\"}", "9"),

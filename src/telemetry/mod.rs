@@ -1,6 +1,7 @@
 //! What can be seen of a running crawl: metric names, log set-up, the status snapshot.
 
 pub mod log;
+pub mod machine;
 pub mod metrics;
 pub mod process;
 pub mod status;

@@ -30,7 +30,7 @@ impl Collector for ProcessCollector {
             counter(&mut encoder, "process_cpu_seconds", "Processor time, user and system, seconds", seconds)?;
         }
         let fields = [
-            ("process_resident_memory_bytes", "Memory in use, bytes", status_field("VmRSS:").map(|kib| kib * 1024)),
+            ("process_resident_memory_bytes", "Memory in use, bytes", resident_bytes()),
             ("process_threads", "Threads", status_field("Threads:")),
             ("process_open_fds", "Open files and sockets", open_fds()),
         ];
@@ -66,6 +66,12 @@ pub fn cpu_seconds() -> Option<f64> {
 #[must_use]
 pub fn peak_resident_bytes() -> Option<u64> {
     status_field("VmHWM:").map(|kib| kib * 1024)
+}
+
+/// Memory resident now, bytes.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    status_field("VmRSS:").map(|kib| kib * 1024)
 }
 
 fn status_field(name: &str) -> Option<u64> {

@@ -66,6 +66,9 @@ pub struct StatusSnapshot {
     pub hosts_parked: u64,
     /// Requests in flight.
     pub in_flight: u64,
+    /// Page permits withheld because memory is short.
+    #[serde(default)]
+    pub permits_withheld: u64,
     /// Final answers by status code.
     pub statuses: BTreeMap<u16, u64>,
     /// Errors by reason.

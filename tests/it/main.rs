@@ -20,6 +20,7 @@ mod ledger;
 mod limits;
 #[cfg(feature = "faults")]
 mod matrix;
+mod memory;
 mod politeness;
 mod power;
 mod real_pages;

@@ -32,6 +32,7 @@ use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
 use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
 
 use filter::SeenFilter;
 pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
@@ -67,6 +68,13 @@ impl Deduper {
             epoch,
             node,
         }
+    }
+
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::PendingUrls, self.pending.len());
+        metrics.entries(Registry::PendingContents, self.pending_contents.len());
+        metrics.entries(Registry::PopularUrls, self.popular.len());
     }
 
     /// Marks of a lost commit go.
@@ -199,6 +207,7 @@ impl Actor for Deduper {
         self.node.faults.pass("deduper.started");
         ctx.run_interval(REBUILD_TICK, |this, _| {
             this.node.faults.pass("deduper.tick");
+            this.publish();
             if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys())
                 && !e.is_latched()
             {

@@ -30,6 +30,11 @@ impl Popular {
         Some(depth)
     }
 
+    /// Entries of both generations.
+    pub fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+
     /// Notes a URL that is on disk.
     pub fn put(&mut self, key: UrlKey, depth: u16) {
         if self.young.len() >= GENERATION {

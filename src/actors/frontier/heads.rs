@@ -60,6 +60,11 @@ impl Fronts {
         }
     }
 
+    /// Rows that have a head.
+    pub fn len(&self) -> usize {
+        self.waiting.iter().map(Heads::len).sum::<usize>() + self.parked.len() + self.due.len()
+    }
+
     /// True when a host may wait at `rank`.
     pub fn has(&self, rank: u8) -> bool {
         self.waiting.get(usize::from(rank)).is_some_and(|h| !h.is_empty())

@@ -30,6 +30,7 @@ use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{QueueEntry, UrlState};
 use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
 
 use active::{Active, Kept};
 use heads::Fronts;
@@ -114,7 +115,8 @@ impl Frontier {
     fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
-        let kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        kept.cursors.raise(&counts.heads);
         let active = Active::start(&self.node, at, &state, kept, &counts);
         self.active.insert(at.host, active);
         Ok(())
@@ -183,6 +185,16 @@ impl Frontier {
         self.resting.retain(|_, kept| !kept.leased.is_empty());
     }
 
+    /// Active hosts are looked into from their heads on disk.
+    fn begin_at_heads(&mut self) -> Result<(), StorageError> {
+        let Self { active, node, .. } = self;
+        for active in active.values_mut() {
+            let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl))?.unwrap_or_default();
+            (active.kept.cursors, active.queued) = (Cursors::starting_at(counts.heads), None);
+        }
+        Ok(())
+    }
+
     /// What is kept of a host, active or not.
     fn kept(&mut self, host: &HostKey) -> Option<&mut Kept> {
         let Self { active, resting, .. } = self;
@@ -246,6 +258,13 @@ impl Frontier {
         self.node.doors().store.tell(Commit::bare(change));
     }
 
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::ActiveHosts, self.active.len());
+        metrics.entries(Registry::RestingHosts, self.resting.len());
+        metrics.entries(Registry::Heads, self.fronts.len());
+    }
+
     fn look(&mut self) {
         self.node.faults.pass("frontier.look");
         self.times();
@@ -273,6 +292,7 @@ impl Actor for Frontier {
         ctx.run_interval(TICK, |this, _| {
             this.node.faults.pass("frontier.tick");
             this.look();
+            this.publish();
         });
         self.look();
     }
@@ -363,10 +383,9 @@ impl Handler<Reload> for Frontier {
             self.end_lease(&core, Ended::Unfinished);
         }
         self.forget_resting();
-        let Self { active, resting, .. } = self;
-        resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
-        for active in active.values_mut() {
-            (active.kept.cursors, active.queued) = (Cursors::default(), None);
+        self.resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
+        if let Err(e) = self.begin_at_heads() {
+            return self.broken(&e);
         }
         self.load();
         self.serve_all();

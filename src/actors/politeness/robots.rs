@@ -34,11 +34,20 @@ pub(super) enum Standing {
     Unreachable(UnixMillis, Option<Failure>),
 }
 
-/// One kept robots.txt.
+/// One kept robots.txt: what holds for us. Its text, up to half a megabyte, is on disk.
 struct Kept {
+    /// Without its text.
     value: RobotsValue,
+    has_text: bool,
     rules: RobotsRules,
     fault: Option<Failure>,
+}
+
+impl Kept {
+    fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
+        let (rules, has_text) = (rules_of(node, &value), !value.text.is_empty());
+        Self { value: RobotsValue { text: Vec::new(), ..value }, has_text, rules, fault }
+    }
 }
 
 /// The copies of one host, one for each scheme and port.
@@ -60,8 +69,7 @@ impl Cache {
         let place = (url.scheme(), url.port());
         if !self.kept.borrow().contains_key(&place) {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
-            let rules = rules_of(node, &stored);
-            self.keep(place, Kept { value: stored, rules, fault: None }, seat);
+            self.keep(place, Kept::new(node, stored, None), seat);
         }
         let kept = self.kept.borrow();
         let kept = kept.get(&place)?;
@@ -73,7 +81,7 @@ impl Cache {
             _ => {}
         }
         let status = if kept.value.failures > 0 { RobotsStatus::Unreachable } else { classify(kept.value.status) };
-        let old = (!kept.value.text.is_empty()).then_some(kept.value.fetched);
+        let old = kept.has_text.then_some(kept.value.fetched);
         Some(match policy.access(status, old, now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.fault),
@@ -93,12 +101,16 @@ impl Cache {
     pub fn learn(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat, learned: Learned) {
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
-        let old = self.kept.borrow_mut().remove(&place).map(|k| k.value);
+        let key: RobotsKey = at.robots(url.scheme(), url.port());
+        let mut old = self.kept.borrow_mut().remove(&place);
+        if let Some(old) = old.as_mut().filter(|old| old.has_text) {
+            let stored = read::robots(&*node.storage, key).ok().flatten();
+            old.value.text = stored.map(|stored| stored.text).unwrap_or_default();
+        }
+        let old = old.map(|old| old.value);
         let value = value_of(node, old, learned.status.as_ref(), now);
         let fault = learned.status.as_ref().err().copied();
-        let rules = rules_of(node, &value);
-        self.keep(place, Kept { value: value.clone(), rules, fault }, seat);
-        let key: RobotsKey = at.robots(url.scheme(), url.port());
+        self.keep(place, Kept::new(node, value.clone(), fault), seat);
         let change = Change::Robots {
             key,
             host: url.host().to_owned(),

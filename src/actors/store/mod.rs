@@ -22,7 +22,7 @@ use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::disk::DiskFault;
-use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::fault::{Fault, Injected};
 use crate::storage::StorageError;
@@ -30,6 +30,7 @@ use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
 use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines};
+use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -39,8 +40,10 @@ use open::Open;
 
 /// Changes in one batch at most.
 const GROUP: usize = 128;
-/// Bytes of records in one batch at most.
+/// Bytes of records and links in one batch at most.
 const GROUP_BYTES: u64 = 4 << 20;
+/// What a link is reckoned at: its entries in the batch, twice (as collected and as the database takes them).
+const LINK_BYTES: u64 = 512;
 /// How long the first change of a group waits for company.
 const GROUP_WAIT: Duration = Duration::from_millis(2);
 
@@ -171,7 +174,29 @@ struct Written {
     hosts: Vec<HostNews>,
     urls: Vec<UrlKey>,
     contents: Vec<ContentDigest>,
+    paces: Vec<(HostKey, Vec<u8>)>,
     epoch: u64,
+}
+
+/// Links that a change writes.
+fn links_of(commit: &Commit) -> u64 {
+    let links = match &commit.change {
+        Change::Page(page) => &page.links,
+        Change::Links(links) => links,
+        _ => return 0,
+    };
+    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len()) as u64
+}
+
+/// The politeness that a change stores, and whose.
+fn pace_in(commit: &Commit) -> Option<(HostKey, Vec<u8>)> {
+    let (host, pace) = match &commit.change {
+        Change::Page(page) => (commit.lease.as_ref()?.core().queue_key.host, &page.pace),
+        Change::Robots { key, pace, .. } => (key.host, pace),
+        Change::Yield { at, pace, .. } => (at.host, pace),
+        _ => return None,
+    };
+    Some((host, pace.clone()?))
 }
 
 fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Written, StoreError> {
@@ -186,8 +211,10 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
+    let mut paces = Vec::new();
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
+        paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
@@ -219,7 +246,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
     }
     open.unsynced.extend(listed);
-    Ok(Written { hosts, urls, contents, epoch })
+    Ok(Written { hosts, urls, contents, paces, epoch })
 }
 
 /// Appends a group's records and lines and notes in each page where it stands; gives the lines.
@@ -272,6 +299,8 @@ impl Written {
         open.ledger.commit();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
+        self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
+        node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         let mut ended = Vec::new();
         for commit in group {
             node.note_committed(&commit);
@@ -328,7 +357,7 @@ impl Handler<Commit> for Store {
         if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
             return ctx.stop();
         }
-        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
+        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>() + LINK_BYTES * links_of(&commit);
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
             self.flush();

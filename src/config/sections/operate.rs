@@ -1,11 +1,11 @@
-//! How it is watched and steered: `[admin] [log]`.
+//! How it is watched and steered: `[admin] [memory] [log]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::duration;
+use crate::config::units::{duration, optional_size};
 
 /// `[admin]`: the HTTP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,15 @@ impl Default for AdminSection {
     fn default() -> Self {
         Self { listen: "127.0.0.1:7700".into(), token_file: None }
     }
+}
+
+/// `[memory]`: fewer pages are taken at a time before the process has more than this.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemorySection {
+    /// Bytes of the whole process; three quarters of what machine and control group allow when absent.
+    #[serde(with = "optional_size")]
+    pub max: Option<u64>,
 }
 
 /// Form of the log lines.

@@ -27,6 +27,34 @@ impl Default for DedupSection {
     }
 }
 
+impl DedupSection {
+    /// Bits and hashes of a filter for `urls` keys: m >= -n ln p / (ln 2)^2 and k = (m/n) ln 2, unless the user says otherwise.
+    #[must_use]
+    pub fn filter_size(&self, urls: u64) -> (u64, u32) {
+        let per_url = self.bits_per_url();
+        let bits = (per_url * urls as f64).ceil().clamp(64.0, 1e13);
+        let hashes = (per_url * std::f64::consts::LN_2).round().clamp(1.0, 64.0);
+        (bits as u64, self.bloom_hashes.unwrap_or(hashes as u32))
+    }
+
+    /// Bytes of a filter for `urls` keys.
+    #[must_use]
+    pub fn filter_bytes(&self, urls: u64) -> u64 {
+        self.filter_size(urls).0.div_ceil(64).saturating_mul(8)
+    }
+
+    /// Keys for which a filter of `bytes` is made.
+    #[must_use]
+    pub fn filter_urls(&self, bytes: u64) -> u64 {
+        (bytes as f64 * 8.0 / self.bits_per_url()) as u64
+    }
+
+    fn bits_per_url(&self) -> f64 {
+        let ln2 = std::f64::consts::LN_2;
+        self.bloom_bits.map_or_else(|| -self.bloom_fp.ln() / (ln2 * ln2), f64::from)
+    }
+}
+
 /// `[store]`: files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

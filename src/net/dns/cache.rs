@@ -32,6 +32,11 @@ impl Cache {
         self.entries.get(host).filter(|entry| now < entry.until).map(|entry| entry.answer.clone())
     }
 
+    /// Names with an answer, believed or not.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Believes `answer` for `ttl` from `now`.
     pub(super) fn put(&mut self, host: &str, answer: Answer, now: Instant, ttl: Duration) {
         if ttl.is_zero() {

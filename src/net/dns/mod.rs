@@ -159,6 +159,12 @@ impl Resolver {
         DnsStats { hits: read(hits), misses: read(misses), faults: read(faults) }
     }
 
+    /// Names with an answer in the cache; bounded.
+    #[must_use]
+    pub fn names_kept(&self) -> usize {
+        self.cache().len()
+    }
+
     async fn addresses(&self, host: &str) -> Answer {
         if let Some(ips) = without_server(host) {
             return Ok(ips);

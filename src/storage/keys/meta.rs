@@ -17,8 +17,6 @@ pub enum MetaKey {
     Tails,
     /// Whether the last run ended cleanly.
     Run,
-    /// Heads of `waiting`, `parked` and `due`.
-    Heads,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -30,7 +28,6 @@ const COUNTERS: &str = "counters/";
 const SCOPE: &str = "scope/";
 const TAILS: &str = "tails";
 const RUN: &str = "run";
-const HEADS: &str = "heads";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
 
@@ -42,7 +39,6 @@ impl Key for MetaKey {
             Self::Scope(crawl) => format!("{SCOPE}{:04x}", crawl.0).into_bytes(),
             Self::Tails => TAILS.into(),
             Self::Run => RUN.into(),
-            Self::Heads => HEADS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
@@ -54,7 +50,6 @@ impl Key for MetaKey {
             FORMAT => Self::Format,
             TAILS => Self::Tails,
             RUN => Self::Run,
-            HEADS => Self::Heads,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

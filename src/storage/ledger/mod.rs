@@ -66,6 +66,12 @@ impl Ledger {
         &self.committed
     }
 
+    /// Hosts kept in memory between commits; bounded.
+    #[must_use]
+    pub fn hosts_kept(&self) -> usize {
+        self.hosts.kept()
+    }
+
     /// Key of a URL in `seen`.
     #[must_use]
     pub fn seen_key(&self, url: &PageUrl) -> SeenKey {

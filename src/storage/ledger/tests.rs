@@ -117,6 +117,33 @@ fn a_host_parked_stays_so_when_urls_are_found_and_is_unparked_once() {
 }
 
 #[test]
+fn a_host_that_gives_up_its_place_begins_its_next_turn_at_its_first_live_url() {
+    let mut bench = Bench::new();
+    let urls: Vec<NewUrl> = (0..6).map(|n| new(&format!("http://h.test/{n}"), 1)).collect();
+    bench.found(&urls);
+    let at = bench.ledger.seen_key(&urls[0].url).host_crawl().host_at();
+    let order = |bench: &Bench, url| match bench.state(url) {
+        Some(UrlState::Waiting { order, .. }) => order,
+        other => panic!("{other:?}"),
+    };
+    let (first, fourth) = (order(&bench, &urls[0]), order(&bench, &urls[3]));
+    let gone = |url| bare(url, Ending::Error(Failure::Reset));
+    bench.commit(&[gone(&urls[0]), gone(&urls[1]), gone(&urls[2]), gone(&urls[4])]);
+    let rank = bench.counts(&urls[0]).best_rank().map(usize::from).unwrap();
+    assert_eq!(bench.counts(&urls[0]).heads[rank], first);
+    let give_up = Change::Yield { at, until: None, pace: None };
+    bench.commit(std::slice::from_ref(&give_up));
+    assert_eq!(bench.counts(&urls[0]).heads[rank], fourth);
+    // One that goes in the same batch still counts, one that comes in it does too.
+    let nearer = new("http://h.test/near", 1);
+    let links = LinkChange { new: vec![nearer.clone()], ..LinkChange::default() };
+    bench.commit(&[gone(&urls[3]), gone(&urls[5]), Change::Links(Box::new(links)), give_up.clone()]);
+    assert!(bench.counts(&urls[0]).heads[rank] <= order(&bench, &nearer));
+    bench.commit(std::slice::from_ref(&give_up));
+    assert_eq!(bench.counts(&urls[0]).heads[rank], order(&bench, &nearer));
+}
+
+#[test]
 fn a_leased_url_keeps_its_place_when_a_shorter_path_is_found() {
     let mut bench = Bench::new();
     let a = new("http://h.test/a", 3);

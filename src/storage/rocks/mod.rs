@@ -19,6 +19,9 @@ use crate::fault::Injected;
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 use crate::disk::DiskFault;
 
+/// A scan of so many records passes by the cache.
+const PASSING: usize = 1_000;
+
 /// A store on disk.
 ///
 /// After a write or sync that failed it takes no more of them (reads go on) until [`Storage::reopen`] has succeeded:
@@ -204,6 +207,8 @@ impl Storage for RocksStorage {
         self.options.faults.check("storage.scan").map_err(injected(DOING))?;
         self.with(DOING, |db| {
             let mut read = ReadOptions::default();
+            // What passes by once, such as a rebuild of the seen filter, must not push out what is asked again and again.
+            read.fill_cache(limit < PASSING);
             if !until.is_empty() {
                 read.set_iterate_upper_bound(until);
             }

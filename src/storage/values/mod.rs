@@ -3,7 +3,6 @@
 mod content;
 mod counters;
 mod format;
-mod heads;
 mod host_counts;
 mod host_state;
 mod page;
@@ -22,7 +21,6 @@ mod wire;
 pub use content::ContentValue;
 pub use counters::Counters;
 pub use format::Format;
-pub use heads::Heads;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use page::{Cut, How, PageRecord, WarcPlace};
@@ -116,7 +114,6 @@ values! {
     ContentValue = 1,
     Counters = 1,
     Format = 1,
-    Heads = 1,
     HostCounts = 1,
     HostState = 1,
     PageRecord = 1,

@@ -347,7 +347,7 @@ impl Live<'_> {
         let n = &self.node;
         let concurrency = n.rules.settings.fetch.concurrency;
         let began = Instant::now();
-        while !(n.pages.available_permits() == n.pages_total
+        while !(n.is_quiet()
             && n.fetches.available_permits() == concurrency
             && n.leases.is_empty()
             && n.parsing.load(Ordering::Relaxed) == 0)

@@ -1,0 +1,70 @@
+//! A data folder with many queued URLs, made through the ledger as a crawl would make it, only faster.
+
+use std::path::Path;
+use std::time::Instant;
+
+use lycosa::domain::fingerprint::{CrawlId, Fingerprinter};
+use lycosa::domain::rank::Ranker;
+use lycosa::domain::time::UnixMillis;
+use lycosa::domain::url::{Canonicaliser, CleanRules};
+use lycosa::storage::ledger::{Change, Ledger, LedgerRules, LinkChange, NewUrl};
+use lycosa::storage::txn::Txn;
+use lycosa::storage::values::Format;
+use lycosa::storage::{RocksOptions, RocksStorage, Storage, read};
+
+use super::{Plan, Result};
+
+/// Pages of one host found at a time, and hosts in one batch.
+const PAGES: u32 = 10;
+const HOSTS: u32 = 50;
+
+/// Queues `plan.urls` URLs of `plan.hosts` hosts.
+pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
+    let storage = RocksStorage::open(folder, RocksOptions::default())?;
+    let seed = read::meta::<Format>(&storage, ())?.ok_or("a folder without format")?.seed;
+    let rules = LedgerRules {
+        crawl: CrawlId::default(),
+        prints: Fingerprinter::new(seed),
+        ranker: Ranker::default(),
+        keep_rejected: true,
+        generation: 1,
+    };
+    let mut ledger = Ledger::open(&storage, rules)?;
+    let canon = Canonicaliser::new(CleanRules::default());
+    let (began, mut told) = (Instant::now(), 0);
+    let pages = plan.pages(1)?;
+    for round in (0..pages).step_by(PAGES as usize) {
+        for first in (0..plan.hosts).step_by(HOSTS as usize) {
+            let (hosts, pages) = (first..plan.hosts.min(first + HOSTS), round..pages.min(round + PAGES));
+            let new = hosts.flat_map(|host| pages.clone().map(move |page| (host, page)));
+            let new = new.map(|(host, page)| found(&canon, host, page)).collect::<Result<Vec<_>>>()?;
+            commit(&storage, &mut ledger, new)?;
+        }
+        let queued = ledger.committed().queued;
+        if queued / 1_000_000 > told / 1_000_000 {
+            told = queued;
+            let rate = queued as f64 / began.elapsed().as_secs_f64();
+            eprintln!("filling: {queued} of {} URLs, {rate:.0} a second", plan.urls);
+        }
+    }
+    storage.sync()?;
+    println!("Filled: {} URLs on {} hosts in {:.0} s.\n", told, plan.hosts, began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
+    let path = if page == 0 { "/".to_owned() } else { format!("/p/{page}") };
+    let url = canon.parse(&format!("http://h{host}.test{path}"))?;
+    let via = Some(format!("http://h{}.test/p/{}", host / 2, page / 2).into());
+    Ok(NewUrl { url, depth: 3, hops: 0, seed: false, via, origin: Some("http://h0.test/".into()) })
+}
+
+fn commit(storage: &RocksStorage, ledger: &mut Ledger, new: Vec<NewUrl>) -> Result<()> {
+    let mut txn = Txn::new(storage);
+    let change = Change::Links(Box::new(LinkChange { new, ..LinkChange::default() }));
+    ledger.apply(&mut txn, &change, UnixMillis(1_700_000_000_000), &|_| false)?;
+    ledger.seal(&mut txn)?;
+    storage.write(&txn.into_batch())?;
+    ledger.commit();
+    Ok(())
+}
