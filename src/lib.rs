@@ -14,6 +14,7 @@
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
+//! | [`invariant`] | invariants asserted in tests, counted in the shipped program |
 //! | [`fault`] | fault points for tests |
 //!
 //! # Embedding a crawl
@@ -94,6 +95,7 @@ pub mod config;
 pub mod document;
 pub mod domain;
 pub mod fault;
+pub mod invariant;
 pub mod net;
 pub mod storage;
 pub mod telemetry;
