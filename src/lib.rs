@@ -12,6 +12,7 @@
 //! | [`config`] | file form to checked settings |
 //! | [`telemetry`] | metric names, log set-up, status |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
+//! | [`check`] | checks and repairs a data folder at rest |
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
 //! | [`invariant`] | invariants asserted in tests, counted in the shipped program |
@@ -89,6 +90,7 @@
 pub mod actors;
 pub mod admin;
 pub mod app;
+pub mod check;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod admin;
+mod check;
+#[cfg(feature = "rocksdb")]
+mod check_program;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]

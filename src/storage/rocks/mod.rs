@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod kill_tests;
+mod look;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub struct RocksStorage {
     options: RocksOptions,
     budget: Budget,
     state: RwLock<State>,
+    _held: Option<look::Held>,
 }
 
 /// The open database, none while it is being opened again, and what failed, if something did.
@@ -42,7 +44,7 @@ impl RocksStorage {
         let budget = Budget::new(options.memory);
         let db = open_database(dir, &options, &budget)?;
         let state = RwLock::new(State { db: Some(db), failed: None });
-        let storage = Self { dir: dir.into(), options, budget, state };
+        let storage = Self { dir: dir.into(), options, budget, state, _held: None };
         format::prepare(&storage, storage.options.seed, dir)?;
         Ok(storage)
     }
