@@ -61,6 +61,7 @@ impl Settings {
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
+        check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
         Ok(Self {
@@ -188,6 +189,8 @@ fn check_fetch(fetch: &FetchSection) -> Checked {
     within("fetch.max_body", fetch.max_body, 1_024, 1 << 40)?;
     within("fetch.max_decoded", fetch.max_decoded, 1_024, 1 << 40)?;
     within("fetch.max_spill", fetch.max_spill, 1 << 20, 1 << 50)?;
+    let fits = fetch.max_spill >= fetch.max_body;
+    ensure(fits, "fetch.max_spill", || "must not be less than fetch.max_body: such a body could never be kept".into())?;
     within("fetch.max_redirects", fetch.max_redirects, 0, 50)?;
     within("fetch.retries", fetch.retries, 0, 20)?;
     within("fetch.waf_brake", fetch.waf_brake, 1, 1_000_000)?;
@@ -271,6 +274,10 @@ fn check_store(store: &StoreSection) -> Checked {
     positive("store.warc_max_age", store.warc_max_age)?;
     within("store.compression", store.compression, 1, 9)?;
     within("store.memory", store.memory, 16 << 20, 1 << 42)
+}
+
+fn check_disk(disk: &DiskSection) -> Checked {
+    within("disk.reserve", disk.reserve, 0, 1 << 40)
 }
 
 fn check_hosts(hosts: &[HostSection]) -> Checked {

@@ -105,6 +105,15 @@ pub trait Storage: Send + Sync {
     /// About how many records a family has.
     fn approximate_len(&self, family: Family) -> u64;
 
+    /// Makes writes possible again after one has failed; true when that needed something. What the failed batch became is to
+    /// be looked up afterwards. Readers wait meanwhile.
+    ///
+    /// # Errors
+    /// When the store cannot be opened; it then refuses everything ([`StorageError::Latched`]) until a later try succeeds.
+    fn reopen(&self) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+
     /// Lets go of the folder and of what runs in the background; everything asked afterwards is refused. A store without
     /// either does nothing.
     fn close(&self) {}

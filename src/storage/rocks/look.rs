@@ -30,7 +30,7 @@ impl RocksStorage {
         set.create_missing_column_families(false);
         let db = DB::open_cf_descriptors_read_only(&set, database, options::families(&budget), false);
         let db = db.map_err(|error| refused("opening to read", error.into_string()))?;
-        let state = RwLock::new(State { db: Some(db), failed: None });
+        let state = RwLock::new(State { db: Some(db), failed: None, over: false });
         Ok(Self { dir: database.into(), options, budget, state, _held: held })
     }
 }
