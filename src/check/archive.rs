@@ -8,20 +8,20 @@ use super::desk::Desk;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
 use super::files::Warc;
-use super::index::{Found, index, page_at, record_at, without_line};
+use super::index::{Found, index, is_rules, page_at, record_of, without_line};
 use crate::storage::keys::PageKey;
 use crate::storage::values::{How, PageRecord};
 use crate::warc::digest::WarcDigest;
-use crate::warc::reader::WarcReader;
+use crate::warc::reader::{ReadError, WarcReader};
 use crate::warc::scan::{Scanned, scan_next};
 
 /// The pass.
-pub fn archive(desk: &Desk<'_>, book: &mut Book<'_>, full: bool) -> Result<()> {
+pub fn archive(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
     let Some(files) = &desk.files else { return Ok(()) };
     files.tell(book);
     for (name, warc) in &files.warcs {
         let (found, offsets) = index(desk, book, name, warc)?;
-        if full {
+        if desk.full {
             records(desk, book, name, warc, &found, offsets)?;
         }
     }
@@ -49,17 +49,15 @@ fn records(
             book.note(Note::Unreferenced, || format!("{name}: {why}"));
         }
     }
-    if (found.len() as u64) < warc.pages {
-        for row in without_line(book, name, warc, &found)? {
-            let Some(place) = &row.value.warc else { continue };
-            let judged = match record_at(warc, place.offset) {
-                Ok(Some(record)) => judge(&row.value, &record),
-                Ok(None) => Err("the file ends there".into()),
-                Err(why) => Err(why),
-            };
-            if let Err(why) = judged {
-                wrong(desk, book, row.key, &row.value, &why)?;
-            }
+    if (found.len() as u64) < warc.pages { not_found(desk, book, name, warc, &found) } else { Ok(()) }
+}
+
+/// The captures whose record did not come by whole: what stands at the place of each.
+fn not_found(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, found: &Found) -> Result<()> {
+    for row in without_line(book, name, warc, found)? {
+        let Some(place) = &row.value.warc else { continue };
+        if let Err(why) = record_of(warc, &row.value, place.offset)? {
+            wrong(desk, book, row.key, &row.value, &why)?;
         }
     }
     Ok(())
@@ -84,6 +82,7 @@ fn walk(
         let record = match scan_next(&mut reader) {
             Ok(Some(record)) => record,
             Ok(None) => return Ok(None),
+            Err(ReadError::Io { source, .. }) => return Err(CheckError::io("read", &warc.path)(source)),
             Err(e) => return Ok(Some((e.offset(), e.to_string()))),
         };
         if let Some(files) = &mut book.report.files {
@@ -103,10 +102,11 @@ fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found
     };
     match page {
         Some((_, page)) => {
-            if judge(&page, record).is_ok() {
+            if fits(&page, record).is_ok() {
                 found.insert(offset);
             }
         }
+        None if captured && target.is_some_and(is_rules) => {}
         None if captured => book.note(Note::Unreferenced, || {
             format!("{name}: {} of {} at {offset}", record.header.kind(), target.unwrap_or_default())
         }),
@@ -120,7 +120,7 @@ fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found
 }
 
 /// Whether a record is the one of a capture: type, URL, length and digests.
-fn judge(page: &PageRecord, record: &Scanned) -> std::result::Result<(), String> {
+pub fn fits(page: &PageRecord, record: &Scanned) -> std::result::Result<(), String> {
     let kind = record.header.kind();
     let wanted = if matches!(page.how, How::Duplicate | How::NotModified) { "revisit" } else { "response" };
     if kind != wanted {
@@ -140,7 +140,8 @@ fn judge(page: &PageRecord, record: &Scanned) -> std::result::Result<(), String>
     Ok(())
 }
 
-fn wrong(desk: &Desk<'_>, book: &mut Book<'_>, key: PageKey, page: &PageRecord, why: &str) -> Result<()> {
+/// A capture whose record is damaged or another's is undone.
+pub fn wrong(desk: &Desk<'_>, book: &mut Book<'_>, key: PageKey, page: &PageRecord, why: &str) -> Result<()> {
     let undone = if book.repairing() { Some(desk.undo(book, key, page)?) } else { None };
     book.find(Fault::RecordWrong, &page.url, why, |batch| undone.into_iter().for_each(|u| batch.append(u)))
 }

@@ -33,6 +33,8 @@ pub struct Desk<'a> {
     pub crawl: CrawlId,
     pub files: Option<Files>,
     pub lost: Lost,
+    /// Every record of the archive is read.
+    pub full: bool,
 }
 
 impl Desk<'_> {

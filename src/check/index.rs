@@ -1,11 +1,12 @@
 //! Index lines (CDXJ) against captures: each line finds its own, each capture has one.
 
 use std::collections::BTreeSet;
-use std::io::{BufReader, Read, Seek, SeekFrom};
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 
 use serde::Deserialize;
 
+use super::archive::{fits, wrong};
 use super::book::Book;
 use super::desk::Desk;
 use super::error::{CheckError, Result};
@@ -14,13 +15,11 @@ use super::files::Warc;
 use super::lines::each_line;
 use super::stream::{Row, Stream};
 use crate::domain::url::PageUrl;
-use crate::storage::keys::Key;
-use crate::storage::keys::{KeyRange, PageKey};
+use crate::storage::keys::{Key, KeyRange, PageKey};
 use crate::storage::tables::{Pages, Table};
-use crate::storage::values::PageRecord;
-use crate::storage::values::Value;
+use crate::storage::values::{PageRecord, Value};
 use crate::warc::date::digits14;
-use crate::warc::reader::WarcReader;
+use crate::warc::reader::{ReadError, WarcReader};
 use crate::warc::scan::{Scanned, scan_next};
 use crate::warc::surt::surt;
 use crate::warc::writer::Place;
@@ -72,7 +71,7 @@ pub fn index(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc) -> R
         book.find(Fault::IndexMissing, &page.value.url, name, |_| {})?;
     }
     if book.repairing() && (bad > 0 || !missing.is_empty()) {
-        mend(book, name, warc, good, &missing, bad)?;
+        mend(desk, book, name, warc, good, &missing, bad)?;
     }
     Ok((found, offsets))
 }
@@ -100,7 +99,9 @@ fn judge(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, line: &[
         return Ok(Judged::Bad("a key of another URL"));
     }
     let Some((_, record)) = page_at(desk, book, &json.url, name, offset)? else {
-        book.note(Note::Unreferenced, || format!("{name}: index line of {} at {offset}", json.url));
+        if !desk.full && !is_rules(&json.url) {
+            book.note(Note::Unreferenced, || format!("{name}: index line of {} at {offset}", json.url));
+        }
         return Ok(Judged::Of(offset, false));
     };
     let fits = digits14(record.fetched) == date && record.warc.as_ref().is_some_and(|place| place.length == length);
@@ -112,6 +113,11 @@ fn parts(line: &[u8]) -> Option<(&str, &str, Json)> {
     let mut words = line.splitn(3, ' ');
     let (key, date, json) = (words.next()?, words.next()?, words.next()?);
     Some((key, date, serde_json::from_str(json).ok()?))
+}
+
+/// True for what is fetched and archived without being a page.
+pub fn is_rules(url: &str) -> bool {
+    PageUrl::from_canonical(url).is_ok_and(|url| url.tail() == "/robots.txt")
 }
 
 /// The capture of a URL that says it stands at this place.
@@ -145,20 +151,29 @@ pub fn without_line(book: &mut Book<'_>, name: &str, warc: &Warc, found: &Found)
     Ok(missing)
 }
 
-/// Reads one record.
-pub fn record_at(warc: &Warc, offset: u64) -> std::result::Result<Option<Scanned>, String> {
+/// Reads the record of a capture; what is wrong with it is told in words.
+///
+/// # Errors
+/// When the disk cannot be read: nothing is known of the record then.
+pub fn record_of(warc: &Warc, page: &PageRecord, offset: u64) -> Result<std::result::Result<Scanned, String>> {
     let open = || -> std::io::Result<_> {
-        let mut file = std::fs::File::open(&warc.path)?;
+        let mut file = File::open(&warc.path)?;
         file.seek(SeekFrom::Start(offset))?;
         Ok(BufReader::new(file.take(warc.limit.saturating_sub(offset))))
     };
-    let source = open().map_err(|e| e.to_string())?;
-    scan_next(&mut WarcReader::new(source, offset)).map_err(|e| e.to_string())
+    let source = open().map_err(CheckError::io("read", &warc.path))?;
+    match scan_next(&mut WarcReader::new(source, offset)) {
+        Err(ReadError::Io { source, .. }) => Err(CheckError::io("read", &warc.path)(source)),
+        Err(e) => Ok(Err(e.to_string())),
+        Ok(None) => Ok(Err("the file ends there".into())),
+        Ok(Some(record)) => Ok(fits(page, &record).map(|()| record)),
+    }
 }
 
-/// Writes the index anew: the good lines, and one for each capture that lacks its own. The index of an open WARC is
-/// removed: the next start makes it anew from the records.
+/// Writes the index anew: the good lines, and one for each capture that lacks its own; a capture whose record is not there
+/// is undone. The index of an open WARC is removed: the next start makes it anew from the records.
 fn mend(
+    desk: &Desk<'_>,
     book: &mut Book<'_>,
     name: &str,
     warc: &Warc,
@@ -171,21 +186,25 @@ fn mend(
         book.mended(Fault::IndexLine, name, "the open index is removed; the next start makes it anew");
         return Ok(());
     }
-    let file: Arc<str> = name.into();
     for page in missing {
         let Some(place) = &page.value.warc else { continue };
-        let place = Place { file: Arc::clone(&file), offset: place.offset, length: place.length };
-        if let Ok(Some(record)) = record_at(warc, place.offset)
-            && let Some(entry) = record.cdxj_entry()
-        {
-            lines.push(entry.line(&place).into_bytes());
-            book.mended(Fault::IndexMissing, &page.value.url, name);
+        match record_of(warc, &page.value, place.offset)? {
+            Ok(record) => {
+                let place = Place { file: name.into(), offset: place.offset, length: place.length };
+                lines.extend(record.cdxj_entry().map(|entry| entry.line(&place).into_bytes()));
+                book.mended(Fault::IndexMissing, &page.value.url, name);
+            }
+            Err(why) => wrong(desk, book, page.key, &page.value, &why)?,
         }
     }
     lines.sort_unstable();
     lines.dedup();
     let temporary = warc.index.with_extension("cdxj.tmp");
-    std::fs::write(&temporary, lines.concat()).map_err(CheckError::io("write", &temporary))?;
+    let written = File::create(&temporary).and_then(|mut file| {
+        lines.iter().try_for_each(|line| file.write_all(line))?;
+        file.sync_all()
+    });
+    written.map_err(CheckError::io("write", &temporary))?;
     std::fs::rename(&temporary, &warc.index).map_err(CheckError::io("replace", &warc.index))?;
     if bad > 0 {
         book.mended(Fault::IndexLine, name, &format!("{bad} lines left out"));

@@ -111,8 +111,14 @@ impl Check {
         singles::meta(book)?;
         let files = self.archive.as_ref().map(|place| Files::look(book, place)).transpose()?;
         let prints = Fingerprinter::new(format.seed);
-        let mut desk =
-            Desk { rules: &self.rules, prints, crawl: CrawlId::default(), files, lost: std::mem::take(lost) };
+        let mut desk = Desk {
+            rules: &self.rules,
+            prints,
+            crawl: CrawlId::default(),
+            files,
+            lost: std::mem::take(lost),
+            full: self.full,
+        };
         let (mut totals, mut firsts) = (Totals::default(), Firsts::default());
         singles::robots(book)?;
         singles::unsynced(&mut desk, book, &mut totals)?;
@@ -122,7 +128,7 @@ impl Check {
         hosts::hosts(&mut desk, book, &mut totals)?;
         book.flush()?;
         singles::contents(book)?;
-        archive::archive(&desk, book, self.full)?;
+        archive::archive(&desk, book)?;
         lines::lines(&desk, book)?;
         if book.repairing() {
             book.flush()?;
