@@ -2,9 +2,14 @@
 //!
 //! A lease ends by commit or by Drop, never by a clock. The table of leases lives outside every actor, so that no death
 //! loses one: an entry's own state says how it ended, and a new Frontier sweeps what the old one was not told.
+//!
+//! While a room works on a page, the lease says so ([`Hands`]). One that comes back like that ended the room that had it
+//! in hands, and a page that does so again and again is poison: it is given up before it spends the room's restart budget.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::url::PageUrl;
@@ -25,6 +30,22 @@ pub enum LeaseState {
     Committed = 2,
 }
 
+/// A room that has a page in hands: it would be this page that ends it now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Hands {
+    /// A Host's lane, up to the hand-over to the Fetcher.
+    Host = 1,
+    /// The task of its request.
+    Fetcher = 2,
+    /// A parser thread.
+    Parser = 4,
+    /// The Deduper, up to its commit.
+    Deduper = 8,
+    /// The Store, while it is applied to a batch.
+    Store = 16,
+}
+
 /// What the table and the holder share.
 #[derive(Debug)]
 pub struct LeaseCore {
@@ -33,7 +54,7 @@ pub struct LeaseCore {
     /// The URL's key.
     pub url_key: UrlKey,
     state: AtomicU8,
-    parsing: AtomicU8,
+    hands: AtomicU8,
 }
 
 impl LeaseCore {
@@ -47,10 +68,33 @@ impl LeaseCore {
         }
     }
 
-    /// True when the parser had begun with it and not ended: a return then makes the page suspect.
+    /// A room takes the page in hands, and may die of it.
+    pub fn take(&self, hands: Hands) {
+        self.hands.fetch_or(hands as u8, Ordering::AcqRel);
+    }
+
+    /// The room is done with it: if the page is lost now, that is not the page's fault.
+    pub fn let_go(&self, hands: Hands) {
+        self.hands.fetch_and(!(hands as u8), Ordering::AcqRel);
+    }
+
+    /// True when a room has it in hands: a return then makes the page suspect.
     #[must_use]
-    pub fn was_parsing(&self) -> bool {
-        self.parsing.load(Ordering::Acquire) != 0
+    pub fn in_hands(&self) -> bool {
+        self.hands.load(Ordering::Acquire) != 0
+    }
+
+    /// Awaits work on the page. It is in hands only while that runs, not while it waits: what is dropped while it waits died
+    /// of something else.
+    pub async fn held<T>(&self, hands: Hands, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        std::future::poll_fn(|cx| -> Poll<T> {
+            self.take(hands);
+            let polled = work.as_mut().poll(cx); // a panic leaves it in hands
+            self.let_go(hands);
+            polled
+        })
+        .await
     }
 }
 
@@ -77,16 +121,6 @@ impl Lease {
         &self.core
     }
 
-    /// Notes that the parser begins with its page, and may not come to its end.
-    pub fn mark_parsing(&self) {
-        self.core.parsing.store(1, Ordering::Release);
-    }
-
-    /// Notes that the parser is done with its page: if its commit is lost now, that is not the page's fault.
-    pub fn mark_parsed(&self) {
-        self.core.parsing.store(0, Ordering::Release);
-    }
-
     /// Ends it as committed. Only the Store calls this, after its write is visible.
     pub fn committed(self) {
         self.core.state.store(LeaseState::Committed as u8, Ordering::Release);
@@ -109,13 +143,13 @@ impl std::fmt::Debug for Lease {
     }
 }
 
-/// Returns while parsing after which a page is taken for poison.
+/// Returns out of a room's hands after which a page is taken for poison.
 pub const POISON_AFTER: u8 = 3;
 
 #[derive(Default)]
 struct Inner {
     leases: KeyMap<UrlKey, Arc<LeaseCore>>,
-    /// Returns of pages that were being parsed; an entry goes with its commit.
+    /// Returns of pages that ended the room that had them in hands; an entry goes with its commit.
     suspects: KeyMap<UrlKey, u8>,
 }
 
@@ -155,7 +189,7 @@ impl LeaseTable {
             queue_key,
             url_key,
             state: AtomicU8::new(LeaseState::Live as u8),
-            parsing: AtomicU8::new(0),
+            hands: AtomicU8::new(0),
         });
         let mut inner = lock(&self.0);
         if inner.leases.contains_key(&url_key) {
@@ -165,7 +199,7 @@ impl LeaseTable {
         Some(Lease { core, entry, url, end: end.clone() })
     }
 
-    /// Removes an ended lease. A suspect that was committed is cleared, one that came back while parsing is counted.
+    /// Removes an ended lease. A suspect that was committed is cleared, one that came back out of hands is counted.
     ///
     /// False when it was removed before: news of an end may come after a sweep, and its URL may be leased anew by then.
     pub fn end(&self, core: &LeaseCore) -> bool {
@@ -178,7 +212,7 @@ impl LeaseTable {
             LeaseState::Committed => {
                 inner.suspects.remove(&core.url_key);
             }
-            LeaseState::Returned if core.was_parsing() => {
+            LeaseState::Returned if core.in_hands() => {
                 let n = inner.suspects.entry(core.url_key).or_insert(0);
                 *n = n.saturating_add(1);
             }
@@ -187,7 +221,7 @@ impl LeaseTable {
         true
     }
 
-    /// True when `url` ended the parser [`POISON_AFTER`] times.
+    /// True when `url` ended rooms [`POISON_AFTER`] times.
     #[must_use]
     pub fn is_poison(&self, url: &UrlKey) -> bool {
         lock(&self.0).suspects.get(url).is_some_and(|n| *n >= POISON_AFTER)
@@ -265,19 +299,39 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_that_end_their_parser_become_poison() {
+    fn only_pages_that_end_the_room_that_has_them_in_hands_become_poison() {
         let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
         let key = UrlKey([3; 12]);
-        for parsed in [true, true, true, true, false, false, false] {
+        let (parser, store) = (Hands::Parser, Hands::Store);
+        for (hands, done) in
+            [(parser, true), (store, true), (parser, true), (parser, false), (store, false), (parser, false)]
+        {
             assert!(!table.is_poison(&key));
             let held = lease(&table, &told).unwrap();
-            held.mark_parsing();
-            if parsed {
-                held.mark_parsed(); // then its commit is lost
+            held.core().take(hands);
+            if done {
+                held.core().let_go(hands); // then its commit is lost
             }
             drop(held);
             table.ended().iter().for_each(|core| assert!(table.end(core)));
         }
         assert!(table.is_poison(&key));
+    }
+
+    #[test]
+    fn work_that_waits_does_not_have_its_page_in_hands_and_work_that_panics_has() {
+        let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
+        let held = lease(&table, &told).unwrap();
+        let core = held.core().clone();
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut work = Box::pin(core.held(Hands::Host, async {
+            assert!(core.in_hands());
+            std::future::pending::<()>().await;
+        }));
+        assert!(work.as_mut().poll(&mut cx).is_pending());
+        assert!(!core.in_hands());
+        let mut work = Box::pin(core.held(Hands::Host, async { panic!("of this page") }));
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().poll(&mut cx).is_ready()));
+        assert!(died.is_err() && core.in_hands());
     }
 }

@@ -19,5 +19,6 @@ pub mod parser;
 pub mod politeness;
 pub mod slot;
 pub mod store;
+pub mod strikes;
 pub mod supervise;
 pub mod supervisor;

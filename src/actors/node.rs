@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::app::{Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
-use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
@@ -35,6 +35,7 @@ use super::parser::Parser;
 use super::politeness::Host;
 use super::slot::Slots;
 use super::store::{Commit, Store};
+use super::strikes::{STRIKES, Strikes};
 use super::supervise::{Coroner, Death, RestartRules, lock};
 use super::supervisor::Supervisor;
 
@@ -123,6 +124,8 @@ pub struct Node {
     pub slots: Slots,
     /// Leases.
     pub leases: LeaseTable,
+    /// Pages that were in hand when a process ended.
+    pub strikes: Strikes,
     /// Pages from fetch to commit.
     pub pages: Arc<Semaphore>,
     /// How many page permits there are.
@@ -231,6 +234,12 @@ impl Node {
     #[must_use]
     pub fn holds(&self) -> bool {
         self.disk.holds() || [&self.paused, &self.draining].iter().any(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// True when a page ended rooms, or whole processes, so often that it is given up.
+    #[must_use]
+    pub fn is_poison(&self, page: &UrlKey) -> bool {
+        self.leases.is_poison(page) || self.strikes.of(page) >= STRIKES
     }
 
     /// How many more leases `crawl.max_pages` leaves room for.
@@ -348,7 +357,8 @@ impl Coroner for Node {
     }
 
     fn rules(&self) -> RestartRules {
-        RestartRules::default()
+        let s = &self.rules.settings.supervision;
+        RestartRules { backoff: s.backoff, backoff_max: s.backoff_max, budget: s.budget, window: s.window }
     }
 
     fn died(&self, death: Death) {

@@ -4,9 +4,12 @@
 //! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory (`Room::fresh`),
 //! for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
+//! A wait that hangs ends its actor too ([`bounded`]).
+
+mod deaths;
+mod wait;
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -16,55 +19,14 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use actix::dev::ContextFut;
+use actix::dev::channel::AddressReceiver;
 use actix::{Actor, ActorContext, Context, Supervised};
 
 use crate::domain::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
-
-/// How often an actor may die before the node gives up, and how long it rests in between.
-#[derive(Clone, Debug)]
-pub struct RestartRules {
-    /// Rest after the first death; doubled by each further one inside the window.
-    pub backoff: Duration,
-    /// Longest rest.
-    pub backoff_max: Duration,
-    /// Deaths inside `window` that stop the node.
-    pub budget: usize,
-    /// The window.
-    pub window: Duration,
-}
-
-impl Default for RestartRules {
-    fn default() -> Self {
-        Self {
-            backoff: Duration::from_millis(50),
-            // So short that the budget can be spent inside the window: an actor that always dies stops the node.
-            backoff_max: Duration::from_secs(1),
-            budget: 20,
-            window: Duration::from_secs(60),
-        }
-    }
-}
-
-/// The deaths of one actor inside the window.
-#[derive(Debug, Default)]
-pub struct Deaths(VecDeque<UnixMillis>);
-
-impl Deaths {
-    /// Notes a death at `now`; gives the rest before the next life, or `None` when the budget is spent.
-    pub fn note(&mut self, now: UnixMillis, rules: &RestartRules) -> Option<Duration> {
-        while self.0.front().is_some_and(|t| now.since(*t) > rules.window) {
-            self.0.pop_front();
-        }
-        self.0.push_back(now);
-        if self.0.len() > rules.budget {
-            return None;
-        }
-        let doublings = u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX).min(16);
-        Some(rules.backoff.saturating_mul(1 << doublings).min(rules.backoff_max))
-    }
-}
+pub use deaths::{Deaths, Dice, RestartRules};
+pub use wait::{bounded, die};
 
 /// What the guard tells about a death.
 #[derive(Clone, Debug)]
@@ -101,7 +63,10 @@ pub trait Room: Actor<Context = Context<Self>> + Supervised {
 
 enum Phase {
     Alive,
+    /// The fresh actor waits for its first moment.
     Resting(Pin<Box<tokio::time::Sleep>>),
+    /// The factory failed: it is tried again then.
+    Lacking(Pin<Box<tokio::time::Sleep>>),
     Ended,
 }
 
@@ -109,9 +74,7 @@ enum Phase {
 pub struct Guarded<A: Room> {
     fut: Pin<Box<GuardedContext<A>>>,
     phase: Phase,
-    deaths: Deaths,
-    coroner: Arc<dyn Coroner>,
-    instance: String,
+    record: Record,
     retired: Arc<AtomicBool>,
 }
 
@@ -121,22 +84,75 @@ impl<A: Room> Guarded<A> {
     /// Runs `actor` in `ctx` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
     pub fn spawn(ctx: Context<A>, actor: A, coroner: Arc<dyn Coroner>, retired: Arc<AtomicBool>) {
-        let instance = actor.instance();
-        let fut = Box::pin(ctx.into_future(actor));
-        actix_rt::spawn(Self { fut, phase: Phase::Alive, deaths: Deaths::default(), coroner, instance, retired });
+        let record = Record::new(A::KIND, actor.instance(), coroner);
+        actix_rt::spawn(Self::new(ctx, actor, record, retired));
     }
 
-    /// Notes the death and brings in a fresh actor; also a factory that panics is contained.
+    /// Makes an actor that never retires and runs it on the current arbiter. A factory that panics is tried again, by the
+    /// same rules as an actor that dies.
+    pub fn raise(mailbox: AddressReceiver<A>, make: impl Fn() -> A + 'static, coroner: Arc<dyn Coroner>) {
+        actix_rt::spawn(async move {
+            let mut record = Record::new(A::KIND, String::new(), coroner);
+            let actor = loop {
+                match catch_unwind(AssertUnwindSafe(&make)) {
+                    Ok(actor) => break actor,
+                    Err(panic) => match record.note(format!("while being made: {}", panic_text(&*panic))) {
+                        Some(rest) => tokio::time::sleep(rest).await,
+                        None => return,
+                    },
+                }
+            };
+            record.instance = actor.instance();
+            Self::new(Context::with_receiver(mailbox), actor, record, Arc::default()).await;
+        });
+    }
+
+    fn new(ctx: Context<A>, actor: A, record: Record, retired: Arc<AtomicBool>) -> Self {
+        Self { fut: Box::pin(ctx.into_future(actor)), phase: Phase::Alive, record, retired }
+    }
+
+    /// Notes the death and brings in a fresh actor.
     fn bury(&mut self, why: String) -> Phase {
-        let rest = self.deaths.note(self.coroner.now(), &self.coroner.rules());
-        self.coroner.died(Death { kind: A::KIND, instance: self.instance.clone(), why, rest });
-        let Some(rest) = rest else { return Phase::Ended };
+        match self.record.note(why) {
+            Some(rest) => self.replace(rest),
+            None => Phase::Ended,
+        }
+    }
+
+    /// Drops what the dead actor had pending and replaces it; also a factory that panics is contained.
+    fn replace(&mut self, rest: Duration) -> Phase {
         let fut = &mut self.fut;
         match catch_unwind(AssertUnwindSafe(|| fut.restart())) {
             Ok(true) => Phase::Resting(Box::pin(tokio::time::sleep(rest))),
             Ok(false) => Phase::Ended,
-            Err(panic) => self.bury(format!("while being replaced: {}", panic_text(&*panic))),
+            Err(panic) => match self.record.note(format!("while being replaced: {}", panic_text(&*panic))) {
+                Some(rest) => Phase::Lacking(Box::pin(tokio::time::sleep(rest))),
+                None => Phase::Ended,
+            },
         }
+    }
+}
+
+/// The deaths of one actor and whom they are told to.
+struct Record {
+    kind: Kind,
+    instance: String,
+    deaths: Deaths,
+    dice: Dice,
+    coroner: Arc<dyn Coroner>,
+}
+
+impl Record {
+    fn new(kind: Kind, instance: String, coroner: Arc<dyn Coroner>) -> Self {
+        let dice = Dice::of(kind.as_str(), &instance);
+        Self { kind, instance, deaths: Deaths::default(), dice, coroner }
+    }
+
+    /// Notes a death and tells it; gives the rest before the next life.
+    fn note(&mut self, why: String) -> Option<Duration> {
+        let rest = self.deaths.note(self.coroner.now(), self.dice.roll(), &self.coroner.rules());
+        self.coroner.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
+        rest
     }
 }
 
@@ -161,6 +177,12 @@ impl<A: Room> Future for Guarded<A> {
                         return Poll::Pending;
                     }
                     this.phase = Phase::Alive;
+                }
+                Phase::Lacking(sleep) => {
+                    if sleep.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    this.phase = this.replace(Duration::ZERO);
                 }
                 Phase::Alive => {
                     let fut = &mut this.fut;

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use actix::System;
 use actix::dev::channel::AddressReceiver;
-use actix::{Context, System};
 use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::sync::{Semaphore, oneshot, watch as channel};
 
@@ -30,6 +30,7 @@ use crate::actors::node::{Doors, Epoch, Node, Stop};
 use crate::actors::parser::Parser;
 use crate::actors::slot::Slots;
 use crate::actors::store::{Close, Store};
+use crate::actors::strikes::Strikes;
 use crate::actors::supervise::{Guarded, Kind, Room};
 use crate::actors::supervisor::Supervisor;
 use crate::clock::Clock;
@@ -158,6 +159,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
+        faults: node.faults.clone(),
         ..HttpConfig::new(
             Arc::new(node.guard.clone()),
             SpillConfig {
@@ -209,6 +211,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
     let resolver = Resolver::new(s.dns_config())?;
+    let strikes = Strikes::open(&s.store.data_dir);
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
@@ -221,6 +224,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         scope: RwLock::new(scope),
         slots: Slots::default(),
         leases: LeaseTable::default(),
+        strikes,
         pages: Arc::new(Semaphore::new(pages_total)),
         pages_total,
         fetches,
@@ -372,7 +376,7 @@ fn spawn(
     put(&Arbiter::current(), node, mailboxes.parser, Parser::new);
     for (number, mailbox) in mailboxes.fetchers.into_iter().enumerate() {
         let make = make.clone();
-        put(&place("fetcher"), node, mailbox, move |node| Fetcher::new(node, number, make));
+        put(&place("fetcher"), node, mailbox, move |node| Fetcher::new(node, number, make.clone()));
     }
     put(&place("frontier"), node, mailboxes.frontier, Frontier::new);
     arbiters
@@ -382,18 +386,19 @@ fn put<A: Room>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
     mailbox: AddressReceiver<A>,
-    make: impl FnOnce(Arc<Node>) -> A + Send + 'static,
+    make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
     let node = node.clone();
     arbiter.spawn_fn(move || {
-        let never = Arc::new(AtomicBool::new(false));
-        Guarded::spawn(Context::with_receiver(mailbox), make(node.clone()), node, never);
+        let coroner = node.clone();
+        Guarded::raise(mailbox, move || make(node.clone()), coroner);
     });
 }
 
 /// Lets what is in flight come to its commit, then closes the store and saves the filter.
 async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
     node.draining.store(true, std::sync::atomic::Ordering::Release);
+    node.faults.pass("node.drain");
     let in_flight = async {
         while !node.is_quiet() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -403,12 +408,14 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
     if !drained {
         log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
     }
+    node.faults.pass("node.drained");
     let (reply, closed) = oneshot::channel();
     node.doors().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
     node.doors().deduper.tell(SaveFilter(done));
     let _ = tokio::time::timeout(DRAIN, saved).await;
+    node.faults.pass("node.closed");
     closed
 }
 

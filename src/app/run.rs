@@ -62,9 +62,9 @@ pub fn run<W>(
     // From here on a signal waits for the end of the start instead of ending the process.
     let wishes = runtime.block_on(async { Wishes::listen() })?;
     files::allow(&settings)?;
-    let (storage, seed) = open_storage(&settings).map_err(StartError::from)?;
-    let _closed_last = Closing(storage.clone());
     let faults = faults().map_err(std::io::Error::other)?;
+    let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
+    let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
     let admin = serve_admin(&running)?;
@@ -120,12 +120,13 @@ fn faults() -> Result<Faults, String> {
 }
 
 #[cfg(feature = "rocksdb")]
-fn open_storage(settings: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
+fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
     use crate::disk::Reserve;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let data = &settings.store.data_dir;
-    let open = || RocksStorage::open(data, RocksOptions { memory, ..RocksOptions::default() });
+    let options = || RocksOptions { memory, faults: faults.clone(), ..RocksOptions::default() };
+    let open = || RocksStorage::open(data, options());
     let storage = match open() {
         // The former run may have filled the disk: with the reserve's room this one can begin, and pause.
         Err(e) if e.is_full() && Reserve::of(data, 0).free() => {
@@ -139,7 +140,7 @@ fn open_storage(settings: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::s
 }
 
 #[cfg(not(feature = "rocksdb"))]
-fn open_storage(_: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
+fn open_storage(_: &Settings, _: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
     log::warn!("built without RocksDB: the crawl lives in memory and is gone at its end");
     Ok((Arc::new(crate::storage::MemoryStorage::new()), 1))
 }

@@ -23,7 +23,7 @@ pub fn advice(reason: &str) -> &'static str {
         "bad_http" => "what answered does not speak HTTP; check scheme and port",
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
         "status_5xx" => "the server has an error; try again later",
-        "poison" => "its page ended the parser several times; please report it",
+        "poison" => "its page ended its part of the program, or the whole process, several times; please report it",
         "spill" => "a large answer could not be kept on disk; see the log",
         ROBOTS_UNREACHABLE => "without its robots.txt a host is not crawled (RFC 9309); try again later",
         "robots" => {

@@ -11,6 +11,7 @@ use super::file::FileForm;
 use super::rules;
 use super::sections::*;
 use super::settings::{Agent, Settings};
+use super::units::format_duration;
 use crate::domain::host::is_canonical_host;
 use crate::net::guard::{HostPattern, parse_allow};
 
@@ -61,6 +62,7 @@ impl Settings {
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
+        check_supervision(&form.supervision, &form.fetch.timeouts)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
@@ -83,6 +85,7 @@ impl Settings {
             store: form.store,
             durability: form.durability,
             disk: form.disk,
+            supervision: form.supervision,
             log: form.log,
             hosts: form.host,
         })
@@ -274,6 +277,20 @@ fn check_store(store: &StoreSection) -> Checked {
     positive("store.warc_max_age", store.warc_max_age)?;
     within("store.compression", store.compression, 1, 9)?;
     within("store.memory", store.memory, 16 << 20, 1 << 42)
+}
+
+fn check_supervision(supervision: &SupervisionSection, timeouts: &TimeoutsSection) -> Checked {
+    positive("supervision.backoff", supervision.backoff)?;
+    let longest = supervision.backoff <= supervision.backoff_max;
+    ensure(longest, "supervision.backoff", || "must not be longer than supervision.backoff_max".into())?;
+    within("supervision.budget", supervision.budget, 1, 10_000)?;
+    positive("supervision.window", supervision.window)?;
+    let slowest = timeouts.slowest();
+    ensure(supervision.hung_after.is_none_or(|hung| hung > slowest), "supervision.hung_after", || {
+        format!("must be longer than the slowest request, {} by fetch.timeouts", format_duration(slowest))
+    })?;
+    let least = Duration::from_secs(3);
+    ensure(supervision.blocked_after >= least, "supervision.blocked_after", || "must be 3s or longer".into())
 }
 
 fn check_disk(disk: &DiskSection) -> Checked {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::sections::{
     AdminSection, AgentSection, CrawlSection, DedupSection, DiskSection, DnsSection, DurabilitySection, FetchSection,
     FrontierSection, HostSection, LogSection, NetSection, ParseSection, PolitenessSection, RobotsSection, ScopeSection,
-    StoreSection, TlsSection, TrapsSection,
+    StoreSection, SupervisionSection, TlsSection, TrapsSection,
 };
 
 /// Every section; what is absent has its default.
@@ -29,6 +29,7 @@ pub struct FileForm {
     pub store: StoreSection,
     pub durability: DurabilitySection,
     pub disk: DiskSection,
+    pub supervision: SupervisionSection,
     pub admin: AdminSection,
     pub log: LogSection,
     pub host: Vec<HostSection>,

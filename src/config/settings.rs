@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::sections::*;
 
@@ -41,6 +42,7 @@ pub struct Settings {
     pub store: StoreSection,
     pub durability: DurabilitySection,
     pub disk: DiskSection,
+    pub supervision: SupervisionSection,
     /// Where the admin endpoint listens; `None` when it is off.
     pub admin_listen: Option<SocketAddr>,
     /// The bearer token's file.
@@ -61,6 +63,13 @@ impl Settings {
     pub fn parse_threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.parse.threads.unwrap_or_else(cores)
+    }
+
+    /// How long a wait for an answer may last before it is taken for one that hangs.
+    #[must_use]
+    pub fn hung_after(&self) -> Duration {
+        let slowest = self.fetch.timeouts.slowest();
+        self.supervision.hung_after.unwrap_or_else(|| slowest.saturating_add(slowest / 2))
     }
 
     /// Most pages of one host, if bounded.

@@ -28,6 +28,7 @@ fn the_defaults_pass_the_checks_and_are_those_of_the_interface_table() {
     assert_eq!(s.politeness.min_delay, Duration::from_secs(1));
     assert_eq!(s.max_active_hosts(), 600);
     assert_eq!(s.fetch.max_body, 100 << 20);
+    assert_eq!(s.hung_after(), Duration::from_secs(1_950));
     assert_eq!(s.admin_listen, Some("127.0.0.1:7700".parse().unwrap()));
     assert_eq!(s.pages_per_host(), None);
     assert_eq!(Layers::new().set("scope.mode=any").unwrap().load().unwrap().pages_per_host(), Some(10_000));
@@ -102,6 +103,10 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[crawl]\nseeds = [\"example.org\"]\n", "site.toml:2: crawl.seeds: ", "https://"),
         ("[dns.overrides]\n\"*.test\" = \"no where\"\n", "site.toml:1: dns.overrides: ", "127.0.0.1:8500"),
         ("[net]\nallow = [\"10.0.0.0/99\"]\n", "site.toml:2: net.allow: ", "CIDR[:PORT]"),
+        ("[supervision]\nhung_after = \"20m\"\n", "site.toml:2: supervision.hung_after: ", "slowest request"),
+        ("[supervision]\nblocked_after = \"1s\"\n", "site.toml:2: supervision.blocked_after: ", "3s"),
+        ("[supervision]\nbudget = 0\n", "site.toml:2: supervision.budget: ", "1 to 10000"),
+        ("[supervision]\nbackoff = \"2s\"\n", "site.toml:2: supervision.backoff: ", "supervision.backoff_max"),
     ];
     for (text, begin, allowed) in cases {
         let error = text_error(text);

@@ -22,6 +22,7 @@ use super::repair;
 use super::spool::SpoolRule;
 use super::writer::{Place, WarcLimits, WarcWriter};
 use crate::domain::time::UnixMillis;
+use crate::fault::{Faults, Injected};
 use crate::storage::values::Tails;
 
 pub use super::repair::{ArchiveRepair, Strays};
@@ -41,6 +42,8 @@ pub struct ArchiveSettings {
     pub level: u32,
     /// Content of the `warcinfo` record.
     pub info: WarcInfo,
+    /// Fault points.
+    pub faults: Faults,
 }
 
 /// The files of a crawl.
@@ -100,12 +103,15 @@ impl Archive {
         if pages.is_empty() {
             return Ok(Vec::new());
         }
+        let faults = self.settings.faults.clone();
+        faults.check("archive.append").map_err(|e| self.injected(e))?;
         let open = self.begun(now)?;
         let before = open.warc.position();
         let all = open.warc.append(pages.iter().flat_map(|p| p.records().iter().map(|r| &r.data)))?;
+        let indexed = faults.check("archive.appended").map_err(|e| injected(open.cdxj.path(), e));
         let places = first_of_each(&pages, all);
         let lines: String = pages.iter().zip(&places).map(|(page, place)| page.entry().line(place)).collect();
-        if let Err(fault) = open.cdxj.append(lines.as_bytes()) {
+        if let Err(fault) = indexed.and_then(|()| open.cdxj.append(lines.as_bytes())) {
             open.warc.roll_back(before)?;
             return Err(fault);
         }
@@ -119,7 +125,9 @@ impl Archive {
     pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<(), WarcError> {
         let mut text = Vec::new();
         lines.into_iter().for_each(|line| line.write(&mut text));
-        self.jsonl.append(&text).map(drop)
+        self.settings.faults.check("archive.log").map_err(|e| self.injected(e))?;
+        self.jsonl.append(&text)?;
+        self.settings.faults.check("archive.logged").map_err(|e| self.injected(e))
     }
 
     /// The lengths to be stored with the next commit.
@@ -162,11 +170,13 @@ impl Archive {
     /// # Errors
     /// As for [`AppendFile::sync`].
     pub fn sync(&mut self) -> Result<(), WarcError> {
+        self.settings.faults.check("archive.sync").map_err(|e| self.injected(e))?;
         if let Some(open) = &mut self.open {
             open.warc.sync()?;
             open.cdxj.sync()?;
         }
-        self.jsonl.sync()
+        self.jsonl.sync()?;
+        self.settings.faults.check("archive.synced").map_err(|e| self.injected(e))
     }
 
     /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
@@ -184,14 +194,22 @@ impl Archive {
     /// [`WarcError`]; the WARC then stays open and usable, and closing may be tried again.
     pub fn close(&mut self) -> Result<Option<Arc<str>>, WarcError> {
         self.sync()?;
+        self.settings.faults.check("archive.rotate").map_err(|e| self.injected(e))?;
         let Some(open) = &mut self.open else { return Ok(None) };
         let name = Arc::clone(open.warc.name());
         sort_into(open.cdxj.path(), &self.settings.dir.join(cdxj_name(&name)))?;
+        self.settings.faults.check("archive.sorted").map_err(|e| injected(open.warc.path(), e))?;
         open.warc.close()?;
+        self.settings.faults.pass("archive.renamed");
         // If this fails, the next start removes it: its WARC and sorted index are closed.
         let _ = fs::remove_file(open.cdxj.path());
         self.open = None;
         Ok(Some(name))
+    }
+
+    /// Our error for a fault that was injected.
+    fn injected(&self, fault: Injected) -> WarcError {
+        injected(&self.settings.dir, fault)
     }
 
     /// The open WARC as it is named now.
@@ -229,6 +247,10 @@ impl Archive {
             let _ = fs::remove_file(s.dir.join(open_name(&cdxj_name(&name))));
         })
     }
+}
+
+fn injected(path: &Path, fault: Injected) -> WarcError {
+    WarcError::io("write", path)(fault.into())
 }
 
 fn begin_with_info(

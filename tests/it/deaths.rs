@@ -1,13 +1,15 @@
 //! Actors die, stop, are left half mutated, and writes fail: nothing is lost, nothing done twice, no host asked early (I5).
 
+mod ends;
+mod kinds;
+mod poison;
+
 use std::sync::Arc;
 
 use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::cli::testweb::robots::RobotsMode;
-use lycosa::domain::reason::Failure;
 use lycosa::fault::Fault;
-use lycosa::storage::values::UrlState;
 
 use crate::support::{Ended, Sandbox, truth_any};
 
@@ -141,7 +143,7 @@ fn errors_in_the_middle_of_a_commit_undo_it_whole() {
 #[test]
 fn a_page_that_cannot_be_archived_is_tried_again_later_and_its_links_are_not_lost() {
     for point in ["parser.archive", "deduper.revisit"] {
-        let sandbox = sandbox().set("fetch.retries=0"); // it costs the URL no try
+        let sandbox = sandbox().set("fetch.retries=1"); // three failures of the one page that is known: none is counted
         sandbox.faults.set(point, Fault::Error, 1, 3);
         let ended = survives(&sandbox);
         assert!(sandbox.faults.hits(point) > 3, "{point} was passed {} times", sandbox.faults.hits(point));
@@ -193,31 +195,6 @@ fn a_disk_that_refuses_every_write_stops_the_node_and_the_next_run_goes_on() {
 }
 
 #[test]
-fn a_page_that_always_ends_its_parser_is_given_up_as_poison() {
-    let sandbox = sandbox();
-    let truth = sandbox.web.truth(truth_any());
-    // A page that nothing else is reached by only: the start page's own links lead to enough.
-    let poison = truth.iter().find(|url| url.contains("/p/") && plain(&sandbox, url)).unwrap().clone();
-    sandbox.faults.set(&format!("parser.page {poison}"), Fault::Panic, 1, u64::MAX);
-    let ended = sandbox.crawl();
-    let url = lycosa::domain::url::Canonicaliser::new(Default::default()).parse(&poison).unwrap();
-    let state = ended.found.seen.get(&ended.found.key(&url)).copied();
-    assert_eq!(state, Some(UrlState::Error { reason: Failure::Poison }), "{}", ended.report());
-    assert_eq!(ended.refetched(), [(poison.clone(), 3)]);
-    assert!(ended.asked().is_subset(&truth));
-    assert!(ended.asked().len() * 10 > truth.len() * 8, "the rest of the web is crawled\n{}", ended.report());
-    ended.assert_polite();
-}
-
-fn plain(sandbox: &Sandbox, url: &str) -> bool {
-    use lycosa::cli::testweb::shape::Answer;
-    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
-    let host = lycosa::cli::testweb::place::host_number(host).unwrap();
-    let shape = sandbox.web.shape();
-    shape.find(host, &format!("/{path}")).is_some_and(|node| matches!(shape.answer(node), Answer::Page { .. }))
-}
-
-#[test]
 fn an_actor_that_dies_too_often_stops_the_node_and_the_next_run_goes_on() {
     let mut sandbox = sandbox();
     sandbox.faults.set("deduper.parsed", Fault::Panic, 4, u64::MAX);
@@ -266,7 +243,8 @@ fn many_deaths_all_over_the_house_lose_nothing() {
         for _ in 0..6 {
             let (point, first) = (points[draw(points.len() as u64) as usize], 1 + draw(12));
             let last = first + draw(2);
-            let fault = if draw(3) == 0 { Fault::Error } else { Fault::Panic }; // an error is none where nobody asks
+            let fails = draw(3) == 0 && lycosa::fault::find(point).is_some_and(|p| p.fails);
+            let fault = if fails { Fault::Error } else { Fault::Panic };
             sandbox.faults.set(point, fault, first, last);
             plan.push((point, fault, first, last));
         }

@@ -143,6 +143,7 @@ fn archive(dir: &Path) -> Archive {
         limits: WarcLimits { max_size: 10_000, max_age: Duration::from_secs(3600) },
         level: 1,
         info: WarcInfo { software: "Lycosa/0.1.0".into(), robots: "obey".into(), ..WarcInfo::default() },
+        faults: lycosa::fault::Faults::default(),
     };
     Archive::open(settings, IdSource::from_key([3; 32]), &Tails::default(), None, Strays::Remove, NOW).unwrap().0
 }

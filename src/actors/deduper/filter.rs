@@ -115,6 +115,7 @@ impl SeenFilter {
     /// Saves the filter with the database's sequence number.
     pub fn save(&self, node: &Node) -> io::Result<()> {
         let Some(believed) = &self.believed else { return Ok(()) };
+        node.faults.check("filter.save")?;
         let body: Vec<u8> = believed.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
         let mut head = Vec::from(*MAGIC);
         let hashes = u64::from(believed.filter.num_hashes());
@@ -128,6 +129,7 @@ impl SeenFilter {
             file.write_all(&head)?;
             file.write_all(&body)?;
             file.sync_all()?;
+            node.faults.check("filter.saved")?;
             fs::rename(&part, path)
         };
         write().inspect_err(|_| {
@@ -141,6 +143,7 @@ fn path(node: &Node) -> PathBuf {
 }
 
 fn load(node: &Node) -> Option<Sized> {
+    node.faults.check("filter.load").ok()?;
     let bytes = fs::read(path(node)).ok()?;
     let rest = bytes.strip_prefix(MAGIC)?;
     let number = |i: usize| rest.get(i * 8..i * 8 + 8).and_then(|b| b.try_into().ok()).map(u64::from_be_bytes);

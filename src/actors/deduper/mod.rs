@@ -13,11 +13,12 @@ mod seen;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 use tokio::sync::oneshot;
 
 use super::admit::admit;
 use super::fetcher::ending_of;
+use super::lease::Hands;
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
@@ -57,6 +58,7 @@ impl Deduper {
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         let epoch = node.epoch.raise();
+        node.faults.pass("deduper.new");
         Self {
             filter: SeenFilter::open(&node),
             popular: Popular::new(),
@@ -87,10 +89,11 @@ impl Deduper {
         let mut first_with = None;
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content } = *parts;
+            self.node.faults.pass_url("deduper.content", &lease.url);
             if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
-                let made = match self.node.faults.pass("deduper.revisit") {
-                    Some(Fault::Error) => Err("fault injected".to_owned()),
-                    _ => self.tools.make_revisit(&mut built, &first).map_err(|e| e.to_string()),
+                let made = match self.node.faults.check("deduper.revisit") {
+                    Err(e) => Err(e.to_string()),
+                    Ok(()) => self.tools.make_revisit(&mut built, &first).map_err(|e| e.to_string()),
                 };
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
@@ -193,6 +196,7 @@ impl Actor for Deduper {
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("deduper.started");
         ctx.run_interval(REBUILD_TICK, |this, _| {
+            this.node.faults.pass("deduper.tick");
             if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys())
                 && !e.is_latched()
             {
@@ -215,13 +219,18 @@ impl Room for Deduper {
 impl Handler<Parsed> for Deduper {
     type Result = ();
 
-    fn handle(&mut self, parsed: Parsed, _: &mut Context<Self>) {
+    fn handle(&mut self, parsed: Parsed, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
+        let page = parsed.lease.core().clone();
+        page.take(Hands::Deduper);
         self.look_at_epoch();
-        self.node.faults.pass("deduper.parsed");
+        if self.node.faults.pass("deduper.parsed") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         match self.page(parsed) {
             Ok(commit) => {
                 self.node.faults.pass("deduper.commit");
+                page.let_go(Hands::Deduper);
                 self.node.doors().store.tell(commit);
             }
             Err(e) => self.failed(&e),

@@ -10,6 +10,7 @@ use crate::actors::node::PagePermit;
 use crate::actors::slot::Slot;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
+use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::warc::page::PageRecords;
 
@@ -42,6 +43,16 @@ pub struct Fetch {
     pub errand: Errand,
     /// Where the report goes.
     pub reply: oneshot::Sender<Report>,
+}
+
+/// A request was given up because it hung.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Hung {
+    /// When it began: connections of a later life have nothing to do with it.
+    pub begun: UnixMillis,
+    /// What hung.
+    pub why: String,
 }
 
 /// What the Host is told when its slot is free again.

@@ -3,7 +3,8 @@
 //! Owns: the connections of its thread (a host is pinned to one Fetcher, so that its connection is found again).
 //! Receives: [`Fetch`]. Sends: a [`Report`] to the Host that waits for it, `Parse` to the Parser, failures to the Deduper.
 //! Never: decides whether or when to fetch; looks up names; keeps a slot longer than its response. After a restart: no
-//! connections; requests under way go on, they are tasks of their own whose panic costs one page.
+//! connections; requests under way go on, they are tasks of their own whose panic costs one page. One that hangs is given
+//! up, and the Fetcher is replaced, for its connections may be the cause.
 
 mod messages;
 mod task;
@@ -12,14 +13,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use actix::{Actor, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::node::Node;
 use super::parser::archive::Tools;
-use super::supervise::{Kind, Room, spawn_contained};
+use super::supervise::{Kind, Room, die, spawn_contained};
+use crate::domain::time::UnixMillis;
+use crate::fault::Fault;
 use crate::net::protocol::Protocols;
 
-pub use messages::{Errand, Fetch, Report, RobotsAnswer};
+pub use messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
 pub use task::{ending_of, ending_of_verdict};
 
 /// The actor.
@@ -29,13 +32,16 @@ pub struct Fetcher {
     protocols: Protocols,
     tools: Rc<RefCell<Tools>>,
     make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    born: UnixMillis,
 }
 
 impl Fetcher {
     /// A fresh one; `make` gives it protocol modules with a connection pool of its own.
     #[must_use]
     pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
-        Self { protocols: make(), tools: Rc::new(RefCell::new(Tools::new(&node))), node, number, make }
+        node.faults.pass("fetcher.new");
+        let born = node.clock.now();
+        Self { protocols: make(), born, tools: Rc::new(RefCell::new(Tools::new(&node))), node, number, make }
     }
 }
 
@@ -64,10 +70,23 @@ impl Room for Fetcher {
 impl Handler<Fetch> for Fetcher {
     type Result = ();
 
-    fn handle(&mut self, fetch: Fetch, _: &mut Context<Self>) {
+    fn handle(&mut self, fetch: Fetch, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
-        self.node.faults.pass("fetcher.fetch");
+        if self.node.faults.pass("fetcher.fetch") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
         spawn_contained(task, |why| log::warn!("a fetch panicked and is taken up again: why={why:?}"));
+    }
+}
+
+impl Handler<Hung> for Fetcher {
+    type Result = ();
+
+    fn handle(&mut self, hung: Hung, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
+        if hung.begun >= self.born {
+            die(hung.why);
+        }
     }
 }

@@ -5,16 +5,19 @@ use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::messages::{Errand, Fetch, Report, RobotsAnswer};
+use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
 use crate::actors::deduper::Parsed;
+use crate::actors::lease::Hands;
 use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
+use crate::actors::supervise::die;
 use crate::document::decoded;
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
@@ -24,6 +27,18 @@ use crate::telemetry::trouble::CERTIFICATE;
 const ROBOTS_LIMIT: u64 = 500 * 1024;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
+    let page = match &fetch.errand {
+        Errand::Page { lease, .. } => Some(lease.core().clone()),
+        Errand::Robots => None,
+    };
+    let exchange = exchange(node, protocols, tools, fetch);
+    match page {
+        Some(page) => page.held(Hands::Fetcher, exchange).await,
+        None => exchange.await,
+    }
+}
+
+async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let Fetch { url, address, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
@@ -34,8 +49,11 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
         conditional: None,
         limits: node.rules.limits.clone(),
     };
-    let result = protocols.fetch(request).await;
-    node.faults.pass("fetcher.fetched");
+    let result = match tokio::time::timeout(node.rules.settings.hung_after(), send(&node, &protocols, request)).await {
+        Ok(result) => result,
+        Err(_) => hung(&node, &url, begun),
+    };
+    node.faults.pass_url("fetcher.fetched", &url);
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
@@ -46,8 +64,10 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
     match errand {
         Errand::Page { lease, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
+            node.faults.pass("fetcher.reported");
             let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.rules.retry);
-            node.faults.pass("fetcher.hand_over");
+            node.faults.pass_url("fetcher.hand_over", &url);
+            lease.core().let_go(Hands::Fetcher);
             match result {
                 Ok(fetched) if verdict.stores() => {
                     note_certificate(&node, &url, &fetched);
@@ -70,8 +90,21 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
     }
 }
 
+async fn send(node: &Node, protocols: &Protocols, request: FetchRequest) -> Result<Fetched, FetchFault> {
+    node.faults.wait_url("fetcher.task", &request.url).await;
+    protocols.fetch(request).await
+}
+
+/// Every phase of a request has its time-out, so this is a fault of ours: the request is given up, and its Fetcher begins
+/// anew with other connections.
+fn hung(node: &Node, url: &PageUrl, begun: UnixMillis) -> ! {
+    let why = format!("hung for {} s: the request for {url}", node.rules.settings.hung_after().as_secs_f32());
+    node.fetcher_of(&node.prints.host(url.host())).tell(Hung { begun, why: why.clone() });
+    die(why)
+}
+
 /// A certificate that a browser would refuse is told once a run, counted always.
-fn note_certificate(node: &Node, url: &crate::domain::url::PageUrl, fetched: &Fetched) {
+fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
     let Some(fault) = &fetched.tls_fault else { return };
     if node.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
         log::warn!(
@@ -127,12 +160,7 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
     ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.rules.retry))
 }
 
-fn robots_answer(
-    tools: &mut Tools,
-    url: &crate::domain::url::PageUrl,
-    begun: UnixMillis,
-    fetched: &Fetched,
-) -> RobotsAnswer {
+fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
     let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let mut text = Vec::new();
     let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);

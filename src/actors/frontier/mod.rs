@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
@@ -25,6 +25,7 @@ use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
 use crate::domain::rank::RankChooser;
 use crate::domain::reason::{Failure, Rejection};
+use crate::fault::Fault;
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{QueueEntry, UrlState};
@@ -55,6 +56,7 @@ impl Frontier {
     /// A fresh one.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("frontier.new");
         let end = Arc::new(LeaseReturn(node.doors().frontier.clone()));
         Self {
             node,
@@ -139,11 +141,12 @@ impl Frontier {
             return;
         }
         active.wants = 0;
+        self.node.faults.pass("frontier.leased");
         let (fine, poison): (Vec<_>, Vec<_>) =
-            leases.into_iter().partition(|l| !self.node.leases.is_poison(&l.core().url_key));
+            leases.into_iter().partition(|l| !self.node.is_poison(&l.core().url_key));
         for lease in poison {
             let url = lease.url.clone();
-            log::error!("page given up after it ended the parser several times: url={url}");
+            log::error!("page given up after it ended its room or the whole process several times: url={url}");
             self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
         }
         let (fine, over) = active.within_budget(fine, self.node.rules.settings.pages_per_host());
@@ -244,6 +247,7 @@ impl Frontier {
     }
 
     fn look(&mut self) {
+        self.node.faults.pass("frontier.look");
         self.times();
         if self.held && !self.node.holds() && self.node.lease_room() > 0 {
             self.held = false;
@@ -265,6 +269,7 @@ impl Actor for Frontier {
             self.node.leases.end(&core);
         }
         self.load();
+        self.node.faults.pass("frontier.loaded");
         ctx.run_interval(TICK, |this, _| {
             this.node.faults.pass("frontier.tick");
             this.look();
@@ -322,11 +327,13 @@ impl Handler<LeaseReturned> for Frontier {
 impl Handler<Want> for Frontier {
     type Result = ();
 
-    fn handle(&mut self, want: Want, _: &mut Context<Self>) {
+    fn handle(&mut self, want: Want, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
         if let Some(active) = self.active.get_mut(&want.host) {
             active.wants = want.n;
-            self.node.faults.pass("frontier.want");
+            if self.node.faults.pass("frontier.want") == Some(Fault::Stop) {
+                return ctx.stop();
+            }
             self.serve(want.host);
         }
     }
@@ -351,6 +358,7 @@ impl Handler<Reload> for Frontier {
 
     fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
+        self.node.faults.pass("frontier.reload");
         for core in self.node.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
         }

@@ -12,14 +12,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::{Actor, Context, Handler, Message, Supervised};
+use actix::{Actor, ActorContext, Context, Handler, Message, Supervised};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 
-use super::lease::Lease;
+use super::lease::{Hands, Lease};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, Room, panic_text};
 use crate::domain::outcome::Verdict;
 use crate::domain::time::UnixMillis;
+use crate::fault::Fault;
 use crate::net::protocol::Fetched;
 
 /// A document to be read. Dropping it gives back lease and permit.
@@ -48,6 +49,7 @@ impl Parser {
     /// A fresh one, with its threads.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("parser.new");
         let (jobs, work) = bounded(node.pages_total.max(1));
         for n in 0..node.rules.settings.parse_threads().max(1) {
             let (node, work) = (node.clone(), work.clone());
@@ -62,21 +64,29 @@ impl Parser {
 
 /// One thread: works until the last sender is gone.
 fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
-    let mut tools = archive::Tools::new(node);
+    let (pulse, place) = (node.pulses.worker("parser"), node.strikes.place());
+    let mut tools = None;
     for job in work {
-        let url = job.lease.url.clone();
-        job.lease.mark_parsing();
+        let (core, url) = (job.lease.core().clone(), job.lease.url.clone());
+        let in_hand = place.take(&core.url_key);
+        let at_work = pulse.work();
+        core.take(Hands::Parser);
         node.parsing.fetch_add(1, Ordering::Relaxed);
-        let parsed = catch_unwind(AssertUnwindSafe(|| page::read(node, &mut tools, job)));
+        let parsed = catch_unwind(AssertUnwindSafe(|| {
+            let parsed = page::read(node, tools.get_or_insert_with(|| archive::Tools::new(node)), job);
+            node.faults.pass("parser.done");
+            parsed
+        }));
         node.parsing.fetch_sub(1, Ordering::Relaxed);
+        drop((at_work, in_hand));
         match parsed {
             Ok(parsed) => {
-                parsed.lease.mark_parsed();
+                core.let_go(Hands::Parser);
                 node.doors().deduper.tell(parsed);
             }
             Err(panic) => {
                 log::warn!("a page ended its parser and is taken up again: url={url} why={:?}", panic_text(&*panic));
-                tools = archive::Tools::new(node); // may be half mutated
+                tools = None; // may be half mutated
             }
         }
     }
@@ -103,9 +113,11 @@ impl Room for Parser {
 impl Handler<Parse> for Parser {
     type Result = ();
 
-    fn handle(&mut self, job: Parse, _: &mut Context<Self>) {
+    fn handle(&mut self, job: Parse, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().parser.meter().enter();
-        self.node.faults.pass("parser.parse");
+        if self.node.faults.pass("parser.parse") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         match self.jobs.try_send(job) {
             Ok(()) => {}
             // The channel holds as many as there are page permits, so neither can happen; the lease comes back by Drop.

@@ -14,7 +14,6 @@ use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
-use crate::fault::Fault;
 use crate::net::protocol::{Cut, Fetched};
 use crate::storage::ledger::LinkChange;
 use crate::storage::values::{self, How, PageRecord};
@@ -28,17 +27,18 @@ const TITLE: usize = 512;
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, begun } = job;
-    node.faults.pass("parser.page");
-    #[cfg(feature = "faults")]
-    node.faults.pass(&format!("parser.page {}", lease.url));
+    node.faults.pass_url("parser.page", &lease.url);
     let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
+    node.faults.pass("parser.looked");
     let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let joins = found.joins;
     let change: LinkChange = found.links;
-    let built = match node.faults.pass("parser.archive") {
-        Some(Fault::Error) => Err("fault injected".to_owned()),
-        _ => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
+    node.faults.pass("parser.links");
+    let built = match node.faults.check("parser.archive") {
+        Err(e) => Err(e.to_string()),
+        Ok(()) => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
     };
+    node.faults.pass("parser.archived");
     let built = built.inspect_err(|e| node.spill_failed(e));
     let records = match built {
         Ok(records) => records,

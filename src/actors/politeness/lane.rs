@@ -13,14 +13,15 @@ use super::{Inbox, Next};
 use crate::actors::deduper::Parsed;
 use crate::actors::fetcher::{Errand, Fetch, Report, ending_of};
 use crate::actors::frontier::{GaveUp, Want};
-use crate::actors::lease::Lease;
+use crate::actors::lease::{Hands, Lease};
 use crate::actors::node::{Node, PagePermit};
 use crate::actors::slot::{Seat, Seats, Slot};
+use crate::actors::supervise::bounded;
+use crate::domain::fingerprint::HostKey;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::net::dns::DnsFault;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::Ending;
 
@@ -84,38 +85,68 @@ impl Lane {
 
     /// Everything between a lease and the report of its fetch.
     async fn visit(&mut self, lease: Lease) -> Next {
-        self.node.faults.pass("host.visit");
-        let address = match self.address(&lease.url).await {
-            Ok(address) => address,
-            Err(failure) => return self.without_fetch(lease, failure).await,
-        };
-        match self.robots_allow(&lease).await {
-            Standing::Allowed => {}
-            Standing::Disallowed => {
+        let core = lease.core().clone();
+        let (address, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
+            Ok(ready) => ready,
+            Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
+            Err(Not::Allowed) => {
                 self.end(lease, Ending::Rejected(Rejection::Robots)).await;
                 return Next::GoOn;
             }
-            Standing::Unreachable(until, fault) => {
+            Err(Not::Known(until, fault)) => {
                 // A host that does not answer at all costs the URL an attempt, so that a dead host comes to an end.
                 if let Some(failure) = fault {
                     self.without_fetch(lease, failure).await;
                 }
                 return Next::GiveUp(Some(until));
             }
-        }
-        let seats = seats(&self.node, lease.url.host(), address.ip(), &self.seat);
-        let Leave { mut slot, page, on_wire } = match self.leave(&seats, Some(WORTH_WAITING)).await {
-            Ok(leave) => leave,
-            Err(until) => return Next::GiveUp(Some(until)),
+            Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
         };
         self.pages += 1;
-        slot.begin();
-        let (reply, report) = oneshot::channel();
+        let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
         let errand = Errand::Page { lease: Box::new(lease), permit: page };
-        self.node.fetcher_of(&self.at.host).tell(Fetch { url, address, slot, on_wire, errand, reply });
-        let _ = report.await; // an Err says that the fetch died; its lease and slot came back by Drop
+        // Without a report the fetch died; its lease and slot came back by Drop.
+        let _ = self.request(&self.at.host, url, address, slot, on_wire, errand).await;
         Next::GoOn
+    }
+
+    /// Everything that a request for a page needs.
+    async fn prepare(&self, url: &PageUrl) -> Result<(SocketAddr, Leave), Not> {
+        self.node.faults.pass_url("host.visit", url);
+        let address = self.address(url).await.map_err(Not::Reached)?;
+        match self.robots_allow(url).await {
+            Standing::Allowed => {}
+            Standing::Disallowed => return Err(Not::Allowed),
+            Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
+        }
+        let seats = seats(&self.node, url.host(), address.ip(), &self.seat);
+        let leave = self.leave(&seats, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
+        Ok((address, leave))
+    }
+
+    /// Sends a request and waits for its report; `None` when it died.
+    async fn request(
+        &self,
+        host: &HostKey,
+        url: PageUrl,
+        address: SocketAddr,
+        mut slot: Slot,
+        on_wire: PagePermit,
+        errand: Errand,
+    ) -> Option<Report> {
+        slot.begin();
+        self.node.faults.pass("host.send");
+        let (reply, report) = oneshot::channel();
+        self.node.fetcher_of(host).tell(Fetch { url, address, slot, on_wire, errand, reply });
+        let answer = async {
+            self.node.faults.wait("host.report").await;
+            report.await.ok()
+        };
+        let limit = self.node.rules.settings.hung_after();
+        let report = bounded(limit + limit / 4, "the report of a request", answer).await; // a request hangs before that
+        self.node.faults.pass("host.reported");
+        report
     }
 
     /// A URL that ends, or waits for another try, without a request. A resolver in trouble has nothing for the host's other
@@ -139,10 +170,15 @@ impl Lane {
 
     /// The address to connect to: resolved once, checked, pinned (I7).
     async fn address(&self, url: &PageUrl) -> Result<SocketAddr, Failure> {
-        let addresses = self.node.resolver.resolve(url.host(), url.port()).await.map_err(|fault| match fault {
-            DnsFault::NotFound => Failure::DnsNotFound,
-            DnsFault::Failed(_) => Failure::DnsFailed,
-        })?;
+        let faults = &self.node.faults;
+        let resolved = async {
+            faults.wait("host.resolve").await;
+            let found = self.node.resolver.resolve(url.host(), url.port()).await;
+            faults.wait("host.resolved").await;
+            found
+        };
+        let found = bounded(self.node.rules.settings.hung_after(), "the resolver", resolved).await;
+        let addresses = found.map_err(|fault| fault.failure())?;
         let allowed = addresses.iter().find(|a| self.node.guard.check(url.host(), **a).is_ok());
         allowed.copied().ok_or(Failure::AddressRefused)
     }
@@ -156,6 +192,7 @@ impl Lane {
         loop {
             self.earliest(seats, worth_waiting).await?;
             let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
+            self.node.faults.pass("host.slot");
             if !self.may_go(&slot) {
                 let now = self.node.clock.now();
                 if worth_waiting.is_some() && now.since(began) > self.node.rules.settings.frontier.host_quantum.time {
@@ -164,6 +201,7 @@ impl Lane {
                 continue;
             }
             let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };
+            self.node.faults.pass("host.permit");
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
             if self.may_go(&slot) {
                 self.node.metrics.lateness(self.node.clock.now().since(slot.earliest()));
@@ -202,19 +240,20 @@ impl Lane {
     }
 
     /// What robots.txt of the URL's scheme, host and port says; fetched here when there is no fresh copy.
-    async fn robots_allow(&self, lease: &Lease) -> Standing {
+    async fn robots_allow(&self, url: &PageUrl) -> Standing {
         if !self.node.rules.settings.politeness.respect_robots {
             return Standing::Allowed;
         }
-        let url = &lease.url;
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing;
         }
-        let _one_at_a_time = self.robots.fetching.lock().await;
+        let _one_at_a_time = self.robots.fetching.lock().await; // may last: who holds it waits for the host's slot
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing; // another lane was faster
         }
+        bounded(self.node.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
         let learned = robots::fetch(self, url).await;
+        self.node.faults.pass("host.robots.learned");
         self.robots.learn(&self.node, self.at, url, &self.seat, learned);
         self.robots.standing(&self.node, self.at, url, &self.seat).unwrap_or(Standing::Allowed)
     }
@@ -228,19 +267,28 @@ impl Lane {
         let seats = seats(&self.node, url.host(), address.ip(), seat);
         for _ in 0..OWN_FAULTS {
             let leave = tokio::time::timeout(patience, self.leave(&seats, None)).await.ok()?.ok()?;
-            let Leave { mut slot, page: _page, on_wire } = leave;
-            slot.begin();
-            let (reply, report) = oneshot::channel();
-            let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
-            fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
-            match report.await {
-                Ok(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
+            let Leave { slot, page: _page, on_wire } = leave;
+            let host = self.node.prints.host(url.host());
+            match self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await {
+                Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
                 _ => {}
             }
             // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count as unreachable.
         }
         Some(Report::fault(Failure::Reset))
     }
+}
+
+/// Why a URL is not requested now.
+enum Not {
+    /// No address to connect to.
+    Reached(Failure),
+    /// robots.txt forbids it.
+    Allowed,
+    /// robots.txt cannot be had: nothing of this host before that time. With the network fault, if it was one.
+    Known(UnixMillis, Option<Failure>),
+    /// Its host's time lies too far off.
+    Yet(UnixMillis),
 }
 
 /// What a request needs to go out.

@@ -24,6 +24,7 @@ use super::node::Node;
 use super::slot::Seat;
 use super::supervise::{Kind, Room};
 use crate::domain::time::UnixMillis;
+use crate::fault::Fault;
 use crate::storage::keys::HostAt;
 
 use lane::Lane;
@@ -69,6 +70,7 @@ impl Host {
         door: Door<Self>,
         retired: Arc<AtomicBool>,
     ) -> Self {
+        node.faults.pass("host.new");
         let own = node.rules.host_rules(name);
         let seat = node.slots.seat(at.host, &own.pace, own.connections, || seats::stored_pace(&node, pace, &own.pace));
         Self {
@@ -125,7 +127,7 @@ impl Handler<Leases> for Host {
 
     fn handle(&mut self, Leases(leases): Leases, ctx: &mut Context<Self>) {
         let _at_work = self.door.meter().enter();
-        if self.node.faults.pass("host.leases").is_some() {
+        if self.node.faults.pass("host.leases") == Some(Fault::Stop) {
             return ctx.stop();
         }
         self.inbox.asked.set(false);
@@ -139,6 +141,7 @@ impl Handler<Retire> for Host {
 
     fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
         let _at_work = self.door.meter().enter();
+        self.node.faults.pass("host.retire");
         self.retired.store(true, Ordering::Release);
         self.inbox.leases.borrow_mut().clear();
         ctx.stop();

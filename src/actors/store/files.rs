@@ -78,6 +78,7 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
         limits: WarcLimits { max_size: settings.store.warc_max_size, max_age: settings.store.warc_max_age },
         level: settings.store.compression,
         info,
+        faults: node.faults.clone(),
     })
 }
 

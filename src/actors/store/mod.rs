@@ -13,16 +13,18 @@ mod open;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Settled;
 use super::frontier::{Committed, Ended};
+use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::disk::DiskFault;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
+use crate::fault::{Fault, Injected};
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
@@ -51,8 +53,8 @@ enum StoreError {
     Warc(#[from] WarcError),
     #[error("a write to {dir} failed: {source}")]
     Probe { dir: String, source: std::io::Error },
-    #[error("fault injected at {0}")]
-    Injected(&'static str),
+    #[error(transparent)]
+    Injected(#[from] Injected),
 }
 
 /// The actor.
@@ -75,6 +77,7 @@ impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("store.new");
         Self {
             node,
             open: None,
@@ -138,9 +141,11 @@ impl Store {
             Ok(()) => {}
             Err(e) => self.lost(&e, Vec::new()),
         }
+        self.node.faults.pass("store.synced");
     }
 
     fn close(&mut self, drained: bool) -> Result<(), StoreError> {
+        self.node.faults.check("store.close")?;
         self.flush();
         if self.open.is_none() {
             self.mend()?; // the last commit stands in the database, the end of this run not yet
@@ -148,6 +153,7 @@ impl Store {
         let Some(open) = &mut self.open else { return Ok(()) };
         open.archive.close()?;
         open.forget_unsynced(&self.node)?; // closed is synced
+        self.node.faults.check("store.closing")?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
@@ -158,6 +164,7 @@ impl Store {
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
+        self.node.faults.pass("store.closed");
         Ok(())
     }
 }
@@ -174,16 +181,16 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let _no_new_epoch = node.epoch.hold();
     let epoch = node.epoch.now();
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
-    fault(node, "store.group")?;
+    node.faults.check("store.group")?;
     let now = node.clock.now();
     archive(open, group, now)?;
-    fault(node, "store.archived")?;
+    node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     for commit in group.iter() {
-        let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
+        let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         urls.extend(done.settled);
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
@@ -194,7 +201,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         } else if matches!(commit.change, Change::Links(_)) {
             note_scope(node, &mut txn);
         }
-        fault(node, "store.applied")?;
+        node.faults.check("store.applied")?;
     }
     let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
     if let Some(number) = listed {
@@ -202,7 +209,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
-    fault(node, "store.write")?;
+    node.faults.check("store.write")?;
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
     }
@@ -234,11 +241,18 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(),
     Ok(())
 }
 
-fn fault(node: &Node, point: &'static str) -> Result<(), StoreError> {
-    match node.faults.pass(point) {
-        Some(crate::fault::Fault::Error) => Err(StoreError::Injected(point)),
-        _ => Ok(()),
+/// Works on one commit: if that panics, the page of this one is to blame, not those of the whole group.
+fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
+    let page = commit.lease.as_ref().map(Lease::core);
+    page.inspect(|page| page.take(Hands::Store));
+    if let Change::Page(page) = &commit.change
+        && page.capture.is_some()
+    {
+        node.faults.pass_url("store.capture", &page.url);
     }
+    let done = work();
+    page.inspect(|page| page.let_go(Hands::Store));
+    done
 }
 
 /// Keeps the hosts that joined the scope over restarts.
@@ -266,12 +280,14 @@ impl Written {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
                 ended.push((lease.core().clone(), ended_how(&commit.change)));
+                node.strikes.committed(&lease.core().url_key);
                 lease.committed();
             }
             if let Some(reply) = commit.reply {
                 reply();
             }
         }
+        node.faults.pass("store.told");
         let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
         node.doors().deduper.tell(Settled { epoch, urls, contents });
         node.doors().frontier.tell(Committed { hosts: self.hosts, ended });
@@ -312,7 +328,9 @@ impl Handler<Commit> for Store {
 
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        self.node.faults.pass("store.commit");
+        if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {

@@ -55,6 +55,7 @@ impl Open {
         let synced = archive.tails();
         let mut open = Self { ledger, archive, synced, unsynced: Vec::new() };
         open.settle(node, &lists, &repair)?;
+        node.faults.check("store.opened")?;
         Ok(open)
     }
 

@@ -7,12 +7,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use actix::{Actor, Context, Handler, Message, Supervised};
+use actix::{Actor, ActorContext, Context, Handler, Message, Supervised};
 use serde::Serialize;
 
 use super::node::Node;
 use super::supervise::{Death, Kind, Room};
 use crate::domain::time::UnixMillis;
+use crate::fault::Fault;
 
 /// Deaths kept for looking at.
 const KEPT: usize = 100;
@@ -50,12 +51,17 @@ impl Supervisor {
     /// A fresh one.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("supervisor.new");
         Self { node, deaths: VecDeque::new() }
     }
 }
 
 impl Actor for Supervisor {
     type Context = Context<Self>;
+
+    fn started(&mut self, _: &mut Context<Self>) {
+        self.node.faults.pass("supervisor.started");
+    }
 }
 
 impl Supervised for Supervisor {
@@ -71,9 +77,11 @@ impl Room for Supervisor {
 impl Handler<Died> for Supervisor {
     type Result = ();
 
-    fn handle(&mut self, Died(death): Died, _: &mut Context<Self>) {
+    fn handle(&mut self, Died(death): Died, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().supervisor.meter().enter();
-        self.node.faults.pass("supervisor.died");
+        if self.node.faults.pass("supervisor.died") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
         let at = self.node.clock.now();
         self.deaths.push_back(DeathNote { at, kind: death.kind.as_str(), instance: death.instance, why: death.why });
         while self.deaths.len() > KEPT {

@@ -126,6 +126,15 @@ pub struct TimeoutsSection {
     pub min_rate_window: Duration,
 }
 
+impl TimeoutsSection {
+    /// The longest that a request may take: a connection that went stale is replaced, so all but the body may come twice.
+    #[must_use]
+    pub fn slowest(&self) -> Duration {
+        let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
+        before.saturating_mul(2).saturating_add(self.body)
+    }
+}
+
 impl Default for TimeoutsSection {
     fn default() -> Self {
         Self {

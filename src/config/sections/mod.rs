@@ -4,8 +4,10 @@ mod crawl;
 mod fetch;
 mod operate;
 mod store;
+mod supervision;
 
 pub use crawl::*;
 pub use fetch::*;
 pub use operate::*;
 pub use store::*;
+pub use supervision::*;

@@ -9,11 +9,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
 use crate::domain::reason::Failure;
+use crate::fault::Faults;
 
 use super::super::protocol::{Cut, FetchRequest, Timings};
-use super::Fault;
 use super::connect::Link;
 use super::exchange::describe;
+use super::{Fault, injected};
 
 /// A body as far as it came.
 pub(super) struct Received {
@@ -28,7 +29,9 @@ pub(super) async fn receive(
     request: &FetchRequest,
     spill: &SpillConfig,
     timings: &mut Timings,
+    faults: &Faults,
 ) -> Result<Received, Fault> {
+    injected(faults.wait("net.body").await)?;
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
     let mut writer = DocumentWriter::new(limits.spill(spill));

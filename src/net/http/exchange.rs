@@ -1,6 +1,9 @@
 //! Request out, head of the answer in.
 
 use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
@@ -10,12 +13,13 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout};
 
 use crate::domain::reason::Failure;
+use crate::fault::Faults;
 
 use super::super::head::{self, ParsedHead};
 use super::super::protocol::{FetchRequest, HttpVersion, Timings};
 use super::super::tap::HeadTooLong;
-use super::Fault;
 use super::connect::Link;
+use super::{Fault, injected};
 
 /// An answer whose body is still to come.
 pub(super) struct Answer {
@@ -30,13 +34,26 @@ pub(super) struct Answer {
 }
 
 /// Sends the request and waits for the whole head of the final answer.
-pub(super) async fn exchange(link: &mut Link, request: &FetchRequest, timings: &mut Timings) -> Result<Answer, Fault> {
+pub(super) async fn exchange(
+    link: &mut Link,
+    request: &FetchRequest,
+    timings: &mut Timings,
+    faults: &Faults,
+) -> Result<Answer, Fault> {
     let message = build(request)?;
     link.begin();
     let start = Instant::now();
     let limit = request.limits.first_byte;
     let sent = link.sender.send_request(message);
-    let result = timeout(limit, link.drive(sent)).await;
+    let result = {
+        let mut answer = pin!(link.drive(sent));
+        let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await; // writes the request
+        injected(faults.wait("net.sent").await)?;
+        match first {
+            Poll::Ready(result) => Ok(result),
+            Poll::Pending => timeout(limit, answer).await,
+        }
+    };
     timings.first_byte = link.log().first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
     let response = match result {
         Ok(Ok(response)) => response,

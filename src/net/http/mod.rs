@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use crate::document::SpillConfig;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
+use crate::fault::{Fault as Injection, Faults};
 
 use super::guard::AddressPolicy;
 use super::pool::Pool;
@@ -45,13 +46,16 @@ pub struct HttpConfig {
     pub idle: Duration,
     /// Unused connections kept at most.
     pub max_idle: usize,
+    /// Fault points.
+    pub faults: Faults,
 }
 
 impl HttpConfig {
     /// Idle connections are kept 30 s, 256 at most; certificates are recorded.
     #[must_use]
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
-        Self { policy, verify: TlsVerify::default(), spill, idle: Duration::from_secs(30), max_idle: 256 }
+        let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
+        Self { policy, verify: TlsVerify::default(), spill, idle, max_idle, faults }
     }
 }
 
@@ -62,6 +66,7 @@ pub struct Http {
     spill: SpillConfig,
     tls: TlsClient,
     pool: Pool<Key, Link>,
+    faults: Faults,
 }
 
 /// What a connection can be used again for.
@@ -85,8 +90,8 @@ impl Http {
     /// A module with a TLS set-up of your own, whose `verify` counts.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
-        let HttpConfig { policy, spill, idle, max_idle, .. } = config;
-        Self { policy, spill, tls, pool: Pool::new(idle, max_idle) }
+        let HttpConfig { policy, spill, idle, max_idle, faults, .. } = config;
+        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), faults }
     }
 
     /// Connections waiting to be used again.
@@ -120,7 +125,9 @@ impl Http {
                 other => return other,
             }
         }
+        injected(self.faults.wait("net.connect").await)?;
         let link = connect::connect(request, &self.tls, timings).await?;
+        injected(self.faults.wait("net.connected").await)?;
         self.over(link, request, timings, &key).await
     }
 
@@ -132,8 +139,10 @@ impl Http {
         timings: &mut Timings,
         key: &Key,
     ) -> Result<Fetched, Fault> {
-        let answer = exchange::exchange(&mut link, request, timings).await?;
-        let received = body::receive(&mut link, answer.body, request, &self.spill, timings).await?;
+        let answer = exchange::exchange(&mut link, request, timings, &self.faults).await?;
+        injected(self.faults.wait("net.head").await)?;
+        let received = body::receive(&mut link, answer.body, request, &self.spill, timings, &self.faults).await?;
+        injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {
             status: answer.status,
             headers: answer.headers,
@@ -162,6 +171,14 @@ impl Protocol for Http {
 
     fn fetch(&self, request: FetchRequest) -> FetchFuture<'_> {
         Box::pin(async move { self.fetch_one(&request).await })
+    }
+}
+
+/// A step that was told to fail does so as a broken connection.
+fn injected(fault: Option<Injection>) -> Result<(), Fault> {
+    match fault {
+        Some(Injection::Error) => Err(Fault::new(Failure::Reset, "fault injected")),
+        _ => Ok(()),
     }
 }
 

@@ -269,7 +269,7 @@ impl Ledger {
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
         // In the shipped program one look-up for each new URL would cost too much.
-        debug_assert!(matches!(txn.get::<Seen>(&seen), Ok(None)), "I2: {} is known already", new.url);
+        debug_assert!(!matches!(txn.get::<Seen>(&seen), Ok(Some(_))), "I2: {} is known already", new.url);
         self.counters.discovered += 1;
         self.enqueue(txn, seen, new, now)?;
         Ok(seen.url)

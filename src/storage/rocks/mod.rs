@@ -15,6 +15,8 @@ use rocksdb::{ColumnFamily, DB, ReadOptions, WriteBatch, properties};
 use options::Budget;
 pub use options::RocksOptions;
 
+use crate::fault::Injected;
+
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
 use crate::disk::DiskFault;
 
@@ -45,7 +47,9 @@ impl RocksStorage {
     /// A folder that is no data folder, of another format, or in use by another process is refused and left as it is.
     pub fn open(dir: &Path, options: RocksOptions) -> Result<Self, StorageError> {
         let budget = Budget::new(options.memory);
+        options.faults.check("storage.open").map_err(injected("opening"))?;
         let db = open_database(dir, &options, &budget)?;
+        options.faults.check("storage.opened").map_err(injected("opening"))?;
         let state = RwLock::new(State { db: Some(db), failed: None, over: false });
         let storage = Self { dir: dir.into(), options, budget, state, _held: None };
         format::prepare(&storage, storage.options.seed, dir)?;
@@ -59,7 +63,8 @@ impl RocksStorage {
             return Err(closed("opening it again"));
         }
         state.db = None; // the lock on the folder must go first
-        let opened = open_database(&self.dir, &self.options, &self.budget);
+        let injected = self.options.faults.check("storage.reopen").map_err(injected("opening"));
+        let opened = injected.and_then(|()| open_database(&self.dir, &self.options, &self.budget));
         let db = opened.inspect_err(|error| state.failed = Some(error.to_string()))?;
         (state.db, state.failed) = (Some(db), None);
         Ok(())
@@ -164,6 +169,10 @@ fn refused(doing: &'static str, message: String) -> StorageError {
     }
 }
 
+fn injected(doing: &'static str) -> impl Fn(Injected) -> StorageError {
+    move |fault| refused(doing, fault.to_string())
+}
+
 fn engine(doing: &'static str) -> impl Fn(rocksdb::Error) -> StorageError {
     move |error| refused(doing, error.into_string())
 }
@@ -171,12 +180,14 @@ fn engine(doing: &'static str) -> impl Fn(rocksdb::Error) -> StorageError {
 impl Storage for RocksStorage {
     fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         const DOING: &str = "reading a key";
+        self.options.faults.check("storage.get").map_err(injected(DOING))?;
         self.with(DOING, |db| db.get_cf(column(db, family)?, key).map_err(engine(DOING)))
     }
 
     fn multi_get(&self, family: Family, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
         const DOING: &str = "reading keys";
         check_ascending(family, keys)?;
+        self.options.faults.check("storage.multi_get").map_err(injected(DOING))?;
         self.with(DOING, |db| {
             let found = db.batched_multi_get_cf(column(db, family)?, keys, true);
             found.into_iter().map(|value| Ok(value.map_err(engine(DOING))?.map(|bytes| bytes.to_vec()))).collect()
@@ -188,6 +199,7 @@ impl Storage for RocksStorage {
         if limit == 0 || (!until.is_empty() && from >= until) {
             return Ok(Vec::new());
         }
+        self.options.faults.check("storage.scan").map_err(injected(DOING))?;
         self.with(DOING, |db| {
             let mut read = ReadOptions::default();
             if !until.is_empty() {
@@ -211,6 +223,7 @@ impl Storage for RocksStorage {
     fn write(&self, batch: &Batch) -> Result<u64, StorageError> {
         const DOING: &str = "writing a batch";
         self.change(DOING, |db| {
+            self.options.faults.check("storage.write").map_err(injected(DOING))?;
             if !batch.is_empty() {
                 let mut changes = WriteBatch::default();
                 for op in batch.ops() {
@@ -221,13 +234,18 @@ impl Storage for RocksStorage {
                 }
                 db.write(changes).map_err(engine(DOING))?;
             }
+            self.options.faults.check("storage.written").map_err(injected(DOING))?;
             Ok(db.latest_sequence_number())
         })
     }
 
     fn sync(&self) -> Result<(), StorageError> {
         const DOING: &str = "syncing the log";
-        self.change(DOING, |db| db.flush_wal(true).map_err(engine(DOING)))
+        self.change(DOING, |db| {
+            self.options.faults.check("storage.sync").map_err(injected(DOING))?;
+            db.flush_wal(true).map_err(engine(DOING))?;
+            self.options.faults.check("storage.synced").map_err(injected(DOING))
+        })
     }
 
     fn sequence(&self) -> u64 {
@@ -263,6 +281,7 @@ impl Storage for RocksStorage {
     }
 
     fn close(&self) {
+        self.options.faults.pass("storage.close");
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         (state.db, state.over) = (None, true);
     }

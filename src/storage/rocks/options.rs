@@ -5,13 +5,14 @@ use rocksdb::{
     WriteBufferManager,
 };
 
+use crate::fault::Faults;
 use crate::storage::Family;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
 /// What can be chosen when a store is opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RocksOptions {
     /// Cap on blocks, indexes, filters and memtables together, bytes. Soft: pinned blocks may exceed it for a moment.
     pub memory: usize,
@@ -21,11 +22,13 @@ pub struct RocksOptions {
     pub background_jobs: u16,
     /// Seed of the hashes of a folder that is new; none: chosen at random. A folder that exists keeps its own.
     pub seed: Option<u64>,
+    /// Fault points.
+    pub faults: Faults,
 }
 
 impl Default for RocksOptions {
     fn default() -> Self {
-        Self { memory: 256 * MIB, open_files: 512, background_jobs: 2, seed: None }
+        Self { memory: 256 * MIB, open_files: 512, background_jobs: 2, seed: None, faults: Faults::default() }
     }
 }
 

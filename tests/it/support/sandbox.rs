@@ -158,7 +158,7 @@ impl Sandbox {
         let storage: Arc<dyn Storage> = match &self.disk {
             Disk::Memory(memory) => memory.clone(),
             #[cfg(feature = "rocksdb")]
-            Disk::Rocks => Arc::new(open_rocks(self.folder.path())),
+            Disk::Rocks => Arc::new(open_rocks(self.folder.path(), &self.faults)),
         };
         let (faults, placement) = (self.faults.clone(), self.placement);
         let parts = Parts { storage: storage.clone(), seed: SEED, clock: Clock::real(), faults, placement };
@@ -203,8 +203,13 @@ impl Fork {
 }
 
 #[cfg(feature = "rocksdb")]
-fn open_rocks(folder: &Path) -> lycosa::storage::RocksStorage {
-    let options = lycosa::storage::RocksOptions { memory: 32 << 20, seed: Some(SEED), ..Default::default() };
+fn open_rocks(folder: &Path, faults: &Faults) -> lycosa::storage::RocksStorage {
+    let options = lycosa::storage::RocksOptions {
+        memory: 32 << 20,
+        seed: Some(SEED),
+        faults: faults.clone(),
+        ..Default::default()
+    };
     lycosa::storage::RocksStorage::open(folder, options).unwrap()
 }
 
