@@ -13,8 +13,10 @@
 //! | [`config`] | file form to checked settings |
 //! | [`telemetry`] | metric names, log set-up, status |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
+//! | [`check`] | checks and repairs a data folder at rest |
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
+//! | [`invariant`] | invariants asserted in tests, counted in the shipped program |
 //! | [`fault`] | fault points for tests |
 //!
 //! # Embedding a crawl
@@ -89,6 +91,7 @@
 pub mod actors;
 pub mod admin;
 pub mod app;
+pub mod check;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -96,6 +99,7 @@ pub mod disk;
 pub mod document;
 pub mod domain;
 pub mod fault;
+pub mod invariant;
 pub mod net;
 pub mod storage;
 pub mod telemetry;

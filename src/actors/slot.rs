@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceRules, PaceSignal, PaceWhy};
 use crate::domain::time::UnixMillis;
+use crate::invariant::{Invariant, uphold};
 
 use super::supervise::lock;
 
@@ -128,7 +129,9 @@ impl Slot {
     pub fn begin(&mut self) {
         let now = self.clock.now();
         let earliest = self.earliest();
-        debug_assert!(now >= earliest, "I1: a request at {now:?} before the host's earliest time {earliest:?}");
+        uphold(Invariant::I1, now >= earliest, || {
+            format!("a request at {now:?} before the host's earliest time {earliest:?}")
+        });
         self.mark(now);
     }
 

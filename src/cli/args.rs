@@ -38,6 +38,8 @@ pub enum Command {
     Config(ConfigCommand),
     /// Check a configuration file (the same as `config check`)
     CheckConfig(CheckArgs),
+    /// Check that everything in a data folder fits together; repair it with --repair
+    Check(Box<FolderArgs>),
     /// Talk to a running crawl
     Ctl(CtlArgs),
 }
@@ -198,6 +200,31 @@ pub struct CheckArgs {
     pub file: PathBuf,
 }
 
+/// Arguments of `lycosa check`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct FolderArgs {
+    /// Configuration file (TOML) of the crawl
+    pub config: Option<PathBuf>,
+    /// The data folder
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Read every record of the WARC files and compare its digests
+    #[arg(long)]
+    pub full: bool,
+    /// Mend what is found; without it nothing is changed
+    #[arg(long)]
+    pub repair: bool,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
 /// Arguments of `lycosa ctl`.
 #[derive(Clone, Debug, Args)]
 pub struct CtlArgs {
@@ -303,6 +330,8 @@ mod tests {
             "lycosa config show --origin x.toml",
             "lycosa config check x.toml",
             "lycosa check-config x.toml",
+            "lycosa check x.toml --data d --full --json",
+            "lycosa check --repair --no-progress --set a.b=c",
             "lycosa ctl status --json",
             "lycosa ctl --admin 127.0.0.1:7700 seeds add http://a.test/",
             "lycosa ctl seeds add --file -",

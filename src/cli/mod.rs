@@ -1,7 +1,11 @@
 //! The commands of the `lycosa` program.
 
 pub mod args;
+#[cfg(feature = "rocksdb")]
+pub mod check;
 pub mod check_config;
+#[cfg(feature = "rocksdb")]
+mod check_report;
 pub mod config_cmd;
 pub mod ctl;
 pub mod dry_run;
@@ -26,6 +30,14 @@ pub use exit::{CliError, Exit};
 
 use crate::config::LogSection;
 
+#[cfg(feature = "rocksdb")]
+use check::run as check_folder;
+
+#[cfg(not(feature = "rocksdb"))]
+fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Result<Exit, CliError> {
+    Err(CliError::usage("built without RocksDB: there is no data folder to check"))
+}
+
 /// Carries out what was typed.
 ///
 /// # Errors
@@ -35,10 +47,13 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
     if let Command::Run(args) = &cli.command {
         return run::run(args, rust_log.as_deref(), out);
     }
+    if let Command::Check(args) = &cli.command {
+        return check_folder(args, rust_log.as_deref(), out);
+    }
     let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
     crate::telemetry::log::init(&quiet, rust_log.as_deref());
     match cli.command {
-        Command::Run(_) => Ok(Exit::Done),
+        Command::Run(_) | Command::Check(_) => Ok(Exit::Done),
         Command::Testweb(args) => testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
         Command::Fetch(args) => fetch::run(&args, out),
         Command::Inspect(command) => inspect::run(&command, out),

@@ -120,6 +120,14 @@ impl Ranker {
         if self.order == Order::Depth { last_first(seq) } else { seq }
     }
 
+    /// The sequence number in an order that [`Ranker::place`] or [`Ranker::host_order`] gave, whichever order the crawl had
+    /// then: numbers below 2^48, depths below 65,535.
+    #[must_use]
+    pub fn number_of(order: u64) -> u64 {
+        let newest_first = order >> SEQ_BITS == u64::from(u16::MAX);
+        if newest_first { (!order).saturating_sub(1) } else { order & ((1 << SEQ_BITS) - 1) }
+    }
+
     fn breadth_rank(&self, depth: u16) -> u8 {
         let upto = usize::from(depth).saturating_add(1).min(self.weights.len());
         self.weights.iter().take(upto).map(|weight| self.rank_of(*weight)).max().unwrap_or(0)

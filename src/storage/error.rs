@@ -12,7 +12,7 @@ use crate::disk::DiskFault;
 #[non_exhaustive]
 pub enum StorageError {
     /// A key on disk does not decode.
-    #[error("{family}: key {key} is damaged: {source}; stop the crawl and restore the data folder from a copy")]
+    #[error("{family}: key {key} is damaged: {source}; stop the crawl and run `lycosa check`")]
     Key {
         /// Where it lies.
         family: Family,
@@ -23,7 +23,7 @@ pub enum StorageError {
     },
     /// A value on disk does not decode.
     #[error(
-        "{family}: value of key {key} is damaged: {source}; stop the crawl and restore the data folder from a copy"
+        "{family}: value of key {key} is damaged: {source}; stop the crawl and run `lycosa check`"
     )]
     Value {
         /// Where it lies.

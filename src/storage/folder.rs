@@ -74,6 +74,21 @@ pub(super) fn sync_names(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
+/// The database's folder of a data folder of this format; `None` for an empty folder, in which no crawl has begun. Makes
+/// and writes nothing.
+///
+/// # Errors
+/// As [`prepare`]; [`StorageError::Folder`] also when there is no such folder.
+pub fn find(dir: &Path) -> Result<Option<PathBuf>, StorageError> {
+    match read_marker(dir)? {
+        Some(text) => check(dir, &text)?,
+        None if is_empty(dir)? => return Ok(None),
+        None => return Err(StorageError::NotADataFolder { path: dir.into() }),
+    }
+    let database = dir.join(DATABASE);
+    Ok(database.join("CURRENT").exists().then_some(database)) // a first start may have been killed before there was one
+}
+
 fn failed(path: &Path, source: io::Error) -> StorageError {
     StorageError::Folder { path: path.into(), source }
 }

@@ -3,6 +3,8 @@
 //! | metric | type | labels |
 //! |---|---|---|
 //! | `lycosa_urls` | gauge | `crawl`, `state`: waiting, processing, done, error, rejected |
+//! | `lycosa_conservation_difference` | gauge | `crawl`; discovered less the sum of all states, 0 by I2 |
+//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I9; any is a fault of the program |
 //! | `lycosa_hosts` | gauge | `state`: active, waiting, parked |
 //! | `lycosa_rejected_total` | counter | `reason` ([`Rejection`]) |
 //! | `lycosa_errors_total` | counter | `reason` ([`Failure`]) |
@@ -42,6 +44,7 @@ use super::status::StatusSnapshot;
 use crate::disk::DiskFault;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
+use crate::invariant::{Invariant, violations};
 
 /// Content type of [`Metrics::text`]: OpenMetrics, which Prometheus reads as well.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -158,6 +161,8 @@ impl<M: Clone> Each<M> {
 struct Inner {
     registry: Names,
     urls: Family<[(&'static str, String); 2], Gauge>,
+    conservation: Family<[(&'static str, String); 1], Gauge>,
+    violations: Each<Counter>,
     hosts: Each<Gauge>,
     rejected: Each<Counter>,
     errors: Each<Counter>,
@@ -213,11 +218,14 @@ impl Metrics {
         let (disk_free, paused, commit_failures) = (gauges(), gauges(), counters());
         let (rejected, errors, responses, handled, restarts) =
             (counters(), counters(), counters(), counters(), counters());
+        let violations = counters();
         let phases = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(wide);
         let handle = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(narrow);
         let actors = || ActorKind::ALL.iter().map(|a| a.as_str());
         let inner = Inner {
             urls: Family::default(),
+            conservation: Family::default(),
+            violations: Each::of(&violations, "invariant", Invariant::ALL.iter().map(|i| i.as_str())),
             hosts: Each::of(&hosts, "state", ["active", "waiting", "parked"].into_iter()),
             rejected: Each::of(&rejected, "reason", Rejection::ALL.iter().map(|x| x.as_str())),
             errors: Each::of(&errors, "reason", Failure::ALL.iter().map(|x| x.as_str())),
@@ -244,6 +252,9 @@ impl Metrics {
             registry: Names::default(),
         };
         r.register("lycosa_urls", "URLs by state", inner.urls.clone());
+        let law = "URLs discovered less the sum of all states: 0, or the program has a fault (I2)";
+        r.register("lycosa_conservation_difference", law, inner.conservation.clone());
+        r.register("lycosa_invariant_violations", "Invariants found broken: faults of the program", violations);
         r.register("lycosa_hosts", "Hosts with URLs, by state", hosts);
         r.register("lycosa_rejected", "URLs turned away, by reason", rejected);
         r.register("lycosa_errors", "URLs given up, by reason", errors);
@@ -408,6 +419,10 @@ impl Metrics {
             let labels = [("crawl", s.crawl.clone()), ("state", state.to_owned())];
             self.0.urls.get_or_create(&labels).set(i64::try_from(value).unwrap_or(i64::MAX));
         }
+        let sum = states.iter().map(|(_, n)| *n).fold(0, u64::saturating_add);
+        let difference = i128::from(s.discovered) - i128::from(sum);
+        let difference = i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX });
+        self.0.conservation.get_or_create(&[("crawl", s.crawl.clone())]).set(difference);
         for (index, value) in [s.hosts_active, s.hosts_waiting, s.hosts_parked].into_iter().enumerate() {
             set(&self.0.hosts, index, value);
         }
@@ -418,6 +433,12 @@ impl Metrics {
     pub fn text(&self) -> String {
         let logged = errors_logged();
         self.0.log_errors.inc_by(logged.saturating_sub(self.0.log_errors.get()));
+        for (index, invariant) in Invariant::ALL.iter().enumerate() {
+            let found = violations(*invariant);
+            self.0.violations.with(index, |m| {
+                m.inc_by(found.saturating_sub(m.get()));
+            });
+        }
         let mut text = String::new();
         match encode(&mut text, &self.0.registry) {
             Ok(()) => text,
@@ -464,7 +485,7 @@ mod tests {
         m.memory(100, 30, 4);
         m.disk_free(1, 42);
         m.received(10);
-        m.publish(&StatusSnapshot { crawl: "default".into(), waiting: 9, ..StatusSnapshot::default() });
+        m.publish(&StatusSnapshot { crawl: "default".into(), waiting: 9, discovered: 7, ..StatusSnapshot::default() });
         let text = m.text();
         let cases = [
             ("lycosa_rejected_total{reason=\"robots\"}", "1"),
@@ -481,6 +502,8 @@ mod tests {
             ("lycosa_disk_free_bytes{folder=\"warc\"}", "42"),
             ("lycosa_received_bytes_total", "10"),
             ("lycosa_urls{crawl=\"default\",state=\"waiting\"}", "9"),
+            ("lycosa_conservation_difference{crawl=\"default\"}", "-2"),
+            ("lycosa_invariant_violations_total{invariant=\"I1\"}", "0"),
             ("process_start_time_seconds", "5.0"),
         ];
         for (name, value) in cases {

@@ -14,7 +14,7 @@ use lycosa::storage::values::{ContentValue, How, PageRecord, RobotsValue, UrlSta
 use lycosa::storage::{MemoryStorage, Storage};
 use proptest::prelude::*;
 
-use crate::support::fsck;
+use crate::support::checked;
 
 const SEED: u64 = 11;
 const HOSTS: u16 = 3;
@@ -100,7 +100,7 @@ impl Bench {
     }
 
     fn check(&self, done: &[Change]) {
-        let found = fsck(&self.storage, SEED, None);
+        let found = checked(&self.storage, SEED, None);
         assert_eq!(found.seen.len(), self.model.states.len(), "{done:#?}");
         for (text, state) in &self.model.states {
             let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
@@ -248,7 +248,7 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         mime: None,
         bytes: u64::from(c) * 10,
         payload_digest: [c; 20],
-        content: None,
+        content: Some(ContentDigest([c; 16])),
         warc: None,
         etag: None,
         last_modified: None,

@@ -4,6 +4,9 @@
 
 mod admin;
 mod blackout;
+mod check;
+#[cfg(feature = "rocksdb")]
+mod check_program;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]

@@ -28,6 +28,7 @@ use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::fault::Fault;
+use crate::invariant::{Invariant, uphold};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How};
@@ -118,11 +119,8 @@ impl Deduper {
             records = Some(built);
             capture = Some(record);
         }
-        debug_assert!(
-            capture.is_some() || !matches!(ending, Ending::Done(_)),
-            "I3: done and not archived: {}",
-            lease.url
-        );
+        let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
+        uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, joins, pace };

@@ -3,6 +3,7 @@
 use crate::domain::fingerprint::{CrawlId, KeyMap};
 use crate::domain::rank::Ranker;
 use crate::domain::time::UnixMillis;
+use crate::invariant::{Invariant, uphold};
 use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables;
@@ -19,8 +20,6 @@ pub(super) const KEPT: usize = 20_000;
 pub(super) struct Row {
     pub counts: HostCounts,
     state: HostState,
-    /// The name is on disk.
-    known: bool,
     state_changed: bool,
     touched: bool,
     put: Vec<(u8, u64)>,
@@ -47,9 +46,8 @@ impl Hosts {
             Entry::Occupied(e) => e.into_mut(),
             Entry::Vacant(e) => {
                 let counts = txn.get::<tables::HostCounts>(&at.crawl(self.crawl))?.unwrap_or_default();
-                let state = txn.get::<tables::HostState>(&at)?;
-                let known = state.is_some();
-                e.insert(Row { counts, state: state.unwrap_or_default(), known, ..Row::default() })
+                let state = txn.get::<tables::HostState>(&at)?.unwrap_or_default();
+                e.insert(Row { counts, state, ..Row::default() })
             }
         };
         if !row.touched {
@@ -66,11 +64,19 @@ impl Hosts {
     }
 
     /// Notes a host's name and politeness.
-    pub fn note_state(&mut self, txn: &Txn<'_>, at: HostAt, name: Option<&str>, pace: Option<&[u8]>) -> Result<()> {
+    pub fn note_state(
+        &mut self,
+        txn: &Txn<'_>,
+        at: HostAt,
+        name: Option<&str>,
+        pace: Option<&[u8]>,
+        counters: &mut Counters,
+    ) -> Result<()> {
         let row = self.row(txn, at)?;
-        if let (Some(name), false) = (name, row.known) {
+        if let Some(name) = name.filter(|_| row.state.name.is_empty()) {
             row.state.name = name.to_owned();
             row.state_changed = true;
+            counters.hosts += 1;
         }
         if let Some(pace) = pace.filter(|pace| row.state.pace != *pace) {
             row.state.pace = pace.to_vec();
@@ -111,7 +117,7 @@ impl Hosts {
     pub fn unqueue(&mut self, txn: &Txn<'_>, at: HostAt, rank: u8) -> Result<()> {
         let row = self.row(txn, at)?;
         if let Some(n) = row.counts.queued.get_mut(usize::from(rank)) {
-            debug_assert!(*n > 0, "I2: a host's queue is shorter than what leaves it");
+            uphold(Invariant::I2, *n > 0, || "a host's queue is shorter than what leaves it".into());
             *n = n.saturating_sub(1);
         }
         Ok(())
@@ -180,10 +186,11 @@ impl Hosts {
                 enter(txn, at, place, counters);
                 row.counts.place = place;
             }
+            let (placed, queued) = (row.counts.place != Place::None, row.counts.queued_total() > 0);
+            uphold(Invariant::I9, placed == queued, || format!("a host in a row without URLs, or none with: {at:?}"));
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
             if std::mem::take(&mut row.state_changed) {
                 txn.put::<tables::HostState>(&at, &row.state);
-                row.known = true;
             }
             news.push(HostNews {
                 at,

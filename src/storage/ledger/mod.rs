@@ -15,6 +15,7 @@ use crate::domain::rank::Ranker;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
+use crate::invariant::{Invariant, uphold};
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
@@ -98,11 +99,11 @@ impl Ledger {
             Change::Robots { key, host, value, pace } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };
-                self.hosts.note_state(txn, at, Some(host), pace.as_deref())?;
+                self.hosts.note_state(txn, at, Some(host), pace.as_deref(), &mut self.counters)?;
                 Ok(Done::default())
             }
             Change::Yield { at, until, pace } => {
-                self.hosts.note_state(txn, *at, None, pace.as_deref())?;
+                self.hosts.note_state(txn, *at, None, pace.as_deref(), &mut self.counters)?;
                 self.hosts.make_room(txn, *at, *until, &mut self.counters, &self.rules.ranker)?;
                 Ok(Done::default())
             }
@@ -129,7 +130,7 @@ impl Ledger {
     /// The storage's own.
     pub fn seal(&mut self, txn: &mut Txn<'_>) -> Result<Vec<HostNews>> {
         let news = self.hosts.settle(txn, &mut self.counters, &self.rules.ranker)?;
-        debug_assert!(self.counters.balanced(), "I2: the states do not add up: {:?}", self.counters);
+        uphold(Invariant::I2, self.counters.balanced(), || format!("the states do not add up: {:?}", self.counters));
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
         Ok(news)
@@ -172,7 +173,8 @@ impl Ledger {
         if let Some((digest, first)) = &page.first_with {
             txn.put::<Content>(&ContentKey::from(*digest), first);
         }
-        self.hosts.note_state(txn, seen.host_crawl().host_at(), Some(page.url.host()), page.pace.as_deref())?;
+        let (at, pace) = (seen.host_crawl().host_at(), page.pace.as_deref());
+        self.hosts.note_state(txn, at, Some(page.url.host()), pace, &mut self.counters)?;
         let links = self.links(txn, &page.links, now, leased)?;
         Ok(Done { unsynced, ..links })
     }
@@ -272,6 +274,7 @@ impl Ledger {
 
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
+        // In the shipped program one look-up for each new URL would cost too much.
         debug_assert!(!matches!(txn.get::<Seen>(&seen), Ok(Some(_))), "I2: {} is known already", new.url);
         self.counters.discovered += 1;
         self.enqueue(txn, seen, new, now)?;

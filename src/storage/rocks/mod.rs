@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod kill_tests;
+mod look;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub struct RocksStorage {
     options: RocksOptions,
     budget: Budget,
     state: RwLock<State>,
+    _held: Option<look::Held>,
 }
 
 /// The open database, none when it could not be opened again, and what failed, if something did.
@@ -52,7 +54,7 @@ impl RocksStorage {
         let db = open_database(dir, &options, &budget)?;
         options.faults.check("storage.opened").map_err(injected("opening"))?;
         let state = RwLock::new(State { db: Some(db), failed: None, over: false });
-        let storage = Self { dir: dir.into(), options, budget, state };
+        let storage = Self { dir: dir.into(), options, budget, state, _held: None };
         format::prepare(&storage, storage.options.seed, dir)?;
         Ok(storage)
     }

@@ -3,11 +3,13 @@
 #![allow(dead_code, reason = "not every feature set uses all of it")]
 
 mod audit;
+mod check;
 pub mod fsck;
 mod log;
 mod sandbox;
 
 pub use audit::{Manners, check_manners};
 
+pub use check::{checked, checker};
 pub use fsck::fsck;
-pub use sandbox::{Ended, Sandbox, truth_any};
+pub use sandbox::{Ended, Fork, Sandbox, truth_any};

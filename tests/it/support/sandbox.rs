@@ -18,7 +18,8 @@ use lycosa::storage::{MemoryStorage, Storage};
 use lycosa::telemetry::StatusSnapshot;
 
 use super::audit::{Manners, check_manners};
-use super::fsck::{Found, fsck};
+use super::check::checked;
+use super::fsck::Found;
 use super::log;
 
 /// No crawl of these tests takes so long, on however busy a machine.
@@ -189,6 +190,16 @@ impl Sandbox {
 pub struct Fork {
     memory: MemoryStorage,
     folder: tempfile::TempDir,
+}
+
+impl Fork {
+    pub fn storage(&self) -> &MemoryStorage {
+        &self.memory
+    }
+
+    pub fn data(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 #[cfg(feature = "rocksdb")]
@@ -384,7 +395,7 @@ impl Live<'_> {
 
     fn ended(mut self) -> Ended {
         self.looker.end();
-        let found = fsck(&*self.storage, SEED, Some(self.sandbox.data()));
+        let found = checked(&*self.storage, SEED, Some(self.sandbox.data()));
         let ended = Ended {
             entries: self.sandbox.web.audit(),
             status: status(&self.node),

@@ -1,0 +1,147 @@
+//! The pass over the archive: the index of each file, and with `--full` every record.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use super::book::Book;
+use super::desk::Desk;
+use super::error::{CheckError, Result};
+use super::fault::{Fault, Note};
+use super::files::Warc;
+use super::index::{Found, index, is_rules, page_at, record_of, without_line};
+use crate::storage::keys::PageKey;
+use crate::storage::values::{How, PageRecord};
+use crate::warc::digest::WarcDigest;
+use crate::warc::reader::{ReadError, WarcReader};
+use crate::warc::scan::{Scanned, scan_next};
+
+/// The pass.
+pub fn archive(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
+    let Some(files) = &desk.files else { return Ok(()) };
+    files.tell(book);
+    for (name, warc) in &files.warcs {
+        let (found, offsets) = index(desk, book, name, warc)?;
+        if desk.full {
+            records(desk, book, name, warc, &found, offsets)?;
+        }
+    }
+    book.flush()
+}
+
+/// Every record of a file is read. After a damaged one it goes on at the next offset that the index or a capture names.
+fn records(
+    desk: &Desk<'_>,
+    book: &mut Book<'_>,
+    name: &str,
+    warc: &Warc,
+    lined: &Found,
+    mut offsets: BTreeSet<u64>,
+) -> Result<()> {
+    let mut found = Found::new();
+    offsets.insert(0);
+    let mut at = Some(0);
+    while let Some(from) = at {
+        let broken = walk(desk, book, name, warc, from, &mut found)?;
+        at = broken.as_ref().and_then(|(broken, _)| offsets.range(broken + 1..).next().copied());
+        if let Some((offset, why)) = broken
+            && !lined.contains(&offset)
+        {
+            book.note(Note::Unreferenced, || format!("{name}: {why}"));
+        }
+    }
+    if (found.len() as u64) < warc.pages { not_found(desk, book, name, warc, &found) } else { Ok(()) }
+}
+
+/// The captures whose record did not come by whole: what stands at the place of each.
+fn not_found(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, found: &Found) -> Result<()> {
+    for row in without_line(book, name, warc, found)? {
+        let Some(place) = &row.value.warc else { continue };
+        if let Err(why) = record_of(warc, &row.value, place.offset)? {
+            wrong(desk, book, row.key, &row.value, &why)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads on from `from`; gives where and why it cannot go on, if the end was not reached.
+fn walk(
+    desk: &Desk<'_>,
+    book: &mut Book<'_>,
+    name: &str,
+    warc: &Warc,
+    from: u64,
+    found: &mut Found,
+) -> Result<Option<(u64, String)>> {
+    let open = || -> std::io::Result<_> {
+        let mut file = std::fs::File::open(&warc.path)?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(BufReader::with_capacity(256 * 1024, file.take(warc.limit.saturating_sub(from))))
+    };
+    let mut reader = WarcReader::new(open().map_err(CheckError::io("read", &warc.path))?, from);
+    loop {
+        let record = match scan_next(&mut reader) {
+            Ok(Some(record)) => record,
+            Ok(None) => return Ok(None),
+            Err(ReadError::Io { source, .. }) => return Err(CheckError::io("read", &warc.path)(source)),
+            Err(e) => return Ok(Some((e.offset(), e.to_string()))),
+        };
+        if let Some(files) = &mut book.report.files {
+            files.records += 1;
+        }
+        one(desk, book, name, &record, found)?;
+    }
+}
+
+fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found: &mut Found) -> Result<()> {
+    let offset = record.header.offset;
+    let captured = matches!(record.header.kind(), "response" | "revisit");
+    let target = record.header.target().filter(|_| captured);
+    let page = match target {
+        Some(url) => page_at(desk, book, url, name, offset)?,
+        None => None,
+    };
+    match page {
+        Some((_, page)) => {
+            if fits(&page, record).is_ok() {
+                found.insert(offset);
+            }
+        }
+        None if captured && target.is_some_and(is_rules) => {}
+        None if captured => book.note(Note::Unreferenced, || {
+            format!("{name}: {} of {} at {offset}", record.header.kind(), target.unwrap_or_default())
+        }),
+        None => {
+            if let Err(fault) = record.check_digests() {
+                book.note(Note::Unreferenced, || format!("{name}: {} at {offset}: {fault}", record.header.kind()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a record is the one of a capture: type, URL, length and digests.
+pub fn fits(page: &PageRecord, record: &Scanned) -> std::result::Result<(), String> {
+    let kind = record.header.kind();
+    let wanted = if matches!(page.how, How::Duplicate | How::NotModified) { "revisit" } else { "response" };
+    if kind != wanted {
+        return Err(format!("there is a {kind}, not a {wanted}"));
+    }
+    if record.header.target() != Some(page.url.as_str()) {
+        return Err(format!("there is a record of {}", record.header.target().unwrap_or("nothing")));
+    }
+    if page.warc.as_ref().is_some_and(|place| place.length != record.length) {
+        return Err(format!("the record there has {} bytes", record.length));
+    }
+    record.check_digests().map_err(|fault| fault.to_string())?;
+    let said = record.header.get("WARC-Payload-Digest").and_then(|d| d.parse::<WarcDigest>().ok());
+    if said.is_some_and(|digest| digest.0 != page.payload_digest) {
+        return Err("its payload digest is not the capture's".into());
+    }
+    Ok(())
+}
+
+/// A capture whose record is damaged or another's is undone.
+pub fn wrong(desk: &Desk<'_>, book: &mut Book<'_>, key: PageKey, page: &PageRecord, why: &str) -> Result<()> {
+    let undone = if book.repairing() { Some(desk.undo(book, key, page)?) } else { None };
+    book.find(Fault::RecordWrong, &page.url, why, |batch| undone.into_iter().for_each(|u| batch.append(u)))
+}

@@ -1,0 +1,122 @@
+//! What every pass of a check works with: the folder's keys, the archive's files, URLs to look for; and the two larger
+//! repairs, queueing a URL again and undoing a capture.
+
+use super::book::Book;
+use super::error::Result;
+use super::files::Files;
+use super::lost::Lost;
+use super::stream::look_one;
+use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::partition::Partition;
+use crate::domain::rank::Ranker;
+use crate::domain::url::{Canonicaliser, PageUrl};
+use crate::storage::Batch;
+use crate::storage::keys::{ContentKey, HostAt, PageKey, SeenKey};
+use crate::storage::tables::{Content, HostState, Pages, Queue, Seen};
+use crate::storage::values::{self, PageRecord, QueueEntry, UrlState};
+
+/// The rules a folder is checked by; a repair needs all of them, a check the first only.
+#[derive(Clone, Debug)]
+pub struct CheckRules {
+    /// True when rejected URLs are kept in full (`scope.record_rejected`).
+    pub record_rejected: bool,
+    /// Places for URLs that are queued again.
+    pub ranker: Ranker,
+    /// Canonical form of links found in the archive.
+    pub canon: Canonicaliser,
+}
+
+/// Shared by the passes.
+pub struct Desk<'a> {
+    pub rules: &'a CheckRules,
+    pub prints: Fingerprinter,
+    pub crawl: CrawlId,
+    pub files: Option<Files>,
+    pub lost: Lost,
+    /// Every record of the archive is read.
+    pub full: bool,
+}
+
+impl Desk<'_> {
+    pub fn host_at(&self, host: &str) -> HostAt {
+        HostAt { partition: Partition::of_host(host), host: self.prints.host(host) }
+    }
+
+    pub fn key_of(&self, url: &PageUrl) -> SeenKey {
+        self.host_at(url.host()).crawl(self.crawl).url(self.prints.url(url))
+    }
+
+    /// The URL of a text, when it is that of this key.
+    pub fn url_at(&self, text: &str, key: SeenKey) -> Option<PageUrl> {
+        let url = PageUrl::from_canonical(text).ok()?;
+        let own = self.prints.host(url.host()) == key.host && self.prints.url(&url) == key.url;
+        own.then_some(url)
+    }
+
+    /// Queues a URL: entry, mark, and the host's name when it has none.
+    pub fn queue_again(&self, book: &mut Book<'_>, key: SeenKey, url: &PageUrl, entry: Entry) -> Result<Batch> {
+        let place = book.place(&self.rules.ranker, entry.depth)?;
+        let mut batch = Batch::new();
+        let at = key.host_crawl().host_at();
+        let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
+        if known.name.is_empty() {
+            batch.put::<HostState>(&at, &values::HostState { name: url.host().to_owned(), ..known });
+        }
+        let (rank, order, depth) = (place.rank, place.order, entry.depth);
+        batch.put::<Queue>(&key.host_crawl().queue(rank, order), &entry.of(url));
+        batch.put::<Seen>(&key, &UrlState::Waiting { rank, order, depth, due: None });
+        Ok(batch)
+    }
+
+    /// Undoes a capture whose archive record is gone, and queues its URL again, when it was done by that capture.
+    pub fn undo(&self, book: &mut Book<'_>, key: PageKey, page: &PageRecord) -> Result<Batch> {
+        let seen = key.seen();
+        let own = match look_one::<Seen>(book.storage, &seen)? {
+            Some(UrlState::Done { captured, .. }) => captured == key.captured.0,
+            Some(UrlState::Error { .. }) | None => true,
+            Some(UrlState::Waiting { .. } | UrlState::Rejected { .. }) => false,
+        };
+        let mut batch = match self.url_at(&page.url, seen) {
+            Some(url) if own => self.queue_again(book, seen, &url, Entry::of_page(page))?,
+            _ => Batch::new(),
+        };
+        batch.delete::<Pages>(&key);
+        if let Some(digest) = page.content {
+            let first = look_one::<Content>(book.storage, &ContentKey::from(digest))?;
+            if first.is_some_and(|first| first.first == key) {
+                batch.delete::<Content>(&ContentKey::from(digest));
+            }
+        }
+        Ok(batch)
+    }
+}
+
+/// What a queue entry says beside its URL.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    pub depth: u16,
+    pub hops: u8,
+    pub discovered: crate::domain::time::UnixMillis,
+    pub via: Option<String>,
+}
+
+impl Entry {
+    fn of_page(page: &PageRecord) -> Self {
+        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via: None }
+    }
+
+    fn of(self, url: &PageUrl) -> QueueEntry {
+        QueueEntry {
+            scheme: url.scheme(),
+            port: url.port(),
+            tail: url.tail().to_owned(),
+            depth: self.depth,
+            hops: self.hops,
+            attempts: 0,
+            seed: false,
+            discovered: self.discovered,
+            origin: None,
+            via: self.via,
+        }
+    }
+}

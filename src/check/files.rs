@@ -1,0 +1,227 @@
+//! The files of the archive: which are here, how far their committed bytes go, which are kept elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::book::Book;
+use super::error::{CheckError, Result};
+use super::fault::{Fault, Note};
+use crate::storage::keys::PageKey;
+use crate::storage::read;
+use crate::storage::values::{How, PageRecord, Tails};
+use crate::warc::name::{cdxj_name, closed_name, open_name};
+
+/// Where the files of a crawl lie.
+#[derive(Clone, Debug)]
+pub struct ArchivePlace {
+    /// The data folder: `crawl.jsonl`, `uploaded.jsonl`.
+    pub data: PathBuf,
+    /// The folder of WARC and CDXJ files.
+    pub warc: PathBuf,
+}
+
+/// A WARC file.
+#[derive(Clone, Debug)]
+pub struct Warc {
+    /// Where it is now.
+    pub path: PathBuf,
+    /// Its index.
+    pub index: PathBuf,
+    /// It is still written to.
+    pub open: bool,
+    /// Bytes that count: what is there, as far as it was committed.
+    pub limit: u64,
+    /// Committed bytes of its index.
+    pub index_limit: u64,
+    /// Captures in it.
+    pub pages: u64,
+}
+
+/// What is known of the files.
+pub struct Files {
+    place: ArchivePlace,
+    /// Lengths as of the last commit.
+    pub tails: Option<Tails>,
+    /// The WARC files here, by their final names.
+    pub warcs: BTreeMap<String, Warc>,
+    elsewhere: BTreeSet<String>,
+    doubtful: BTreeSet<PageKey>,
+}
+
+/// Where the record of a capture is.
+pub enum Whereabouts {
+    /// Where it should be, or where it was moved.
+    There,
+    /// Lost, and listed as not yet safe: the next start queues its URL.
+    Requeued,
+    /// Not there, and why.
+    Gone(String),
+}
+
+/// A line of `uploaded.jsonl`; further fields are for others.
+#[derive(Deserialize)]
+struct Uploaded {
+    file: String,
+}
+
+impl Files {
+    /// Looks at the folder.
+    pub fn look(book: &mut Book<'_>, place: &ArchivePlace) -> Result<Self> {
+        let tails = read::meta::<Tails>(book.storage, ()).ok().flatten();
+        let names = names_in(&place.warc)?;
+        let mut files = Self {
+            elsewhere: uploaded(&place.data.join("uploaded.jsonl"))?,
+            place: place.clone(),
+            tails,
+            warcs: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+        };
+        for name in &names {
+            files.take(book, name, &names)?;
+        }
+        files.judge_tails(book, &names)?;
+        Ok(files)
+    }
+
+    fn take(&mut self, book: &mut Book<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
+        let open = closed_name(name);
+        let closed = open.unwrap_or(name);
+        if !closed.ends_with(".warc.gz") {
+            return Ok(());
+        }
+        let own = self.tails.as_ref().is_none_or(|t| t.warc.as_ref().is_some_and(|(warc, _)| warc == closed));
+        if open.is_some() && !own {
+            book.note(Note::TidiedAtStart, || name.to_owned());
+            return Ok(());
+        }
+        if open.is_none() && names.contains(&open_name(closed)) && own {
+            return Ok(()); // the open one is taken up
+        }
+        let path = self.place.warc.join(name);
+        let len = len_of(&path)?;
+        let tail = |tail: Option<&(String, u64)>, of: &str| {
+            tail.filter(|t| t.0 == of && open.is_some()).map_or(u64::MAX, |t| t.1)
+        };
+        let committed = self.tails.as_ref();
+        let index = cdxj_name(closed);
+        let limit = tail(committed.and_then(|t| t.warc.as_ref()), closed).min(len);
+        if limit < len {
+            book.note(Note::CutAtStart, || format!("{name}: {} bytes", len - limit));
+        }
+        let index_limit = tail(committed.and_then(|t| t.cdxj.as_ref()), &index);
+        let index = self.place.warc.join(if open.is_some() { open_name(&index) } else { index });
+        let warc = Warc { path, index, open: open.is_some(), limit, index_limit, pages: 0 };
+        self.warcs.insert(closed.to_owned(), warc);
+        Ok(())
+    }
+
+    /// The files that the last commit names are there.
+    fn judge_tails(&mut self, book: &mut Book<'_>, names: &BTreeSet<String>) -> Result<()> {
+        let Some(tails) = self.tails.clone() else { return Ok(()) };
+        if let Some((name, _)) = &tails.warc
+            && !names.contains(name)
+            && !names.contains(&open_name(name))
+            && !self.elsewhere.contains(name)
+        {
+            let left = Tails { warc: None, cdxj: None, ..tails.clone() };
+            book.find(Fault::TailMissing, name, "is neither open nor closed there", |batch| batch.put_meta((), &left))?;
+        }
+        let lines = len_of(&self.lines())?;
+        if lines > tails.jsonl {
+            book.note(Note::CutAtStart, || format!("crawl.jsonl: {} bytes", lines - tails.jsonl));
+        }
+        Ok(())
+    }
+
+    /// Captures that may not have reached the disk.
+    pub fn doubt(&mut self, pages: impl Iterator<Item = PageKey>) {
+        self.doubtful.extend(pages);
+    }
+
+    /// `crawl.jsonl`.
+    pub fn lines(&self) -> PathBuf {
+        self.place.data.join("crawl.jsonl")
+    }
+
+    /// Committed bytes of `crawl.jsonl`.
+    pub fn lines_limit(&self) -> u64 {
+        self.tails.as_ref().map_or(u64::MAX, |t| t.jsonl)
+    }
+
+    /// Where the record of a capture is; counts it.
+    pub fn whereabouts(&mut self, key: &PageKey, page: &PageRecord) -> Whereabouts {
+        let Some(place) = &page.warc else {
+            let left_out = page.how == How::Unstored;
+            return if left_out { Whereabouts::There } else { Whereabouts::Gone("has no place in the archive".into()) };
+        };
+        let Some(warc) = self.warcs.get_mut(&place.file) else {
+            return match self.elsewhere.contains(&place.file) {
+                true => Whereabouts::There,
+                false => Whereabouts::Gone(format!("{} is not there", place.file)),
+            };
+        };
+        if place.offset.checked_add(place.length).is_some_and(|end| end <= warc.limit) {
+            warc.pages += 1;
+            return Whereabouts::There;
+        }
+        if warc.open && self.doubtful.contains(key) {
+            return Whereabouts::Requeued;
+        }
+        Whereabouts::Gone(format!("{} ends at {}, before {} + {}", place.file, warc.limit, place.offset, place.length))
+    }
+
+    /// Tells of what is kept elsewhere, and counts the files.
+    pub fn tell(&self, book: &mut Book<'_>) {
+        let absent: Vec<_> = self.elsewhere.iter().filter(|name| !self.warcs.contains_key(*name)).collect();
+        for name in &absent {
+            book.note(Note::KeptElsewhere, || (*name).clone());
+        }
+        let files = book.report.files.get_or_insert_default();
+        files.warcs = self.warcs.len() as u64;
+        files.elsewhere = absent.len() as u64;
+    }
+}
+
+/// Names in a folder; none when there is no folder.
+fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(e) => return Err(CheckError::io("list", dir)(e)),
+    };
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        names.extend(entry.map_err(CheckError::io("list", dir))?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+/// A file's length; 0 when it is not there.
+fn len_of(path: &Path) -> Result<u64> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(found.len()),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(e) => Err(CheckError::io("look at", path)(e)),
+    }
+}
+
+/// Names of WARC files that were uploaded. A line that is none is passed over: the file it names is then missed.
+fn uploaded(path: &Path) -> Result<BTreeSet<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(e) => return Err(CheckError::io("read", path)(e)),
+    };
+    let mut names = BTreeSet::new();
+    for line in BufReader::new(file).lines() {
+        let line = line.map_err(CheckError::io("read", path))?;
+        if let Ok(Uploaded { file }) = serde_json::from_str(&line) {
+            names.extend(Path::new(&file).file_name().and_then(|name| name.to_str()).map(str::to_owned));
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,147 @@
+//! The pass over all hosts: six families whose keys begin with the host are read side by side, so that each host is seen
+//! whole and counted in passing.
+
+use super::book::Book;
+use super::desk::Desk;
+use super::error::Result;
+use super::fault::Fault;
+use super::queue;
+use super::stream::{Stream, look_one};
+use super::tally::{HostTally, Totals};
+use super::{places, urls};
+use crate::storage::keys::{HostAt, HostCrawl, Key};
+use crate::storage::tables::{HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
+use crate::storage::values;
+
+/// The families side by side.
+pub struct Walk {
+    names: Stream<HostState>,
+    /// The host named last: it may have records in several crawls.
+    named: Option<(HostAt, String)>,
+    pub queue: Stream<Queue>,
+    pub counts: Stream<HostCounts>,
+    pub seen: Stream<Seen>,
+    pub pages: Stream<Pages>,
+    pub rejected: Stream<Rejected>,
+}
+
+/// One host in one crawl while it passes by.
+pub struct Unit {
+    pub at: HostCrawl,
+    /// Its key, with which all its records' keys begin.
+    pub prefix: Vec<u8>,
+    /// Its name, when that is known and belongs to the key.
+    pub name: Option<String>,
+    /// Its name as a URL of one of its records has it.
+    pub hint: Option<String>,
+    pub tally: HostTally,
+    /// Queue entries that their marks point to, and marks that point to a queue entry.
+    pub bound: u64,
+    pub waiting: u64,
+}
+
+impl Unit {
+    /// Its name, or its key, for a report.
+    pub fn shown(&self) -> String {
+        let named = self.name.as_ref().or(self.hint.as_ref()).cloned();
+        named.unwrap_or_else(|| format!("host {}", self.at.host))
+    }
+}
+
+/// The pass.
+pub fn hosts(desk: &mut Desk<'_>, book: &mut Book<'_>, totals: &mut Totals) -> Result<()> {
+    let mut walk = Walk {
+        names: Stream::all(),
+        named: None,
+        queue: Stream::all(),
+        counts: Stream::all(),
+        seen: Stream::all(),
+        pages: Stream::all(),
+        rejected: Stream::all(),
+    };
+    let kept_any = !book.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
+    while let Some(at) = walk.next_unit(book)? {
+        let prefix = at.encode();
+        let name = walk.name_of(desk, book, totals, at.host_at())?;
+        let mut unit = Unit { at, prefix, name, hint: None, tally: HostTally::default(), bound: 0, waiting: 0 };
+        let before = book.report.total();
+        urls::urls(desk, book, &mut walk, &mut unit, totals, kept_any)?;
+        queue::entries(desk, book, &mut walk, &mut unit, totals)?;
+        if unit.bound != unit.waiting {
+            queue::look_for_entries(desk, book, &unit)?;
+        }
+        nameless(desk, book, &unit)?;
+        let changing = book.repairing() && book.report.total() > before;
+        places::counts(desk, book, &mut walk, &unit, totals, changing)?;
+    }
+    walk.name_of(desk, book, totals, LAST).map(drop)
+}
+
+/// Above every host.
+const LAST: HostAt = HostAt {
+    partition: crate::domain::partition::Partition(u16::MAX),
+    host: crate::domain::fingerprint::HostKey([u8::MAX; 8]),
+};
+
+impl Walk {
+    /// The next host with any record, in one crawl.
+    fn next_unit(&mut self, book: &mut Book<'_>) -> Result<Option<HostCrawl>> {
+        fn least<T: Table>(stream: &mut Stream<T>, book: &mut Book<'_>) -> Result<Option<Vec<u8>>> {
+            Ok(stream.peek(book)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
+        }
+        let all = [
+            least(&mut self.queue, book)?,
+            least(&mut self.counts, book)?,
+            least(&mut self.seen, book)?,
+            least(&mut self.pages, book)?,
+            least(&mut self.rejected, book)?,
+        ];
+        Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
+    }
+
+    /// The name of a host; every record up to its own is judged on the way.
+    fn name_of(
+        &mut self,
+        desk: &Desk<'_>,
+        book: &mut Book<'_>,
+        totals: &mut Totals,
+        at: HostAt,
+    ) -> Result<Option<String>> {
+        let until = at.encode();
+        while self.names.peek(book)?.is_some_and(|row| row.raw <= until)
+            && let Some(row) = self.names.next_in(book, &[])?
+        {
+            let name = row.value.name;
+            if name.is_empty() {
+                continue; // its pace is known, nothing else
+            }
+            totals.counters.hosts += 1;
+            if desk.host_at(&name) == row.key {
+                self.named = Some((row.key, name));
+            } else {
+                book.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
+                    batch.delete::<HostState>(&row.key);
+                })?;
+            }
+        }
+        Ok(self.named.as_ref().filter(|(key, _)| *key == at).map(|(_, name)| name.clone()))
+    }
+}
+
+/// A host with URLs to fetch needs its name, for its entries hold the rest of their URLs only.
+fn nameless(desk: &mut Desk<'_>, book: &mut Book<'_>, unit: &Unit) -> Result<()> {
+    let needs = unit.tally.queued.iter().any(|n| *n > 0) || unit.tally.due > 0;
+    if unit.name.is_some() || !needs {
+        return Ok(());
+    }
+    let at = unit.at.host_at();
+    if unit.hint.is_none() && !desk.lost.gave_up(at) {
+        desk.lost.host(at);
+    }
+    let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
+    book.find(Fault::HostNameless, &unit.shown(), "has URLs to fetch", |batch| {
+        if let Some(name) = unit.hint.clone() {
+            batch.put::<HostState>(&at, &values::HostState { name, ..known });
+        }
+    })
+}

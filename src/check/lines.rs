@@ -1,0 +1,138 @@
+//! `crawl.jsonl`: each line is one, and belongs to a URL that is finished.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use super::book::Book;
+use super::desk::Desk;
+use super::error::{CheckError, Result};
+use super::fault::{Fault, Note};
+use super::stream::look;
+use crate::domain::url::PageUrl;
+use crate::storage::Batch;
+use crate::storage::tables::{Pages, Seen};
+use crate::storage::values::{PageRecord, Tails, UrlState};
+use crate::warc::jsonl::CrawlLine;
+
+/// Lines judged at a time.
+const CHUNK: usize = 256;
+/// Longest line read, bytes.
+const MAX_LINE: u64 = 4 << 20;
+
+/// A line as far as it is judged.
+struct Line {
+    url: String,
+    place: Option<(String, u64)>,
+}
+
+/// The pass.
+pub fn lines(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
+    let Some(files) = &desk.files else { return Ok(()) };
+    let path = files.lines();
+    let (mut ready, mut bad, mut at) = (Vec::new(), Vec::new(), 0_u64);
+    each_line(&path, files.lines_limit(), &mut |bytes| {
+        if let Some(files) = &mut book.report.files {
+            files.lines += 1;
+        }
+        match serde_json::from_slice::<CrawlLine<'_>>(bytes) {
+            Ok(line) if bytes.ends_with(b"\n") => {
+                let place = line.warc.zip(line.offset).map(|(file, offset)| (file.into_owned(), offset));
+                ready.push(Line { url: line.url.into_owned(), place });
+            }
+            _ => bad.push(at),
+        }
+        at += bytes.len() as u64;
+        if ready.len() >= CHUNK { judge(desk, book, &std::mem::take(&mut ready)) } else { Ok(()) }
+    })?;
+    judge(desk, book, &ready)?;
+    for at in &bad {
+        book.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
+    }
+    if book.repairing() && !bad.is_empty() {
+        without(desk, book, &path, &bad)?;
+    }
+    Ok(())
+}
+
+/// Lines whose URL is not finished now are history, after a power failure or beside a new database.
+fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<()> {
+    let urls: Vec<_> = lines.iter().filter_map(|l| Some((l, PageUrl::from_canonical(&l.url).ok()?))).collect();
+    let keys: Vec<_> = urls.iter().map(|(_, url)| desk.key_of(url)).collect();
+    let states = look::<Seen>(book.storage, &keys)?;
+    let captures: Vec<_> = keys
+        .iter()
+        .zip(&states)
+        .map(|(key, state)| match state {
+            Some(UrlState::Done { captured, .. }) => key.page(*captured),
+            _ => key.page(crate::domain::time::UnixMillis(0)),
+        })
+        .collect();
+    let pages = look::<Pages>(book.storage, &captures)?;
+    for (((line, _), state), page) in urls.iter().zip(&states).zip(&pages) {
+        match state {
+            None => book.note(Note::OldLine, || format!("{}: not known", line.url)),
+            Some(UrlState::Waiting { .. }) => book.note(Note::OldLine, || format!("{}: waiting again", line.url)),
+            Some(_) if !is_at(line, page.as_ref()) => {
+                book.note(Note::OldLine, || format!("{}: its capture is elsewhere now", line.url));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// True unless line and capture name different places.
+fn is_at(line: &Line, page: Option<&PageRecord>) -> bool {
+    let place = page.and_then(|page| page.warc.as_ref());
+    match (&line.place, place) {
+        (Some((file, offset)), Some(place)) => *file == place.file && *offset == place.offset,
+        _ => true,
+    }
+}
+
+/// Each line of a file up to `limit` bytes, with its line end when it has one.
+pub fn each_line(path: &Path, limit: u64, act: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(CheckError::io("open", path)(e)),
+    };
+    let mut from = BufReader::with_capacity(256 * 1024, file.take(limit));
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let n = from.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(CheckError::io("read", path))?;
+        if n == 0 {
+            return Ok(());
+        }
+        act(&line)?;
+    }
+}
+
+/// Writes the file anew without the lines at these bytes. Its committed length is lowered last: until then a start finds
+/// the file too short, and takes it as it is.
+fn without(desk: &Desk<'_>, book: &mut Book<'_>, path: &Path, bad: &[u64]) -> Result<()> {
+    let Some(files) = &desk.files else { return Ok(()) };
+    let temporary = path.with_extension("jsonl.tmp");
+    let fault = || CheckError::io("write", &temporary);
+    let mut out = BufWriter::new(File::create(&temporary).map_err(fault())?);
+    let (mut at, mut kept) = (0_u64, 0_u64);
+    each_line(path, files.lines_limit(), &mut |line| {
+        if bad.binary_search(&at).is_err() {
+            out.write_all(line).map_err(fault())?;
+            kept += line.len() as u64;
+        }
+        at += line.len() as u64;
+        Ok(())
+    })?;
+    out.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|f| f.sync_all()).map_err(fault())?;
+    std::fs::rename(&temporary, path).map_err(CheckError::io("replace", path))?;
+    if let Some(tails) = &files.tails {
+        let mut batch = Batch::new();
+        batch.put_meta((), &Tails { jsonl: kept, ..tails.clone() });
+        book.storage.write(&batch)?;
+    }
+    bad.iter().for_each(|at| book.mended(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}")));
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Checks a data folder at rest, and repairs it (`lycosa check`).
+//!
+//! | file | concept |
+//! |---|---|
+//! | [`fault`] | what can be wrong: names, invariants, repairs |
+//! | [`report`] | what was found |
+//! | `judge`, `tally` | pure: whether records fit together; recounts |
+//! | `stream`, `book` | records in key order, a chunk at a time; findings, and changes in bounded batches |
+//! | `hosts`, `urls`, `queue`, `places` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
+//! | `singles` | `meta`, robots.txt, contents |
+//! | [`files`], `index`, `archive`, `lines` | WARC, CDXJ and `crawl.jsonl` |
+//! | `lost`, `texts` | URLs known by their key only, looked for in every text there is |
+//!
+//! Memory does not grow with the number of URLs: families are merged in key order, looked up in sorted batches, and counted
+//! host by host. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
+//! up to 500,000 keys of URLs that are looked for.
+//!
+//! A repair goes through the folder again and again, mending what it finds, until a round finds nothing: so it is
+//! idempotent, and one that is killed is gone on with by the next.
+
+mod archive;
+mod book;
+mod desk;
+mod error;
+pub mod fault;
+pub mod files;
+mod hosts;
+mod index;
+mod judge;
+mod lines;
+mod lost;
+mod places;
+mod queue;
+pub mod report;
+mod singles;
+mod stream;
+mod tally;
+mod texts;
+mod urls;
+
+use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::storage::keys::{QueueKey, WaitingKey};
+use crate::storage::tables::{Queue, Waiting};
+use crate::storage::values::{Counters, Format};
+use crate::storage::{Storage, read};
+
+use book::Book;
+pub use book::Event;
+pub use desk::CheckRules;
+use desk::Desk;
+pub use error::CheckError;
+use error::Result;
+pub use fault::{Fault, Note};
+pub use files::ArchivePlace;
+use files::Files;
+use lost::Lost;
+pub use report::Report;
+use stream::Stream;
+use tally::Totals;
+
+/// Rounds of a repair at most.
+const ROUNDS: u32 = 20;
+
+/// What is to be checked.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The rules of the crawl.
+    pub rules: CheckRules,
+    /// The archive beside the database; `None` checks the database alone.
+    pub archive: Option<ArchivePlace>,
+    /// Read every record of the archive.
+    pub full: bool,
+}
+
+impl Check {
+    /// Checks; changes nothing.
+    ///
+    /// # Errors
+    /// [`CheckError`] when something cannot be read. What is found wrong is in the report.
+    pub fn check(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
+        let mut book = Book::new(storage, false, tell);
+        let mut lost = Lost::default();
+        self.round(&mut book, &mut lost)?;
+        Ok(book.report)
+    }
+
+    /// Checks and mends until nothing is found; the report is that of the last round.
+    ///
+    /// # Errors
+    /// As [`Check::check`]; what was mended until then stays so.
+    pub fn repair(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
+        let mut book = Book::new(storage, true, tell);
+        book.numbers_from(first_free_number(storage)?);
+        let mut lost = Lost::default();
+        for _ in 0..ROUNDS {
+            book.changes = 0;
+            self.round(&mut book, &mut lost)?;
+            if book.changes == 0 {
+                storage.sync()?;
+                return Ok(book.report);
+            }
+        }
+        Err(CheckError::Restless { rounds: ROUNDS })
+    }
+
+    /// Goes through everything once.
+    fn round(&self, book: &mut Book<'_>, lost: &mut Lost) -> Result<()> {
+        book.report.again();
+        let format = read::meta::<Format>(book.storage, ()).ok().flatten().ok_or(CheckError::NoFormat)?;
+        singles::meta(book)?;
+        let files = self.archive.as_ref().map(|place| Files::look(book, place)).transpose()?;
+        let prints = Fingerprinter::new(format.seed);
+        let mut desk = Desk {
+            rules: &self.rules,
+            prints,
+            crawl: CrawlId::default(),
+            files,
+            lost: std::mem::take(lost),
+            full: self.full,
+        };
+        let mut totals = Totals::default();
+        singles::robots(book)?;
+        singles::unsynced(&mut desk, book, &mut totals)?;
+        places::rows(&desk, book)?;
+        queue::retries(&mut desk, book)?;
+        book.flush()?;
+        hosts::hosts(&mut desk, book, &mut totals)?;
+        book.flush()?;
+        singles::contents(book)?;
+        archive::archive(&desk, book)?;
+        lines::lines(&desk, book)?;
+        if book.repairing() {
+            book.flush()?;
+            lost::search(&mut desk, book)?;
+        }
+        singles::counters(&desk, book, &totals)?;
+        *lost = desk.lost;
+        Ok(())
+    }
+}
+
+/// A number above all that queue entries and rows use, whatever the counters say.
+fn first_free_number(storage: &dyn Storage) -> Result<u64> {
+    let mut quiet = |_: Event<'_>| {};
+    let mut book = Book::new(storage, false, &mut quiet);
+    let mut totals = Totals::default();
+    let mut queue = Stream::<Queue>::quiet();
+    while let Some(row) = queue.next_in(&mut book, &[])? {
+        let QueueKey { order, .. } = row.key;
+        totals.order(order);
+    }
+    let mut waiting = Stream::<Waiting>::quiet();
+    while let Some(row) = waiting.next_in(&mut book, &[])? {
+        let WaitingKey { order, .. } = row.key;
+        totals.order(order);
+    }
+    let stored: Counters = read::meta(storage, CrawlId::default()).ok().flatten().unwrap_or_default();
+    Ok(stored.next_seq.max(totals.counters.next_seq))
+}

@@ -1,0 +1,146 @@
+//! Records of one family in key order, a chunk at a time; what does not decode is a finding and is passed over.
+
+use std::collections::VecDeque;
+
+use super::book::Book;
+use super::error::Result;
+use super::fault::Fault;
+use crate::domain::fingerprint::CrawlId;
+use crate::storage::error::hex;
+use crate::storage::keys::{Key, after, successor};
+use crate::storage::tables::Table;
+use crate::storage::values::Value;
+use crate::storage::{Family, Pair, Storage};
+
+/// Records read at a time, of families whose values are small, and of the others.
+const CHUNK: usize = 1024;
+const CHUNK_LARGE: usize = 16;
+
+/// A record that decoded.
+pub struct Row<T: Table> {
+    /// The key as stored.
+    pub raw: Vec<u8>,
+    pub key: T::Key,
+    pub value: T::Value,
+}
+
+/// The records of a family.
+pub struct Stream<T: Table> {
+    from: Vec<u8>,
+    until: Vec<u8>,
+    ready: VecDeque<Row<T>>,
+    over: bool,
+    quiet: bool,
+}
+
+impl<T: Table> Stream<T> {
+    /// All of them.
+    pub fn all() -> Self {
+        Self::range(Vec::new(), Vec::new())
+    }
+
+    /// All of them, read a second time: nothing is counted or found.
+    pub fn quiet() -> Self {
+        Self { quiet: true, ..Self::all() }
+    }
+
+    /// Those whose keys begin with `prefix`, read a second time.
+    pub fn quiet_in(prefix: &[u8]) -> Self {
+        Self { quiet: true, ..Self::range(prefix.to_vec(), successor(prefix)) }
+    }
+
+    fn range(from: Vec<u8>, until: Vec<u8>) -> Self {
+        Self { from, until, ready: VecDeque::new(), over: false, quiet: false }
+    }
+
+    /// The next, which stays.
+    pub fn peek(&mut self, book: &mut Book<'_>) -> Result<Option<&Row<T>>> {
+        while self.ready.is_empty() && !self.over {
+            self.fill(book)?;
+        }
+        Ok(self.ready.front())
+    }
+
+    /// The next, when its key begins with `prefix`.
+    pub fn next_in(&mut self, book: &mut Book<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
+        let fits = self.peek(book)?.is_some_and(|row| row.raw.starts_with(prefix));
+        Ok(if fits { self.ready.pop_front() } else { None })
+    }
+
+    /// Up to `limit` of those whose keys begin with `prefix`.
+    pub fn chunk_in(&mut self, book: &mut Book<'_>, prefix: &[u8], limit: usize) -> Result<Vec<Row<T>>> {
+        let mut rows = Vec::new();
+        while rows.len() < limit
+            && let Some(row) = self.next_in(book, prefix)?
+        {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    fn fill(&mut self, book: &mut Book<'_>) -> Result<()> {
+        let limit = if matches!(T::FAMILY, Family::Robots | Family::Meta) { CHUNK_LARGE } else { CHUNK };
+        let pairs = book.storage.scan(T::FAMILY, &self.from, &self.until, limit)?;
+        self.over = pairs.len() < limit;
+        if let Some((last, _)) = pairs.last() {
+            self.from = after(last);
+        }
+        if !self.quiet {
+            book.read(T::FAMILY, pairs.len() as u64);
+        }
+        for pair in pairs {
+            match decode::<T>(pair) {
+                Ok(row) => self.ready.push_back(row),
+                Err(_) if self.quiet => {}
+                Err((key, why)) => damaged(book, T::FAMILY, key, &why)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A record that does not decode is found, and removed by a repair.
+pub fn damaged(book: &mut Book<'_>, family: Family, key: Vec<u8>, why: &str) -> Result<()> {
+    let subject = format!("{family} {}", hex(&key));
+    book.find(Fault::Damaged, &subject, why, |batch| batch.delete_raw(family, key))
+}
+
+fn decode<T: Table>((raw, bytes): Pair) -> std::result::Result<Row<T>, (Vec<u8>, String)> {
+    let decoded = T::Key::decode(&raw).map_err(|e| e.to_string());
+    match decoded.and_then(|key| Ok((key, T::Value::decode(&bytes).map_err(|e| e.to_string())?))) {
+        Ok((key, value)) if of_the_crawl(T::FAMILY, &raw) => Ok(Row { raw, key, value }),
+        Ok(_) => Err((raw, "a crawl that does not exist".into())),
+        Err(why) => Err((raw, why)),
+    }
+}
+
+/// There is one crawl in a folder today: a record of another is nobody's, and would never be read.
+fn of_the_crawl(family: Family, key: &[u8]) -> bool {
+    let at = match family {
+        Family::Queue | Family::HostCounts | Family::Seen | Family::Pages | Family::Rejected => 10,
+        Family::Due => 18,
+        Family::HostState | Family::Waiting | Family::Parked | Family::Content | Family::Robots | Family::Meta => {
+            return true;
+        }
+    };
+    key.get(at..).is_some_and(|rest| rest.starts_with(&CrawlId::default().0.to_be_bytes()))
+}
+
+/// The records of many keys, in the keys' order; one that does not decode counts as absent, for it is found elsewhere.
+pub fn look<T: Table>(storage: &dyn Storage, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
+    let mut sorted: Vec<(Vec<u8>, usize)> = keys.iter().enumerate().map(|(place, key)| (key.encode(), place)).collect();
+    sorted.sort_unstable();
+    let (encoded, places): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+    let mut out: Vec<Option<T::Value>> = keys.iter().map(|_| None).collect();
+    for (bytes, place) in storage.multi_get(T::FAMILY, &encoded)?.into_iter().zip(places) {
+        if let (Some(bytes), Some(slot)) = (bytes, out.get_mut(place)) {
+            *slot = T::Value::decode(&bytes).ok();
+        }
+    }
+    Ok(out)
+}
+
+/// The record of one key; one that does not decode counts as absent.
+pub fn look_one<T: Table>(storage: &dyn Storage, key: &T::Key) -> Result<Option<T::Value>> {
+    Ok(storage.get(T::FAMILY, &key.encode())?.and_then(|bytes| T::Value::decode(&bytes).ok()))
+}

@@ -1,0 +1,70 @@
+//! Texts that may be URLs, in the files: lines of `crawl.jsonl`, targets and links in the archive.
+
+use std::io::{BufRead, BufReader, Read};
+
+use super::book::Book;
+use super::desk::Desk;
+use super::error::Result;
+use super::lines::each_line;
+use super::lost::{Text, offer};
+use crate::warc::jsonl::CrawlLine;
+use crate::warc::reader::{WarcHeader, WarcReader};
+
+/// Longest metadata record read, bytes.
+const MAX_METADATA: u64 = 8 << 20;
+
+/// Offers every URL in the files.
+pub fn in_files(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
+    let Some(files) = &desk.files else { return Ok(()) };
+    let (path, limit) = (files.lines(), files.lines_limit());
+    let warcs: Vec<_> = files.warcs.values().map(|warc| (warc.path.clone(), warc.limit)).collect();
+    each_line(&path, limit, &mut |line| match serde_json::from_slice::<CrawlLine<'_>>(line) {
+        Ok(line) => in_line(desk, book, &line),
+        Err(_) => Ok(()),
+    })?;
+    for (path, limit) in warcs {
+        // What cannot be read is found by the check itself.
+        let Ok(file) = std::fs::File::open(&path) else { continue };
+        let mut reader = WarcReader::new(BufReader::new(file.take(limit)), 0);
+        while let Ok(Some(header)) = reader.next_record() {
+            in_record(desk, book, &header, &mut reader)?;
+        }
+    }
+    Ok(())
+}
+
+fn in_line(desk: &mut Desk<'_>, book: &mut Book<'_>, line: &CrawlLine<'_>) -> Result<()> {
+    let depth = u16::try_from(line.hop_path.matches('L').count()).unwrap_or(u16::MAX);
+    offer(desk, book, &Text { url: &line.url, depth, via: line.via.as_deref() })?;
+    if let Some(via) = &line.via {
+        offer(desk, book, &Text { url: via, depth: depth.saturating_sub(1), via: None })?;
+    }
+    match &line.seed {
+        Some(seed) => offer(desk, book, &Text { url: seed, depth: 0, via: None }),
+        None => Ok(()),
+    }
+}
+
+fn in_record<R: BufRead>(
+    desk: &mut Desk<'_>,
+    book: &mut Book<'_>,
+    header: &WarcHeader,
+    reader: &mut WarcReader<R>,
+) -> Result<()> {
+    let Some(target) = header.target() else { return Ok(()) };
+    if header.kind() != "metadata" {
+        return offer(desk, book, &Text { url: target, depth: 0, via: None });
+    }
+    let mut text = Vec::new();
+    if reader.content().take(MAX_METADATA).read_to_end(&mut text).is_err() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&text);
+    let hops = text.lines().find_map(|line| line.strip_prefix("hopsFromSeed: ")).unwrap_or_default();
+    let depth = u16::try_from(hops.matches('L').count()).unwrap_or(u16::MAX);
+    for link in text.lines().filter_map(|line| line.strip_prefix("outlink: ")) {
+        let url = link.split(' ').next().unwrap_or_default();
+        offer(desk, book, &Text { url, depth: depth.saturating_add(1), via: Some(target) })?;
+    }
+    Ok(())
+}

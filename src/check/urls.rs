@@ -1,0 +1,221 @@
+//! The URLs of one host: state, captures and kept rejection of each, which have one key.
+
+use super::book::Book;
+use super::desk::Desk;
+use super::error::Result;
+use super::fault::{Fault, Note};
+use super::files::Whereabouts;
+use super::hosts::{Unit, Walk};
+use super::judge::mark_of_page;
+use super::lost::Want;
+use super::stream::{Row, look};
+use super::tally::{Totals, is_kept};
+use crate::domain::reason::Failure;
+use crate::domain::time::UnixMillis;
+use crate::storage::error::hex;
+use crate::storage::keys::{DueKey, Key, SeenKey};
+use crate::storage::tables::{Due, Pages, Rejected, Seen};
+use crate::storage::values::{RejectedValue, UrlState};
+
+/// Retries looked up at a time.
+const CHUNK: usize = 256;
+
+/// All URLs of a host, in the order of their keys.
+pub fn urls(
+    desk: &mut Desk<'_>,
+    book: &mut Book<'_>,
+    walk: &mut Walk,
+    unit: &mut Unit,
+    totals: &mut Totals,
+    kept_any: bool,
+) -> Result<()> {
+    let mut retries = Vec::new();
+    while let Some(raw) = next_key(book, walk, unit)? {
+        let Ok(key) = SeenKey::decode(&raw) else { break };
+        let state = walk.seen.next_in(book, &raw)?.map(|row| row.value);
+        let pages = walk.pages.chunk_in(book, &raw, usize::MAX)?;
+        let row = walk.rejected.next_in(book, &raw)?.map(|row| row.value);
+        let pages = captures(desk, book, unit, totals, key, pages)?;
+        let row = rejection(desk, book, unit, key, row)?;
+        let Some(state) = state else {
+            unmarked(book, key, &pages, row.as_ref())?;
+            continue;
+        };
+        totals.state(&state);
+        unit.tally.state(&state);
+        kept(desk, book, key, &state, row.as_ref(), kept_any)?;
+        match state {
+            UrlState::Waiting { due: Some(time), .. } => retries.push(key.due(time)),
+            UrlState::Waiting { due: None, .. } => unit.waiting += 1,
+            UrlState::Done { captured, .. } => captured_there(desk, book, key, captured, &pages)?,
+            UrlState::Error { reason: Failure::Status4xx | Failure::Status5xx } if pages.is_empty() => {
+                uncaptured(desk, book, key)?; // what was answered is stored
+            }
+            UrlState::Error { .. } | UrlState::Rejected { .. } => {}
+        }
+        if retries.len() >= CHUNK {
+            unit.tally.due += look_for_retries(desk, book, std::mem::take(&mut retries))?;
+        }
+    }
+    unit.tally.due += look_for_retries(desk, book, retries)?;
+    Ok(())
+}
+
+/// The key of the next URL of this host that has a record in any of the three families.
+fn next_key(book: &mut Book<'_>, walk: &mut Walk, unit: &Unit) -> Result<Option<Vec<u8>>> {
+    let within = |raw: Option<&[u8]>| {
+        raw.filter(|raw| raw.starts_with(&unit.prefix)).and_then(|raw| raw.get(..SeenKey::LEN)).map(<[u8]>::to_vec)
+    };
+    let seen = within(walk.seen.peek(book)?.map(|row| &*row.raw));
+    let pages = within(walk.pages.peek(book)?.map(|row| &*row.raw));
+    let rejected = within(walk.rejected.peek(book)?.map(|row| &*row.raw));
+    Ok([seen, pages, rejected].into_iter().flatten().min())
+}
+
+/// Judges and counts the captures of a URL; gives those that are its own.
+fn captures(
+    desk: &mut Desk<'_>,
+    book: &mut Book<'_>,
+    unit: &mut Unit,
+    totals: &mut Totals,
+    key: SeenKey,
+    pages: Vec<Row<Pages>>,
+) -> Result<Vec<Row<Pages>>> {
+    let mut own = Vec::with_capacity(pages.len());
+    for row in pages {
+        totals.page(&row.value);
+        unit.tally.bytes = unit.tally.bytes.saturating_add(row.value.bytes);
+        let timely = row.key.captured.0 == row.value.fetched;
+        let Some(url) = desk.url_at(&row.value.url, key).filter(|_| timely) else {
+            let shown = row.value.url.clone();
+            book.find(Fault::Misplaced, &shown, "URL or time are not those of its key", |b| {
+                b.delete::<Pages>(&row.key)
+            })?;
+            continue;
+        };
+        if unit.hint.is_none() {
+            unit.hint = Some(url.host().to_owned());
+        }
+        archived(desk, book, &row)?;
+        own.push(row);
+    }
+    Ok(own)
+}
+
+/// The record of a capture is where it should be, or will be dealt with at the next start; else the capture is undone.
+fn archived(desk: &mut Desk<'_>, book: &mut Book<'_>, row: &Row<Pages>) -> Result<()> {
+    let Some(files) = &mut desk.files else { return Ok(()) };
+    match files.whereabouts(&row.key, &row.value) {
+        Whereabouts::There => Ok(()),
+        Whereabouts::Requeued => {
+            book.note(Note::RequeuedAtStart, || row.value.url.clone());
+            Ok(())
+        }
+        Whereabouts::Gone(why) => {
+            let undone = if book.repairing() { Some(desk.undo(book, row.key, &row.value)?) } else { None };
+            book.find(Fault::RecordMissing, &row.value.url, &why, |all| undone.into_iter().for_each(|u| all.append(u)))
+        }
+    }
+}
+
+/// The kept rejection, when it is that of this key.
+fn rejection(
+    desk: &Desk<'_>,
+    book: &mut Book<'_>,
+    unit: &mut Unit,
+    key: SeenKey,
+    row: Option<RejectedValue>,
+) -> Result<Option<RejectedValue>> {
+    let Some(row) = row else { return Ok(None) };
+    let Some(url) = desk.url_at(&row.url, key) else {
+        book.find(Fault::Misplaced, &row.url, "is not the URL of this rejection's key", |b| {
+            b.delete::<Rejected>(&key)
+        })?;
+        return Ok(None);
+    };
+    if unit.hint.is_none() {
+        unit.hint = Some(url.host().to_owned());
+    }
+    Ok(Some(row))
+}
+
+/// A URL without mark gets the one that its capture or its rejection says.
+fn unmarked(book: &mut Book<'_>, key: SeenKey, pages: &[Row<Pages>], row: Option<&RejectedValue>) -> Result<()> {
+    if let Some(page) = pages.first() {
+        let mark = mark_of_page(&page.value);
+        return book.find(Fault::PageUnmarked, &page.value.url, "was captured", |b| b.put::<Seen>(&key, &mark));
+    }
+    let Some(row) = row else { return Ok(()) };
+    let mark = UrlState::Rejected { reason: row.reason, generation: row.generation, depth: row.depth };
+    book.find(Fault::RejectedUnmarked, &row.url, row.reason.as_str(), |b| b.put::<Seen>(&key, &mark))
+}
+
+/// Rejected marks and kept rejections go together.
+fn kept(
+    desk: &mut Desk<'_>,
+    book: &mut Book<'_>,
+    key: SeenKey,
+    state: &UrlState,
+    row: Option<&RejectedValue>,
+    kept_any: bool,
+) -> Result<()> {
+    match (state, row) {
+        (UrlState::Rejected { reason, .. }, Some(row)) if *reason != row.reason => {
+            let detail = format!("kept as {}, marked as {reason}", row.reason);
+            let right = RejectedValue { reason: *reason, ..row.clone() };
+            book.find(Fault::RejectedUnmarked, &row.url, &detail, |b| b.put::<Rejected>(&key, &right))
+        }
+        (UrlState::Rejected { reason, generation, depth }, None) if is_kept(*reason) => {
+            let name = hex(&key.encode());
+            if !(desk.rules.record_rejected && kept_any) {
+                book.note(Note::NotKept, || name);
+                return Ok(());
+            }
+            let want = Want::Keep { reason: *reason, generation: *generation, depth: *depth };
+            desk.lost.url(key, Fault::RejectedUnkept, want);
+            book.find(Fault::RejectedUnkept, &name, reason.as_str(), |_| {})
+        }
+        (UrlState::Rejected { .. }, _) | (_, None) => Ok(()),
+        (_, Some(row)) => {
+            book.find(Fault::RejectedUnmarked, &row.url, "is not rejected now", |b| b.delete::<Rejected>(&key))
+        }
+    }
+}
+
+/// The capture that a URL's mark names.
+fn captured_there(
+    desk: &mut Desk<'_>,
+    book: &mut Book<'_>,
+    key: SeenKey,
+    at: UnixMillis,
+    pages: &[Row<Pages>],
+) -> Result<()> {
+    if pages.iter().any(|page| page.key.captured.0 == at) {
+        return Ok(());
+    }
+    if let Some(page) = pages.first() {
+        let mark = mark_of_page(&page.value);
+        return book
+            .find(Fault::DoneUncaptured, &page.value.url, "names another capture", |b| b.put::<Seen>(&key, &mark));
+    }
+    uncaptured(desk, book, key)
+}
+
+/// A URL that was answered, of which nothing is there.
+fn uncaptured(desk: &mut Desk<'_>, book: &mut Book<'_>, key: SeenKey) -> Result<()> {
+    desk.lost.url(key, Fault::DoneUncaptured, Want::Queue(None));
+    book.find(Fault::DoneUncaptured, &hex(&key.encode()), "its text is not known", |_| {})
+}
+
+/// Retries that marks name; gives how many are there.
+fn look_for_retries(desk: &mut Desk<'_>, book: &mut Book<'_>, keys: Vec<DueKey>) -> Result<u64> {
+    let mut there = 0;
+    for (key, entry) in keys.iter().zip(look::<Due>(book.storage, &keys)?) {
+        if entry.is_some() {
+            there += 1;
+        } else {
+            super::queue::unqueued(desk, book, key.seen(), None)?;
+        }
+    }
+    Ok(there)
+}

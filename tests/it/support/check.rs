@@ -1,0 +1,30 @@
+//! The program's own check of a folder, beside the tests' independent one.
+
+use std::path::Path;
+
+use lycosa::check::{ArchivePlace, Check, CheckRules};
+use lycosa::domain::rank::Ranker;
+use lycosa::domain::url::{Canonicaliser, CleanRules};
+use lycosa::storage::Storage;
+
+use super::fsck::{Found, fsck};
+
+/// A check of everything, with the archive beside the database when there is a folder.
+pub fn checker(folder: Option<&Path>) -> Check {
+    let rules = CheckRules {
+        record_rejected: true,
+        ranker: Ranker::default(),
+        canon: Canonicaliser::new(CleanRules::default()),
+    };
+    let archive = folder.map(|data| ArchivePlace { data: data.to_owned(), warc: data.join("warc") });
+    Check { rules, archive, full: true }
+}
+
+/// Both checks, which must agree that nothing is wrong.
+pub fn checked(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
+    let found = fsck(storage, seed, folder);
+    let report = checker(folder).check(storage, &mut |_| {}).unwrap();
+    assert!(report.is_clean(), "`lycosa check` finds what the tests' own does not: {:#?}", report.findings);
+    assert_eq!(report.urls(), found.seen.len() as u64);
+    found
+}
