@@ -25,7 +25,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools bench check fmt fmt-check clippy deny dist clean
+.PHONY: help run build setup test test-tools soak bench check fmt fmt-check clippy deny dist clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -52,6 +52,16 @@ test-tools: setup
 test: test-tools ## install what the tests need and run them all
 	config/build.sh cargo test $(CHECKED) --doc
 	cargo test $(CHECKED) --tests
+
+# How often the daemon is killed, at which passes of each fault point, and how often the power fails in each of three settings.
+KILLS ?= 1000
+PASSES ?= 1,5,25,100
+FAILURES ?= 100
+
+soak: test-tools ## kill the daemon and let the power fail again and again: KILLS=1000 PASSES=1,5,25,100 FAILURES=100
+	config/build.sh cargo test $(CHECKED) --test it --no-run
+	LYCOSA_KILLS=$(KILLS) LYCOSA_PASSES=$(PASSES) cargo test $(CHECKED) --test it matrix:: -- --nocapture --test-threads 1
+	LYCOSA_BLACKOUTS=$(FAILURES) cargo test $(CHECKED) --test it blackout:: -- --nocapture --test-threads 1
 
 bench: setup ## measure: criterion for the domain, end to end for the whole
 	@config/build.sh

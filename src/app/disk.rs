@@ -46,7 +46,8 @@ pub(super) fn look(node: &Node) {
         (false, None) => {}
         (false, Some(short)) => {
             log::error!(
-                "disk low, the crawl pauses until there is more (or start with a smaller disk.pause_below): {short}"
+                "disk low, the crawl pauses until there is more (or start with a smaller disk.pause_below): {}",
+                short.fields()
             );
             node.disk.set_low(short);
         }

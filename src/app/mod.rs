@@ -278,6 +278,7 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Opti
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);
     storage.write(&txn.into_batch())?;
+    storage.sync()?; // or a power failure would bring the clean stop of an earlier run back
     if unclean {
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }

@@ -39,6 +39,18 @@ impl std::fmt::Display for Shortage {
     }
 }
 
+impl Shortage {
+    /// For a log line.
+    #[must_use]
+    pub fn fields(&self) -> String {
+        let (unit, free, needed) = match self.lack {
+            Lack::Bytes { free, needed } => ("bytes", free, needed),
+            Lack::Files { free, needed } => ("inodes", free, needed),
+        };
+        format!("folder={} free_{unit}={free} needed_{unit}={needed}", self.path.display())
+    }
+}
+
 /// See the module's text.
 #[derive(Debug, Default)]
 pub struct DiskState {

@@ -27,7 +27,7 @@ const MARKER_CAP: u64 = 1024;
 /// [`StorageError::NotADataFolder`] for a folder with other things in it, [`StorageError::Version`] for another format,
 /// [`StorageError::Folder`] when the system refuses. Nothing in a folder that is refused is touched.
 pub fn prepare(dir: &Path) -> Result<PathBuf, StorageError> {
-    fs::create_dir_all(dir).map_err(|source| failed(dir, source))?;
+    make(dir).map_err(|source| failed(dir, source))?;
     match read_marker(dir)? {
         Some(text) => check(dir, &text)?,
         None if is_empty(dir)? => write_marker(dir)?,
@@ -59,6 +59,19 @@ pub fn look(dir: &Path) -> Result<(), StorageError> {
     }
     let wanted = AccessFlags::W_OK | AccessFlags::X_OK;
     nix::unistd::access(there, wanted).map_err(|errno| failed(there, errno.into()))
+}
+
+/// Makes a folder and those above it, so that they are there after a loss of power too.
+fn make(dir: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = dir.ancestors().take_while(|d| !d.as_os_str().is_empty() && !d.exists()).collect();
+    fs::create_dir_all(dir)?;
+    missing.iter().filter_map(|made| made.parent()).try_for_each(sync_names)
+}
+
+/// Brings the names in a folder to the disk.
+pub(super) fn sync_names(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    File::open(dir)?.sync_all()
 }
 
 fn failed(path: &Path, source: io::Error) -> StorageError {
@@ -114,7 +127,7 @@ fn write_marker(dir: &Path) -> Result<(), StorageError> {
         writeln!(file, "{HEADLINE}\nformat {FORMAT_VERSION}")?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
-        File::open(dir)?.sync_all()
+        sync_names(dir)
     };
     write().map_err(|source| failed(&path, source))
 }

@@ -7,8 +7,8 @@ use super::keys::{
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
-    ContentValue, HostCounts, HostState, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced, UrlState, Value,
-    ValueError,
+    ContentValue, HostCounts, HostState, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced, UnsyncedLines,
+    UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
 use crate::domain::fingerprint::CrawlId;
@@ -220,18 +220,37 @@ pub fn seen_from(storage: &dyn Storage, from: &[u8], limit: usize) -> Result<Vec
 /// # Errors
 /// As [`get`].
 pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynced)>> {
-    let range = KeyRange { from: MetaKey::Unsynced(0).encode(), until: after(&MetaKey::Unsynced(u64::MAX).encode()) };
-    let found = storage.scan(Family::Meta, &range.from, &range.until, limit)?;
-    let number = |key: &[u8]| match MetaKey::decode(key) {
-        Ok(MetaKey::Unsynced(number)) => Ok(number),
-        Ok(_) => Err(KeyError::Name),
-        Err(source) => Err(source),
-    };
-    let numbered = |(key, bytes): &Pair| {
+    numbered(storage, MetaKey::Unsynced, limit, |key| match key {
+        MetaKey::Unsynced(number) => Some(number),
+        _ => None,
+    })
+}
+
+/// The lines of `crawl.jsonl` written since the last barrier, as [`unsynced`].
+///
+/// # Errors
+/// As [`get`].
+pub fn unsynced_lines(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, UnsyncedLines)>> {
+    numbered(storage, MetaKey::Lines, limit, |key| match key {
+        MetaKey::Lines(number) => Some(number),
+        _ => None,
+    })
+}
+
+/// All single records of a kind that is numbered by commits.
+fn numbered<V: Value>(
+    storage: &dyn Storage,
+    key: fn(u64) -> MetaKey,
+    limit: usize,
+    number: fn(MetaKey) -> Option<u64>,
+) -> Result<Vec<(u64, V)>> {
+    let found = storage.scan(Family::Meta, &key(0).encode(), &after(&key(u64::MAX).encode()), limit)?;
+    let decoded = |(key, bytes): &Pair| {
         let damaged = |source| StorageError::Key { family: Family::Meta, key: hex(key), source };
-        Ok((number(key).map_err(damaged)?, value::<Unsynced>(Family::Meta, key, bytes)?))
+        let number = MetaKey::decode(key).and_then(|key| number(key).ok_or(KeyError::Name)).map_err(damaged)?;
+        Ok((number, value::<V>(Family::Meta, key, bytes)?))
     };
-    found.iter().map(numbered).collect()
+    found.iter().map(decoded).collect()
 }
 
 /// The keys of a table whose values say nothing.

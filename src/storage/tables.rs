@@ -5,7 +5,7 @@ use super::keys::{
     WaitingKey,
 };
 use super::schema::Family;
-use super::values::{self, Counters, Format, Heads, RunState, ScopeJoined, Tails, Unsynced, Value};
+use super::values::{self, Counters, Format, Heads, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value};
 use crate::domain::fingerprint::CrawlId;
 
 /// A family with the types of its keys and values.
@@ -83,4 +83,5 @@ meta_records! {
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
     Unsynced(u64) => MetaKey::Unsynced;
+    UnsyncedLines(u64) => MetaKey::Lines;
 }

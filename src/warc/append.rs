@@ -121,6 +121,16 @@ impl AppendFile {
         if len < self.len { self.cut_back(len) } else { Ok(()) }
     }
 
+    /// The bytes from `from` on.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`].
+    pub fn end_from(&self, from: u64) -> Result<Vec<u8>, WarcError> {
+        let mut end = vec![0; usize::try_from(self.len.saturating_sub(from)).unwrap_or(usize::MAX)];
+        self.file.read_exact_at(&mut end, from).map_err(WarcError::io("read", &self.path))?;
+        Ok(end)
+    }
+
     /// Brings everything appended to the disk (fdatasync).
     ///
     /// # Errors
@@ -168,13 +178,13 @@ impl AppendFile {
         if self.refusing { Err(WarcError::Refusing { path: self.path.clone() }) } else { Ok(()) }
     }
 
+    /// Cuts and syncs: after a power failure the old end may not lie where something else was appended since.
     fn cut_back(&mut self, len: u64) -> Result<(), WarcError> {
-        self.file.set_len(len).map_err(|source| {
+        self.file.set_len(len).and_then(|()| self.file.sync_data()).map_err(|source| {
             self.refusing = true;
             WarcError::Io { action: "cut the end off", path: self.path.clone(), source }
         })?;
-        self.len = len;
-        self.synced = self.synced.min(len);
+        (self.len, self.synced) = (len, len);
         Ok(())
     }
 }

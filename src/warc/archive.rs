@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::append::AppendFile;
+use super::append::{AppendFile, sync_dir};
 use super::cdxj::sort_into;
 use super::error::WarcError;
 use super::id::IdSource;
@@ -23,7 +23,7 @@ use super::spool::SpoolRule;
 use super::writer::{Place, WarcLimits, WarcWriter};
 use crate::domain::time::UnixMillis;
 use crate::fault::{Faults, Injected};
-use crate::storage::values::Tails;
+use crate::storage::values::{Tails, UnsyncedLines};
 
 pub use super::repair::{ArchiveRepair, Strays};
 
@@ -82,10 +82,15 @@ impl Archive {
     ) -> Result<(Self, ArchiveRepair), WarcError> {
         fs::create_dir_all(&settings.dir).map_err(WarcError::io("create the folder", &settings.dir))?;
         let mut report = ArchiveRepair::default();
-        let open = repair::take_up(&settings, tails, unsynced_from, now, &mut report)?;
+        let mut ids = ids;
+        let mut open = repair::take_up(&settings, tails, unsynced_from, now, &mut report)?;
+        if let Some(open) = open.as_mut().filter(|o| o.warc.position() == 0) {
+            open.empty = append_info(&settings, &mut ids, &mut open.warc, now)?; // nothing of it had reached the disk
+        }
         let kept = open.as_ref().map(|o| Arc::clone(o.warc.name()));
         let serial = repair::tidy(&settings, kept.as_deref(), strays, &mut report)?;
         let jsonl = repair::take_up_lines(&settings.jsonl, tails.jsonl, &mut report)?;
+        settings.jsonl.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir)?;
         Ok((Self { settings, ids, open, jsonl, serial }, report))
     }
 
@@ -118,16 +123,30 @@ impl Archive {
         Ok(places)
     }
 
-    /// Appends lines to `crawl.jsonl`, all or none.
+    /// Appends lines to `crawl.jsonl`, all or none; gives where they begin and their text.
     ///
     /// # Errors
     /// As for [`AppendFile::append`].
-    pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<(), WarcError> {
+    pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<UnsyncedLines, WarcError> {
         let mut text = Vec::new();
         lines.into_iter().for_each(|line| line.write(&mut text));
         self.settings.faults.check("archive.log").map_err(|e| self.injected(e))?;
-        self.jsonl.append(&text)?;
-        self.settings.faults.check("archive.logged").map_err(|e| self.injected(e))
+        let from = self.jsonl.append(&text)?;
+        self.settings.faults.check("archive.logged").map_err(|e| self.injected(e))?;
+        Ok(UnsyncedLines { from, text: String::from_utf8_lossy(&text).into_owned() })
+    }
+
+    /// Makes `text` what `crawl.jsonl` holds from `from` on: a power failure may have left anything there.
+    ///
+    /// # Errors
+    /// [`WarcError`].
+    pub fn log_again(&mut self, from: u64, text: &str) -> Result<(), WarcError> {
+        let from = from.min(self.jsonl.len());
+        if self.jsonl.end_from(from)? == text.as_bytes() {
+            return Ok(());
+        }
+        self.jsonl.roll_back(from)?;
+        self.jsonl.append(text.as_bytes()).map(drop)
     }
 
     /// The lengths to be stored with the next commit.
@@ -179,16 +198,23 @@ impl Archive {
         self.settings.faults.check("archive.synced").map_err(|e| self.injected(e))
     }
 
+    /// True when the WARC is full or old enough to be closed.
+    #[must_use]
+    pub fn rotate_due(&self, now: UnixMillis) -> bool {
+        self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now))
+    }
+
     /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
     /// Call it after a commit and before the next append; then commit [`tails`](Self::tails) again with the next page.
     ///
     /// # Errors
     /// As for [`close`](Self::close).
     pub fn rotate_if_due(&mut self, now: UnixMillis) -> Result<Option<Arc<str>>, WarcError> {
-        if self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now)) { self.close() } else { Ok(None) }
+        if self.rotate_due(now) { self.close() } else { Ok(None) }
     }
 
-    /// Syncs all files and closes the open WARC: its index is sorted, then both get their final names.
+    /// Syncs all files and closes the open WARC. A closed WARC is not looked into any more at a start, so the commits of its
+    /// records must be safe before. Its index is sorted, then both get their final names.
     ///
     /// # Errors
     /// [`WarcError`]; the WARC then stays open and usable, and closing may be tried again.
@@ -259,13 +285,24 @@ fn begin_with_info(
     warc: &mut WarcWriter,
     now: UnixMillis,
 ) -> Result<(AppendFile, u64), WarcError> {
+    let empty = append_info(settings, ids, warc, now)?;
+    let cdxj = AppendFile::create(&settings.dir.join(open_name(&cdxj_name(warc.name()))))?;
+    Ok((cdxj, empty))
+}
+
+/// Appends the `warcinfo` record; gives the length of the file.
+fn append_info(
+    settings: &ArchiveSettings,
+    ids: &mut IdSource,
+    warc: &mut WarcWriter,
+    now: UnixMillis,
+) -> Result<u64, WarcError> {
     let spool = SpoolRule { dir: settings.dir.clone(), memory: usize::MAX };
     let name = Arc::clone(warc.name());
     let record = RecordBuilder::new(settings.level, spool).warcinfo(ids.next_id(), now, &name, &settings.info);
     let record = record.map_err(|e| WarcError::io("begin", warc.path())(std::io::Error::other(e)))?;
     warc.append([&record.data])?;
-    let cdxj = AppendFile::create(&settings.dir.join(open_name(&cdxj_name(&name))))?;
-    Ok((cdxj, warc.position()))
+    Ok(warc.position())
 }
 
 /// The first place of each page's records.

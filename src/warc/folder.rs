@@ -9,6 +9,7 @@ use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
 
+use super::append::sync_dir;
 use super::error::WarcError;
 
 /// Name of the note.
@@ -32,16 +33,22 @@ pub fn claim(dir: &Path, seed: u64) -> Result<Claim, WarcError> {
     let file = open.map_err(WarcError::io("open", &path))?;
     let mut note =
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| WarcError::InUse { dir: dir.to_owned() })?;
-    let mut text = String::new();
-    (&mut *note).take(64).read_to_string(&mut text).map_err(WarcError::io("read", &path))?;
+    let mut bytes = Vec::new();
+    (&mut *note).take(64).read_to_end(&mut bytes).map_err(WarcError::io("read", &path))?;
+    let text = String::from_utf8_lossy(&bytes);
     let own = format!("{seed:016x}");
-    if text.trim().is_empty() {
+    // What a power failure left of a note that was being written says nothing.
+    let is_whole = text.trim().len() == own.len() && u64::from_str_radix(text.trim(), 16).is_ok();
+    if !is_whole {
         let write = |note: &mut File| -> std::io::Result<()> {
+            note.set_len(0)?;
             note.rewind()?;
             writeln!(note, "{own}")?;
             note.sync_all()
         };
         write(&mut note).map_err(WarcError::io("write", &path))?;
+        sync_dir(dir)?;
+        dir.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir)?;
     } else if text.trim() != own {
         return Err(WarcError::Foreign { dir: dir.to_owned(), note: path });
     }
@@ -51,6 +58,16 @@ pub fn claim(dir: &Path, seed: u64) -> Result<Claim, WarcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_power_failure_left_of_a_note_is_no_note() {
+        for left in [&b"\0\0\0\0"[..], b"00ff", b"\xff\xfe garbage", b"0123456789abcdef\0"] {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join(NOTE), left).unwrap();
+            drop(claim(dir.path(), 7).unwrap());
+            assert!(matches!(claim(dir.path(), 8), Err(WarcError::Foreign { .. })), "{left:?}");
+        }
+    }
 
     #[test]
     fn a_folder_is_claimed_once_and_by_its_owner_only() {

@@ -139,7 +139,7 @@ fn fields(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
 fn head_end(head: &[u8]) -> usize {
     let mut end = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
-        if matches!(line, b"\r\n" | b"\n") {
+        if matches!(line, b"\r\n" | b"\n" | b"\r") {
             break;
         }
         end += line.len();
@@ -235,6 +235,7 @@ mod tests {
     #[test]
     fn a_head_without_its_end_gets_one() {
         assert_eq!(stored("HTTP/1.1 200 OK", 0), "HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(stored("HTTP/1.1 200 OK\r\n\r", 0), "HTTP/1.1 200 OK\r\n\r\n");
         assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
     }
 

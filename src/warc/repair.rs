@@ -42,6 +42,14 @@ pub struct ArchiveRepair {
     pub closed: Vec<String>,
 }
 
+impl ArchiveRepair {
+    /// True for the place of a committed record that is gone.
+    #[must_use]
+    pub fn lacks(&self, file: &str, offset: u64) -> bool {
+        self.lost.as_ref().is_some_and(|(lost, from)| **lost == *file && offset >= *from)
+    }
+}
+
 /// Takes up the WARC that the commit names, with its index.
 pub(super) fn take_up(
     settings: &ArchiveSettings,

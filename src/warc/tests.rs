@@ -3,6 +3,7 @@
 mod archive;
 mod model;
 mod pages;
+mod power;
 mod reading;
 mod records;
 mod writing;

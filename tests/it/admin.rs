@@ -321,7 +321,7 @@ fn signals_reload_tell_the_state_and_end() {
     log("state: discovered=");
     crawl.daemon.signal(Signal::SIGHUP);
     log("settings read again: log_level=\"info\"");
-    let file = sandbox.data().parent().unwrap().join("lycosa.toml");
+    let file = sandbox.beside("lycosa.toml");
     let settings = std::fs::read_to_string(&file).unwrap();
     let changed = settings.replace("log.level = \"info\"", "log.level = \"debug\"").replace("= \"20ms\"", "= \"30ms\"");
     std::fs::write(&file, changed).unwrap();

@@ -143,7 +143,7 @@ fn errors_in_the_middle_of_a_commit_undo_it_whole() {
 #[test]
 fn a_page_that_cannot_be_archived_is_tried_again_later_and_its_links_are_not_lost() {
     for point in ["parser.archive", "deduper.revisit"] {
-        let sandbox = sandbox().set("fetch.retries=1"); // it costs the URL no try
+        let sandbox = sandbox().set("fetch.retries=1"); // three failures of the one page that is known: none is counted
         sandbox.faults.set(point, Fault::Error, 1, 3);
         let ended = survives(&sandbox);
         assert!(sandbox.faults.hits(point) > 3, "{point} was passed {} times", sandbox.faults.hits(point));

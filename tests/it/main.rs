@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod admin;
+mod blackout;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
+mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
 mod fetch;
@@ -16,6 +18,8 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "faults")]
+mod matrix;
 mod politeness;
 mod power;
 mod real_pages;

@@ -43,11 +43,23 @@ impl Sandbox {
             web.start_url(),
             address.port(),
         );
-        Self { web, folder: tempfile::tempdir().unwrap(), config, lives: 0 }
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("disk")).unwrap();
+        Self { web, folder, config, lives: 0 }
+    }
+
+    /// The folder in which the data folder is made, alone.
+    pub fn disk(&self) -> PathBuf {
+        self.folder.path().join("disk")
     }
 
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.disk().join("data")
+    }
+
+    /// A place for a test's own files, outside of the disk.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// What is to be fetched.
@@ -201,6 +213,13 @@ impl Daemon {
 
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+    }
+
+    /// The same, when it may have ended meanwhile.
+    pub fn signal_if_there(&mut self, signal: Signal) {
+        if self.ended().is_none() {
+            self.signal(signal);
+        }
     }
 
     /// How it ended, if it has.

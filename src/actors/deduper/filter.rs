@@ -116,6 +116,8 @@ impl SeenFilter {
     pub fn save(&self, node: &Node) -> io::Result<()> {
         let Some(believed) = &self.believed else { return Ok(()) };
         node.faults.check("filter.save")?;
+        // The number must name one state for ever: what a power failure takes back would be counted anew.
+        node.storage.sync().map_err(io::Error::other)?;
         let body: Vec<u8> = believed.filter.as_slice().iter().flat_map(|word| word.to_be_bytes()).collect();
         let mut head = Vec::from(*MAGIC);
         let hashes = u64::from(believed.filter.num_hashes());

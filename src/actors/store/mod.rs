@@ -29,7 +29,7 @@ use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced};
+use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines};
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -115,11 +115,11 @@ impl Store {
 
     /// Closes a full or old WARC: between commits, so that everything in it is committed.
     fn rotate(&mut self) {
-        let Some(open) = &mut self.open else { return };
-        match open.archive.rotate_if_due(self.node.clock.now()) {
-            Ok(None) => {}
-            Ok(Some(name)) => log::info!("warc closed: file={name}"),
-            Err(e) => self.lost(&e.into(), Vec::new()),
+        let Some(open) = self.open.as_mut().filter(|o| o.archive.rotate_due(self.node.clock.now())) else { return };
+        let closed = open.make_safe(&self.node).and_then(|()| Ok(open.archive.close()?));
+        match closed {
+            Ok(name) => log::info!("warc closed: file={}", name.as_deref().unwrap_or_default()),
+            Err(e) => self.lost(&e, Vec::new()),
         }
     }
 
@@ -133,10 +133,7 @@ impl Store {
             log::error!("the crawl stops: {why}");
             return self.node.stop_with(Stop::Disk(why));
         }
-        let synced = open.archive.sync().map_err(StoreError::from);
-        let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
-        let synced = synced.and_then(|()| open.forget_unsynced(&self.node));
-        match synced {
+        match open.make_safe(&self.node) {
             Ok(()) if std::mem::take(&mut self.written) => self.node.disk.store_sound(),
             Ok(()) => {}
             Err(e) => self.lost(&e, Vec::new()),
@@ -151,8 +148,8 @@ impl Store {
             self.mend()?; // the last commit stands in the database, the end of this run not yet
         }
         let Some(open) = &mut self.open else { return Ok(()) };
+        open.make_safe(&self.node)?;
         open.archive.close()?;
-        open.forget_unsynced(&self.node)?; // closed is synced
         self.node.faults.check("store.closing")?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
@@ -183,7 +180,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
     let now = node.clock.now();
-    archive(open, group, now)?;
+    let lines = archive(open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
@@ -203,9 +200,10 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
         node.faults.check("store.applied")?;
     }
-    let listed = (!unsynced.0.is_empty()).then(|| open.ledger.number());
+    let listed = (!each && (!unsynced.0.is_empty() || !lines.text.is_empty())).then(|| open.ledger.number());
     if let Some(number) = listed {
         txn.put_meta(number, &unsynced);
+        txn.put_meta(number, &lines);
     }
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
@@ -224,8 +222,8 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     Ok(Written { hosts, urls, contents, epoch })
 }
 
-/// Appends a group's records and lines and notes in each page where it stands.
-fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(), StoreError> {
+/// Appends a group's records and lines and notes in each page where it stands; gives the lines.
+fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
     let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
     let mut places = places.into_iter();
     let mut firsts = Vec::with_capacity(group.len());
@@ -237,8 +235,7 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<(),
     }
     let lines: Vec<_> =
         group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
-    open.archive.log(&lines)?;
-    Ok(())
+    Ok(open.archive.log(&lines)?)
 }
 
 /// Works on one commit: if that panics, the page of this one is to blame, not those of the whole group.

@@ -6,9 +6,10 @@ use crate::actors::node::Node;
 use crate::storage::ledger::Ledger;
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Tails, Unsynced, UnsyncedPage};
+use crate::storage::values::{Tails, Unsynced, UnsyncedLines, UnsyncedPage};
 use crate::warc::WarcError;
 use crate::warc::archive::{Archive, ArchiveRepair, Strays};
+use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::open_name;
 
 /// The ledger and the files.
@@ -35,6 +36,7 @@ impl Open {
             None => without_database(node),
         };
         let lists = read::unsynced(storage, usize::MAX)?;
+        let lines = read::unsynced_lines(storage, usize::MAX)?;
         let listed = || lists.iter().flat_map(|(_, list)| &list.0);
         let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
         let from = listed().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
@@ -48,6 +50,9 @@ impl Open {
         let (mut archive, repair) =
             Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
         tell(&repair);
+        if let Some((_, first)) = lines.first() {
+            archive.log_again(first.from, &lines_left(&lines, &repair))?;
+        }
         if let Some(synced) = doubtful {
             archive.write_again(synced)?;
             archive.sync()?;
@@ -72,27 +77,32 @@ impl Open {
         for page in lists.iter().flat_map(|(_, list)| &list.0).filter(|page| is_lost(page, repair)) {
             again += usize::from(self.ledger.requeue(&mut txn, page)?);
         }
-        lists.iter().for_each(|(number, _)| txn.delete_meta::<Unsynced>(*number));
+        lists.iter().for_each(|(number, _)| forget(&mut txn, *number));
         if repair.lost.is_some() {
             log::warn!("pages whose archive record did not reach the disk are queued again: pages={again}");
             self.ledger.seal(&mut txn)?;
         }
         storage.write(&txn.into_batch())?;
-        if !lists.is_empty() {
-            storage.sync()?;
-        }
+        storage.sync()?; // a database without tails would be taken for a new one beside files of a former one
         self.ledger.commit();
         Ok(())
     }
 
-    /// The barrier was passed: every listed page is on the disk.
-    pub fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
+    /// Brings everything committed to the disk: archive first, then the database's log (I3).
+    pub fn make_safe(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.archive.sync()?;
+        node.storage.sync()?;
+        self.forget_unsynced(node)
+    }
+
+    /// Every listed page is on the disk.
+    fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
         self.synced = self.archive.tails();
         if self.unsynced.is_empty() {
             return Ok(());
         }
         let mut txn = Txn::new(&*node.storage);
-        self.unsynced.iter().for_each(|number| txn.delete_meta::<Unsynced>(*number));
+        self.unsynced.iter().for_each(|number| forget(&mut txn, *number));
         node.storage.write(&txn.into_batch())?;
         self.unsynced.clear();
         Ok(())
@@ -106,7 +116,21 @@ fn without_database(node: &Node) -> Tails {
 }
 
 fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {
-    repair.lost.as_ref().is_some_and(|(file, offset)| *page.warc.file == **file && page.warc.offset >= *offset)
+    repair.lacks(&page.warc.file, page.warc.offset)
+}
+
+fn forget(txn: &mut Txn<'_>, number: u64) {
+    txn.delete_meta::<Unsynced>(number);
+    txn.delete_meta::<UnsyncedLines>(number);
+}
+
+/// The lines since the last barrier, without those of pages that are queued again.
+fn lines_left(lines: &[(u64, UnsyncedLines)], repair: &ArchiveRepair) -> String {
+    let is_left = |line: &&str| match serde_json::from_str::<CrawlLine<'_>>(line) {
+        Ok(CrawlLine { warc: Some(file), offset: Some(offset), .. }) => !repair.lacks(&file, offset),
+        _ => true,
+    };
+    lines.iter().flat_map(|(_, commit)| commit.text.split_inclusive('\n')).filter(is_left).collect()
 }
 
 fn tell(repair: &ArchiveRepair) {

@@ -47,6 +47,11 @@ fn deepest(mut edges: Vec<(u64, i64)>) -> usize {
 ///
 /// "Previous" is the latest end among all requests of the host that began before.
 pub fn early_requests(entries: &[AuditEntry], min_gap: impl Fn(&str) -> Duration) -> Vec<Violation> {
+    early_after(entries, |before, _| min_gap(&before.host))
+}
+
+/// The same, where what is asked depends on the previous answer and the request.
+pub fn early_after(entries: &[AuditEntry], min_gap: impl Fn(&AuditEntry, &AuditEntry) -> Duration) -> Vec<Violation> {
     let mut sorted: Vec<&AuditEntry> = entries.iter().collect();
     sorted.sort_by(|a, b| (&a.host, a.t_request_us, a.t_end_us).cmp(&(&b.host, b.t_request_us, b.t_end_us)));
     let mut violations = Vec::new();
@@ -54,7 +59,7 @@ pub fn early_requests(entries: &[AuditEntry], min_gap: impl Fn(&str) -> Duration
     for entry in sorted {
         match last.filter(|last| last.host == entry.host) {
             Some(before) => {
-                violations.extend(early(before, entry, min_gap(&entry.host)));
+                violations.extend(early(before, entry, min_gap(before, entry)));
                 if entry.t_end_us >= before.t_end_us {
                     last = Some(entry);
                 }
@@ -145,6 +150,16 @@ mod tests {
             wanted: Duration::from_micros(501),
         };
         assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn what_is_asked_may_depend_on_the_answer_before() {
+        let busy = AuditEntry { status: 503, ..entry("a", "/1", 2_000, 2_100) };
+        let entries = [entry("a", "/", 0, 1_000), busy, entry("a", "/2", 3_000, 3_100)];
+        let asked =
+            |before: &AuditEntry, _: &AuditEntry| Duration::from_micros(if before.status == 503 { 1_000 } else { 500 });
+        let found = early_after(&entries, asked);
+        assert_eq!(found.iter().map(|one| one.early.as_str()).collect::<Vec<_>>(), ["http://a/2"]);
     }
 
     #[test]

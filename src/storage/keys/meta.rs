@@ -21,6 +21,8 @@ pub enum MetaKey {
     Heads,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
+    /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
+    Lines(u64),
 }
 
 const FORMAT: &str = "format";
@@ -30,6 +32,7 @@ const TAILS: &str = "tails";
 const RUN: &str = "run";
 const HEADS: &str = "heads";
 const UNSYNCED: &str = "unsynced/";
+const LINES: &str = "lines/";
 
 impl Key for MetaKey {
     fn encode(&self) -> Vec<u8> {
@@ -41,6 +44,7 @@ impl Key for MetaKey {
             Self::Run => RUN.into(),
             Self::Heads => HEADS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
+            Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
     }
 
@@ -66,6 +70,8 @@ fn numbered(name: &str) -> Option<MetaKey> {
         crawl(digits).map(MetaKey::Counters)
     } else if let Some(digits) = name.strip_prefix(SCOPE) {
         crawl(digits).map(MetaKey::Scope)
+    } else if let Some(digits) = name.strip_prefix(LINES) {
+        number(digits).map(MetaKey::Lines)
     } else {
         name.strip_prefix(UNSYNCED).and_then(number).map(MetaKey::Unsynced)
     }

@@ -138,6 +138,7 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         MetaKey::Scope(CrawlId(u16::MAX)),
         MetaKey::Unsynced(0),
         MetaKey::Unsynced(u64::MAX),
+        MetaKey::Lines(7),
     ];
     for key in keys {
         assert_eq!(MetaKey::decode(&key.encode()), Ok(key));
@@ -153,6 +154,7 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         "scope/000G",
         "unsynced/FFFFFFFFFFFFFFFF",
         "unsynced/11111111111111111",
+        "lines/7",
     ] {
         assert_eq!(MetaKey::decode(name.as_bytes()), Err(KeyError::Name), "{name}");
     }

@@ -138,10 +138,14 @@ fn closed(doing: &'static str) -> StorageError {
 
 fn open_database(dir: &Path, options: &RocksOptions, budget: &Budget) -> Result<DB, StorageError> {
     let path = folder::prepare(dir)?;
-    DB::open_cf_descriptors(&options::database(options, budget), path, options::families(budget)).map_err(|error| {
+    let opened = DB::open_cf_descriptors(&options::database(options, budget), path, options::families(budget));
+    let db = opened.map_err(|error| {
         let message = error.into_string();
         if is_locked(&message) { StorageError::Locked { path: dir.into() } } else { refused("opening", message) }
-    })
+    })?;
+    // RocksDB makes its folder and does not sync the name of it: a power failure would take the whole database.
+    folder::sync_names(dir).map_err(|source| StorageError::Folder { path: dir.into(), source })?;
+    Ok(db)
 }
 
 /// True when RocksDB says that somebody else, or this process, has the folder open; a lock that cannot be made is another matter.

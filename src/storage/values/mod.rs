@@ -32,7 +32,7 @@ pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
 pub use run::RunState;
 pub use scope::ScopeJoined;
 pub use tails::Tails;
-pub use unsynced::{Unsynced, UnsyncedPage};
+pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
 pub use url_state::{SeenValue, UrlState};
 use wire::{Reader, Wire};
 
@@ -127,6 +127,7 @@ values! {
     ScopeJoined = 1,
     Tails = 1,
     Unsynced = 1,
+    UnsyncedLines = 1,
     UrlState = 1,
 }
 

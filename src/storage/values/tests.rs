@@ -150,6 +150,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&Format { version: 1, seed: u64::MAX });
     check(&heads());
     let page = seen().page(UnixMillis(5));
+    check(&UnsyncedLines { from: 300, text: "{}\n".into() });
     check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry: queue_entry(), warc: warc_place() }]));
 }
 
@@ -278,6 +279,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<Format>(bytes)?;
     same::<Heads>(bytes)?;
     same::<Unsynced>(bytes)?;
+    same::<UnsyncedLines>(bytes)?;
     // Packing has several spellings; here only that it does not panic.
     let _ = RobotsValue::decode(bytes);
     Ok(())

@@ -25,6 +25,16 @@ pub struct UnsyncedPage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsynced(pub Vec<UnsyncedPage>);
 
+/// The lines of `crawl.jsonl` of one commit. Deleted with its [`Unsynced`]; after a power loss the end of the file is written
+/// anew from them, whatever has become of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnsyncedLines {
+    /// Length of the file before.
+    pub from: u64,
+    /// The lines, each with its end.
+    pub text: String,
+}
+
 impl Wire for UnsyncedPage {
     fn put(&self, out: &mut Vec<u8>) {
         Blob(self.page.encode()).put(out);
@@ -52,5 +62,16 @@ impl Wire for Unsynced {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         Vec::read(from).map(Self)
+    }
+}
+
+impl Wire for UnsyncedLines {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.from.put(out);
+        self.text.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok(Self { from: u64::read(from)?, text: String::read(from)? })
     }
 }

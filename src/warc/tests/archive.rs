@@ -28,7 +28,7 @@ fn settings(dir: &Path) -> ArchiveSettings {
     }
 }
 
-fn open_with(dir: &Path, tails: &Tails, unsynced: Option<u64>, strays: Strays) -> (Archive, ArchiveRepair) {
+pub(super) fn open_with(dir: &Path, tails: &Tails, unsynced: Option<u64>, strays: Strays) -> (Archive, ArchiveRepair) {
     Archive::open(settings(dir), IdSource::from_key([2; 32]), tails, unsynced, strays, NOON).unwrap()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn check_index(warc: &Path, cdxj: &Path) -> usize {
     found.len()
 }
 
-fn open_pair(archive: &Archive, dir: &Path) -> (PathBuf, PathBuf) {
+pub(super) fn open_pair(archive: &Archive, dir: &Path) -> (PathBuf, PathBuf) {
     let warc = archive.open_path().unwrap().to_owned();
     let cdxj = dir.join("warc").join(format!("{}.open", archive.tails().cdxj.unwrap().0));
     (warc, cdxj)

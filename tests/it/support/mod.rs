@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "not every feature set uses all of it")]
 
 mod audit;
-mod fsck;
+pub mod fsck;
 mod log;
 mod sandbox;
 
