@@ -160,6 +160,8 @@ pub struct Node {
     pub draining: AtomicBool,
     /// No leases while set: the disk is low on space.
     pub disk_low: AtomicBool,
+    /// The turn of whoever makes a checkpoint: one at a time.
+    pub checkpoints: Arc<Semaphore>,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
     /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.

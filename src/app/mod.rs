@@ -1,5 +1,6 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
+mod checkpoint;
 mod control;
 mod files;
 mod next;
@@ -8,6 +9,7 @@ mod refresh;
 mod rules;
 mod run;
 mod status;
+mod uploads;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -48,6 +50,7 @@ use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 use crate::warc::folder::{self, Claim};
 
+pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
@@ -65,6 +68,9 @@ pub enum StartError {
     /// The data folder.
     #[error(transparent)]
     Storage(#[from] crate::storage::StorageError),
+    /// A restore that was killed half way.
+    #[error(transparent)]
+    Checkpoint(#[from] crate::checkpoint::CheckpointError),
     /// The scope's patterns.
     #[error(transparent)]
     Scope(#[from] crate::domain::scope::ScopeError),
@@ -224,6 +230,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
         disk_low: AtomicBool::new(false),
+        checkpoints: Arc::new(Semaphore::new(1)),
         stop: channel::Sender::new(None),
         last_stop,
         start_sequence,

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod check_config;
+pub mod checkpoint;
 pub mod config_cmd;
 pub mod ctl;
 pub mod dry_run;
@@ -49,6 +50,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Config(ConfigCommand::Check(args)) | Command::CheckConfig(args) => {
             check_config::run(&args.file, out).map(|()| Exit::Done)
         }
+        Command::Checkpoint(args) => checkpoint::run(&args, out).map(|()| Exit::Done),
         Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
     }
 }

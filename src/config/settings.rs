@@ -40,6 +40,7 @@ pub struct Settings {
     pub dedup: DedupSection,
     pub store: StoreSection,
     pub durability: DurabilitySection,
+    pub checkpoint: CheckpointSection,
     pub disk: DiskSection,
     /// Where the admin endpoint listens; `None` when it is off.
     pub admin_listen: Option<SocketAddr>,
@@ -73,5 +74,11 @@ impl Settings {
     #[must_use]
     pub fn warc_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.store.warc_dir)
+    }
+
+    /// Folder of the checkpoints.
+    #[must_use]
+    pub fn checkpoint_dir(&self) -> PathBuf {
+        self.store.data_dir.join(&self.checkpoint.dir)
     }
 }

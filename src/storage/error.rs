@@ -95,6 +95,9 @@ pub enum StorageError {
         /// The version it says it has, as written there.
         found: String,
     },
+    /// A store in memory has no files to link.
+    #[error("a crawl that lives in memory has no checkpoints; build the program with the feature rocksdb")]
+    NoCheckpoint,
     /// A fault the tests asked for.
     #[error("{doing}: fault injected by a test")]
     Injected {

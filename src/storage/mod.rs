@@ -105,6 +105,16 @@ pub trait Storage: Send + Sync {
     /// About how many records a family has.
     fn approximate_len(&self, family: Family) -> u64;
 
+    /// Writes a consistent copy of the whole store into the new folder `dir`, by links where the file system allows; the
+    /// folder above it must be there. Everything written before is in it.
+    ///
+    /// # Errors
+    /// [`StorageError::NoCheckpoint`] for a store that lives in memory; else when the engine fails.
+    fn checkpoint(&self, dir: &std::path::Path) -> Result<(), StorageError> {
+        let _ = dir;
+        Err(StorageError::NoCheckpoint)
+    }
+
     /// Lets go of the folder and of what runs in the background; everything asked afterwards is refused. A store without
     /// either does nothing.
     fn close(&self) {}

@@ -14,6 +14,8 @@
 //! | `lycosa_actor_queue` | gauge | `actor` |
 //! | `lycosa_actor_handle_seconds` | histogram | `actor` |
 //! | `lycosa_permits` | gauge | `state`: free, taken |
+//! | `lycosa_checkpoints_total`, `lycosa_uploads_total` | counter | `result`: done, failed |
+//! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | |
 //! | `lycosa_log_errors_total` | counter | |
 //! | `lycosa_build_info` | info | `version` |
@@ -138,6 +140,9 @@ struct Inner {
     queue: Each<Gauge>,
     handle: Each<Histogram>,
     permits: Each<Gauge>,
+    checkpoints: Each<Counter>,
+    checkpoint_last: Gauge,
+    uploads: Each<Counter>,
     disk_free: Gauge,
     log_errors: Counter,
 }
@@ -145,6 +150,8 @@ struct Inner {
 /// Handles to all metrics. Clones share them; counting is one atomic addition.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Inner>);
+
+const RESULTS: [&str; 2] = ["done", "failed"];
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
 
@@ -168,6 +175,7 @@ impl Metrics {
         let (hosts, queue, permits) = (gauges(), gauges(), gauges());
         let (rejected, errors, responses, handled, restarts) =
             (counters(), counters(), counters(), counters(), counters());
+        let (checkpoints, uploads) = (counters(), counters());
         let phases = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(wide);
         let handle = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(narrow);
         let actors = || ActorKind::ALL.iter().map(|a| a.as_str());
@@ -188,6 +196,9 @@ impl Metrics {
             queue: Each::of(&queue, "actor", actors()),
             handle: Each::of(&handle, "actor", actors()),
             permits: Each::of(&permits, "state", ["free", "taken"].into_iter()),
+            checkpoints: Each::of(&checkpoints, "result", RESULTS.into_iter()),
+            checkpoint_last: Gauge::default(),
+            uploads: Each::of(&uploads, "result", RESULTS.into_iter()),
             disk_free: Gauge::default(),
             log_errors: Counter::default(),
             registry: Registry::default(),
@@ -210,6 +221,10 @@ impl Metrics {
         r.register("lycosa_actor_queue", "Messages waiting", queue);
         r.register_with_unit("lycosa_actor_handle", "Time of handling a message", Unit::Seconds, handle);
         r.register("lycosa_permits", "Page permits by state", permits);
+        r.register("lycosa_checkpoints", "Checkpoints, by result", checkpoints);
+        let last = "When the newest checkpoint of this run was made, since 1970";
+        r.register_with_unit("lycosa_checkpoint_last_timestamp", last, Unit::Seconds, inner.checkpoint_last.clone());
+        r.register("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", uploads);
         r.register_with_unit(
             "lycosa_disk_free",
             "Free space of the data folder's disk",
@@ -301,6 +316,19 @@ impl Metrics {
     pub fn permits(&self, free: u64, taken: u64) {
         set(&self.0.permits, 0, free);
         set(&self.0.permits, 1, taken);
+    }
+
+    /// A checkpoint was made at this moment, or failed.
+    pub fn checkpoint(&self, made: Option<UnixMillis>) {
+        count(&self.0.checkpoints, usize::from(made.is_none()));
+        if let Some(at) = made {
+            self.0.checkpoint_last.set(i64::try_from(at.0 / 1_000).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// A file or a checkpoint was copied elsewhere, or failed to be.
+    pub fn upload(&self, done: bool) {
+        count(&self.0.uploads, usize::from(!done));
     }
 
     /// Free space on the data folder's disk.

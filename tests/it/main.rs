@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod admin;
+#[cfg(feature = "rocksdb")]
+mod carry;
+#[cfg(feature = "rocksdb")]
+mod checkpoint;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]

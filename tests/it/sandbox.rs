@@ -22,6 +22,7 @@ pub struct Sandbox {
     pub web: TestWeb,
     folder: tempfile::TempDir,
     config: String,
+    data: String,
     lives: usize,
 }
 
@@ -37,11 +38,21 @@ impl Sandbox {
             web.start_url(),
             address.port(),
         );
-        Self { web, folder: tempfile::tempdir().unwrap(), config, lives: 0 }
+        Self { web, folder: tempfile::tempdir().unwrap(), config, data: "data".into(), lives: 0 }
     }
 
     pub fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.folder.path().join(&self.data)
+    }
+
+    /// Goes on with another data folder beside the first.
+    pub fn move_to(&mut self, data: &str) {
+        self.data = data.to_owned();
+    }
+
+    /// The folder that holds the data folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// What is to be fetched.
@@ -52,15 +63,22 @@ impl Sandbox {
     /// Starts `lycosa run` on the data folder.
     pub fn start(&mut self, arguments: &[&str], faults: Option<&str>) -> Daemon {
         self.lives += 1;
-        let config = self.folder.path().join("lycosa.toml");
-        fs::write(&config, &self.config).unwrap();
+        let config = self.config_file();
         let log = self.folder.path().join(format!("life-{}.log", self.lives));
         let mut command = program();
         command.arg("run").arg(&config).arg("--data").arg(self.data()).arg("--no-progress").args(arguments);
         if let Some(faults) = faults {
             command.env("LYCOSA_FAULTS", faults);
         }
+        with_s3_keys(&mut command);
         Daemon::spawn(command, log)
+    }
+
+    /// The configuration, written down.
+    pub fn config_file(&self) -> PathBuf {
+        let config = self.folder.path().join("lycosa.toml");
+        fs::write(&config, &self.config).unwrap();
+        config
     }
 
     /// Lets it finish, and expects that it ends as done.
@@ -169,6 +187,11 @@ pub fn program() -> Command {
         }
     }
     command
+}
+
+/// The keys of `tests/s3_server.py`.
+pub fn with_s3_keys(command: &mut Command) {
+    command.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test").env("AWS_REGION", "us-east-1");
 }
 
 /// The program, running; killed when dropped.

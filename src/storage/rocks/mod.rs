@@ -9,6 +9,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{ColumnFamily, DB, ReadOptions, WriteBatch, properties};
 
 use options::Budget;
@@ -45,6 +46,24 @@ impl RocksStorage {
         let storage = Self { dir: dir.into(), options, budget, state };
         format::prepare(&storage, storage.options.seed, dir)?;
         Ok(storage)
+    }
+
+    /// Opens the database in the folder `db` to be read only, and writes nothing there; the engine's own log goes to
+    /// `notes`. For a checkpoint, which must stay as it is.
+    ///
+    /// # Errors
+    /// The engine finds no whole database of this format there.
+    pub fn look(db: &Path, notes: &Path) -> Result<Self, StorageError> {
+        const LITTLE: RocksOptions = RocksOptions { memory: 16 << 20, open_files: 64, background_jobs: 2, seed: None };
+        let budget = Budget::new(LITTLE.memory);
+        let mut options = options::database(&LITTLE, &budget);
+        options.create_if_missing(false);
+        options.create_missing_column_families(false);
+        options.set_db_log_dir(notes);
+        let opened = DB::open_cf_descriptors_read_only(&options, db, options::families(&budget), false);
+        let opened = opened.map_err(|error| refused("opening a checkpoint", error.into_string()))?;
+        let state = State { db: Some(opened), failed: Some("it was opened to be read only".into()) };
+        Ok(Self { dir: db.into(), options: LITTLE, budget, state: RwLock::new(state) })
     }
 
     /// Closes the database and opens it again: how writes become possible after one has failed.
@@ -233,6 +252,12 @@ impl Storage for RocksStorage {
 
     fn approximate_len(&self, family: Family) -> u64 {
         self.property(Some(family), properties::ESTIMATE_NUM_KEYS)
+    }
+
+    /// Memtables are flushed first, so that the copy is whole in its table files and needs no log.
+    fn checkpoint(&self, dir: &Path) -> Result<(), StorageError> {
+        const DOING: &str = "making a checkpoint";
+        self.with(DOING, |db| Checkpoint::new(db).and_then(|made| made.create_checkpoint(dir)).map_err(engine(DOING)))
     }
 
     fn close(&self) {
