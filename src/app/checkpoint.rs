@@ -1,6 +1,7 @@
 //! Checkpoints of a running node: on request, and every so often.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -106,8 +107,19 @@ fn source(node: &Node, name: &str) -> Source {
     Source { dir: shelf(node).path(name), data: settings.store.data_dir.clone(), warc_dir: settings.warc_dir() }
 }
 
-/// Makes one every `checkpoint.every` while something changes, until the node ends.
+/// What a kill left half made goes at the start.
+fn sweep(node: &Node) {
+    let Ok(_turn) = node.checkpoints.try_acquire() else { return };
+    match shelf(node).sweep() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => log::info!("half made checkpoints removed: names={left:?}"),
+        Err(e) => log::warn!("a half made checkpoint was not removed: {e}"),
+    }
+}
+
+/// Makes one every `checkpoint.every` while something changes and the disk has room, until the node ends.
 pub async fn keep(node: Arc<Node>) {
+    sweep(&node);
     let every = node.rules.settings.checkpoint.every;
     if every.is_zero() {
         return;
@@ -125,6 +137,10 @@ pub async fn keep(node: Arc<Node>) {
         }
         let now = node.clock.now();
         if now < due {
+            continue;
+        }
+        if node.disk_low.load(Ordering::Acquire) {
+            due = now.plus(every.min(AGAIN)); // it would hold files that compaction lets go
             continue;
         }
         due = now.plus(every);

@@ -3,17 +3,18 @@
 //! `NAME/` holds the checkpoint's files, `crawl.jsonl` up to its length, `warc/` with the archive's files, and last the
 //! manifest. In it every file that was carried has a digest; archive files without one were left behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::manifest::{MANIFEST, Manifest, Stored, is_name};
 use super::place::{Place, Target, fetch, put_verified, read_small};
-use super::restore::{Destination, Restored, Source};
+use super::restore::{Destination, Restored, Source, aside_name};
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::wrong_with;
 use super::{CheckpointError, files, pass, uploads};
 use crate::fault::Faults;
+use crate::storage::folder::MARKER;
 
 /// What was carried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -153,43 +154,43 @@ pub fn import(
     let place = target.open(endpoint)?;
     let swap = Swap::begin(&to.data, faults)?;
     let staging = swap.staging();
-    let mut plan =
-        Plan { checkpoint: manifest.name.clone(), aside: super::restore::aside_name(to.now), ..Plan::default() };
-    let here = |file: &str| staging.join(file);
     for file in &manifest.files {
-        let got = fetch(&*place, &file.file, &here(&file.file))?;
+        let got = fetch(&*place, &file.file, &staging.join(&file.file))?;
         same(&manifest.name, file, &got)?;
         pass(faults, "import.file")?;
     }
-    fetch_carried(&*place, uploads::JSONL, &here(uploads::JSONL), &manifest.name, &manifest.jsonl)?;
+    fetch_carried(&*place, uploads::JSONL, &staging.join(uploads::JSONL), &manifest.name, &manifest.jsonl)?;
     let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };
+    let (archive, missing) = fetch_archive(&*place, &staging.join(&warc_dir), &manifest)?;
+    database_is_whole(&staging, &manifest)?;
+    for folder in [staging.join("db"), staging.join(&warc_dir), staging] {
+        files::sync_dir(&folder)?;
+    }
+    swap.commit(&plan(&manifest, warc_dir, to), faults)?;
+    Ok(Restored { archive, missing, ..Restored::of(&manifest, &to.data) })
+}
+
+/// What goes where; the files beside the database last, for with `FORMAT` it is a data folder.
+fn plan(manifest: &Manifest, warc_dir: PathBuf, to: &Destination) -> Plan {
+    let mut place = vec!["db".into(), uploads::JSONL.into(), warc_dir];
+    let beside = manifest.files.iter().map(|f| &f.file).filter(|file| !file.starts_with("db/"));
+    let (marker, others): (Vec<&String>, Vec<&String>) = beside.partition(|file| *file == MARKER);
+    place.extend(others.into_iter().chain(marker).map(PathBuf::from));
+    Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), place, ..Plan::default() }
+}
+
+/// The archive's files that were carried: how many, and the names of the others.
+fn fetch_archive(place: &dyn Place, dir: &Path, manifest: &Manifest) -> Result<(usize, Vec<String>), CheckpointError> {
     let (mut archive, mut missing) = (0, Vec::new());
-    files::make_dir(&staging.join(&warc_dir))?;
+    files::make_dir(dir)?;
     for file in &manifest.archive {
-        let (key, path) = (format!("warc/{}", file.file), staging.join(&warc_dir).join(&file.file));
-        match fetch_carried(&*place, &key, &path, &manifest.name, file)? {
+        let key = format!("warc/{}", file.file);
+        match fetch_carried(place, &key, &dir.join(&file.file), &manifest.name, file)? {
             true => archive += 1,
             false => missing.push(file.file.clone()),
         }
     }
-    database_is_whole(&staging, &manifest)?;
-    plan.place.extend(["db".into(), uploads::JSONL.into(), warc_dir.clone()]);
-    let last = manifest.files.iter().filter(|f| !f.file.starts_with("db/")).map(|f| f.file.clone().into());
-    plan.place.extend(last);
-    for folder in [staging.join("db"), staging.join(&warc_dir), staging.clone()] {
-        files::sync_dir(&folder)?;
-    }
-    swap.commit(&plan, faults)?;
-    Ok(Restored {
-        name: manifest.name,
-        data: to.data.clone(),
-        pages: manifest.counts.pages_stored,
-        waiting: manifest.counts.waiting,
-        aside: None,
-        archive,
-        younger: 0,
-        missing,
-    })
+    Ok((archive, missing))
 }
 
 /// Fetches what was carried; false when it was left behind.

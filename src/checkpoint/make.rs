@@ -215,7 +215,8 @@ pub fn at_rest(
     draft.finish(about, position, faults)
 }
 
-#[cfg(all(test, feature = "rocksdb"))]
+#[cfg(test)]
+#[cfg(feature = "rocksdb")]
 mod tests {
     use super::*;
     use crate::storage::{Batch, Family, RocksOptions, RocksStorage, StorageError};

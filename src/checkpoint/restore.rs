@@ -13,7 +13,7 @@ use crate::fault::Faults;
 use crate::storage::folder::MARKER;
 use crate::warc::date::digits17;
 
-/// The folder of a filter that a restored database must not find.
+/// The Bloom filter of a clean stop: a restored database must not find it.
 const FILTER: &str = "seen.bloom";
 
 /// Where a checkpoint is and what belongs to it.
@@ -43,7 +43,7 @@ pub struct Destination {
 }
 
 /// What was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// The checkpoint.
     pub name: String,
@@ -74,46 +74,62 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
     if ground == Ground::Live && !to.force {
         return Err(CheckpointError::Live { dir: to.data.clone() });
     }
+    let (manifest, missing) = checked(from, to)?;
+    let archive_dir = to.data.join(&to.warc_dir);
+    let in_place = is_same(&archive_dir, &from.warc_dir);
+    let swap = Swap::begin(&to.data, faults)?;
+    let staging = swap.staging();
+    let mut plan = Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), ..Plan::default() };
+    stage_state(from, &staging, &manifest, &mut plan)?;
+    let (mut archive, mut later) = (0, 0);
+    if in_place {
+        plan.close = open_files(&archive_dir)?;
+        later = younger(&archive_dir, &manifest)?;
+    } else if to.warc_dir.is_relative() {
+        archive = stage_archive(&from.warc_dir, &staging.join(&to.warc_dir), &manifest)?;
+        plan.place.push(to.warc_dir.clone());
+        plan.place.extend(stage_small(&from.data, &staging, uploads::LIST)?);
+    }
+    if ground == Ground::Free {
+        plan.place.extend(stage_small(&from.dir, &staging, MARKER)?); // last: before it this is no data folder
+    }
+    files::sync_dir(&staging)?;
+    swap.commit(&plan, faults)?;
+    let aside = Some(to.data.join(&plan.aside)).filter(|aside| aside.exists());
+    Ok(Restored { aside, archive, younger: later, missing, ..Restored::of(&manifest, &to.data) })
+}
+
+impl Restored {
+    /// The counts of a checkpoint, in its new place.
+    pub(super) fn of(manifest: &Manifest, data: &Path) -> Self {
+        Self {
+            name: manifest.name.clone(),
+            data: data.to_owned(),
+            pages: manifest.counts.pages_stored,
+            waiting: manifest.counts.waiting,
+            ..Self::default()
+        }
+    }
+}
+
+/// The manifest of a checkpoint that may be restored, and what is missing of its archive.
+fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), CheckpointError> {
     let manifest = Manifest::read(&from.dir)?;
     let report = verify(&from.dir, &manifest, &from.data, &from.warc_dir)?;
     report.whole()?;
     if !report.missing.is_empty() && !to.incomplete {
         return Err(CheckpointError::Incomplete { name: manifest.name, problems: report.missing });
     }
-    let own_archive = to.data.join(&to.warc_dir);
-    let same_archive = is_same(&own_archive, &from.warc_dir);
-    let swap = Swap::begin(&to.data, faults)?;
-    let mut plan = Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), ..Plan::default() };
+    Ok((manifest, report.missing))
+}
+
+/// Database and lines; the filter of another state makes room.
+fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
+    stage_database(&from.dir, staging, manifest)?;
+    stage_lines(&from.data, staging, manifest)?;
     plan.away.push(FILTER.into());
-    stage_database(&from.dir, &swap.staging(), &manifest)?;
-    plan.place.push("db".into());
-    stage_lines(&from.data, &swap.staging(), &manifest)?;
-    plan.place.push(uploads::JSONL.into());
-    let mut archive = 0;
-    if same_archive {
-        plan.close = open_files(&own_archive)?;
-    } else if to.warc_dir.is_relative() {
-        archive = stage_archive(&from.warc_dir, &swap.staging().join(&to.warc_dir), &manifest)?;
-        plan.place.push(to.warc_dir.clone());
-        plan.place.extend(stage_small(&from.data, &swap.staging(), uploads::LIST)?);
-    }
-    if ground == Ground::Free {
-        plan.place.extend(stage_small(&from.dir, &swap.staging(), MARKER)?);
-    }
-    files::sync_dir(&swap.staging())?;
-    let younger = if same_archive { younger(&own_archive, &manifest)? } else { 0 };
-    swap.commit(&plan, faults)?;
-    let aside = Some(to.data.join(&plan.aside)).filter(|aside| aside.exists());
-    Ok(Restored {
-        name: manifest.name,
-        data: to.data.clone(),
-        pages: manifest.counts.pages_stored,
-        waiting: manifest.counts.waiting,
-        aside,
-        archive,
-        younger,
-        missing: report.missing,
-    })
+    plan.place.extend(["db".into(), uploads::JSONL.into()]);
+    Ok(())
 }
 
 /// The folder of what is set aside.

@@ -1,6 +1,7 @@
 //! `lycosa checkpoint …`: what can be done to a crawl's checkpoints without the crawl, and with a running one.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
@@ -33,29 +34,17 @@ pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let settings = settings(args)?;
     let faults = faults()?;
     match &args.command {
-        CheckpointCommand::Create { admin, token_file } => match create(&settings, &faults) {
-            Err(CheckpointError::Storage(StorageError::Locked { .. })) => {
-                let (admin, token_file) = (admin.clone(), token_file.clone());
-                let config = args.config.clone();
-                ctl::run(&CtlArgs { admin, token_file, config, json: args.json, command: CtlCommand::Checkpoint }, out)
-            }
-            made => {
-                let made = Summary::from(&made.map_err(failed)?);
-                show(args, out, &made, |out| told_made(&made, out))
-            }
-        },
+        CheckpointCommand::Create { admin, token_file } => {
+            let (admin, token_file, config) = (admin.clone(), token_file.clone(), args.config.clone());
+            let crawl = CtlArgs { admin, token_file, config, json: args.json, command: CtlCommand::Checkpoint };
+            made(args, &settings, &crawl, &faults, out)
+        }
         CheckpointCommand::List => list(args, &settings, out),
         CheckpointCommand::Verify { name } => checked(args, &settings, name, out),
         CheckpointCommand::Restore { name, from, force, incomplete } => {
-            let source = match from {
-                Some(from) => source(&Settings { store: at(&settings, from), ..settings.clone() }, name),
-                None => {
-                    let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
-                    source(&settings, name).or_else(|_| source(&configured, name)) // --data is new, or has its own
-                }
-            };
+            let source = wanted(args, &settings, name, from.as_deref())?;
             let to = Destination { force: *force, incomplete: *incomplete, ..destination(&settings) };
-            let done = restore(&source.map_err(failed)?, &to, &faults).map_err(failed)?;
+            let done = restore(&source, &to, &faults).map_err(failed)?;
             show(args, out, &done, |out| told_restored(&done, out))
         }
         CheckpointCommand::Export { name, target, without_warc } => {
@@ -77,6 +66,30 @@ pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
 }
 
+/// Makes one; when a crawl has the folder open, it is asked to.
+fn made(
+    args: &CheckpointArgs,
+    settings: &Settings,
+    crawl: &CtlArgs,
+    faults: &Faults,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let made = match create(settings, faults) {
+        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out),
+        other => Summary::from(&other.map_err(failed)?),
+    };
+    show(args, out, &made, |out| told_made(&made, out))
+}
+
+/// The checkpoint to restore: of `from`, else of the data folder that is named, else of the configuration's.
+fn wanted(args: &CheckpointArgs, settings: &Settings, name: &str, from: Option<&Path>) -> Result<Source, CliError> {
+    if let Some(from) = from {
+        return source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed);
+    }
+    let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
+    source(settings, name).or_else(|_| source(&configured, name)).map_err(failed)
+}
+
 fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
     let given = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
     let mut layers = gather::layers(args.config.as_deref(), &given)?;
@@ -86,7 +99,7 @@ fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
     Ok(layers.load()?)
 }
 
-fn at(settings: &Settings, data: &std::path::Path) -> crate::config::StoreSection {
+fn at(settings: &Settings, data: &Path) -> crate::config::StoreSection {
     crate::config::StoreSection { data_dir: data.to_owned(), ..settings.store.clone() }
 }
 
