@@ -92,6 +92,7 @@ pub mod actors;
 pub mod admin;
 pub mod app;
 pub mod check;
+pub mod checkpoint;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -169,6 +169,8 @@ pub struct Node {
     pub paused: AtomicBool,
     /// No new work while set (drain).
     pub draining: AtomicBool,
+    /// The turn of whoever makes a checkpoint: one at a time.
+    pub checkpoints: Arc<Semaphore>,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
     /// Given up when a write finds no space.

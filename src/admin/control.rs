@@ -5,6 +5,8 @@ use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkpoint::manifest::Summary;
+use crate::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 
 /// A future that a [`Control`] returns; it may be awaited on the admin thread only.
@@ -55,6 +57,10 @@ pub trait Control: Send + Sync {
     fn resume(&self) -> Result<(), ControlError>;
     /// Finishes what is in flight and ends the process.
     fn stop(&self) -> Result<(), ControlError>;
+    /// Makes a checkpoint; answers when it is whole.
+    fn checkpoint(&self) -> Reply<Summary>;
+    /// The checkpoints there are.
+    fn checkpoints(&self) -> Result<Listing, ControlError>;
     /// The metrics in Prometheus' text form.
     fn metrics_text(&self) -> String;
 }

@@ -8,6 +8,8 @@
 //! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON |
 //! | `POST /api/v1/seeds` | one URL a line, or `{"urls": […]}`; [`SeedReport`] when they are committed |
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
+//! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
+//! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].

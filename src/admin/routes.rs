@@ -41,6 +41,8 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
         .service(post("/api/v1/seeds").route(web::post().to(add_seeds)))
         .service(post("/api/v1/pause").route(web::post().to(pause)))
         .service(post("/api/v1/resume").route(web::post().to(resume)))
+        .service(post("/api/v1/checkpoint").route(web::post().to(checkpoint)))
+        .service(get("/api/v1/checkpoints").route(web::get().to(checkpoints)))
         .service(post("/api/v1/stop").route(web::post().to(stop)))
         .default_service(web::to(unknown));
 }
@@ -132,6 +134,14 @@ async fn stop(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     Ok(done("stop"))
 }
 
+async fn checkpoint(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(shared.control.checkpoint().await?))
+}
+
+async fn checkpoints(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(shared.control.checkpoints()?))
+}
+
 fn done(what: &str) -> HttpResponse {
     HttpResponse::Ok().json(json!({ "done": what }))
 }
@@ -141,6 +151,7 @@ async fn wrong_method(allowed: &'static str) -> Result<HttpResponse, Problem> {
 }
 
 async fn unknown() -> Result<HttpResponse, Problem> {
-    let routes = "/healthz /readyz /metrics /api/v1/status /api/v1/seeds /api/v1/pause /api/v1/resume /api/v1/stop";
+    let routes = "/healthz /readyz /metrics /api/v1/status /api/v1/seeds /api/v1/pause /api/v1/resume /api/v1/checkpoint \
+                  /api/v1/checkpoints /api/v1/stop";
     Err(Problem::new(StatusCode::NOT_FOUND, format!("there are {routes}")))
 }

@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::checkpoint::manifest::Summary;
+use crate::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 
 /// A crawl that only notes what it is told.
@@ -45,6 +47,13 @@ impl Control for Recorder {
     fn stop(&self) -> Result<(), ControlError> {
         self.note("stop");
         Ok(())
+    }
+    fn checkpoint(&self) -> Reply<Summary> {
+        self.note("checkpoint");
+        Box::pin(async { Err(ControlError::Refused("this crawl lives in memory".into())) })
+    }
+    fn checkpoints(&self) -> Result<Listing, ControlError> {
+        Ok(Listing { held_bytes: 7, ..Listing::default() })
     }
     fn metrics_text(&self) -> String {
         "# EOF\n".into()

@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::status;
+use super::{checkpoint, status};
 use crate::actors::deduper::Inject;
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
 use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint::manifest::Summary;
+use crate::checkpoint::shelf::Listing;
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
@@ -112,6 +115,20 @@ impl Control for NodeControl {
         log::info!("stop asked for by the operator");
         self.0.stop_with(Stop::Asked);
         Ok(())
+    }
+
+    fn checkpoint(&self) -> Reply<Summary> {
+        let node = self.0.clone();
+        let refused = |e: CheckpointError| match e {
+            CheckpointError::Busy | CheckpointError::Node(_) => ControlError::Unavailable(e.to_string()),
+            _ => ControlError::Refused(e.to_string()),
+        };
+        Box::pin(async move { checkpoint::create(node).await.map(|made| Summary::from(&made)).map_err(refused) })
+    }
+
+    fn checkpoints(&self) -> Result<Listing, ControlError> {
+        let db = self.0.rules.settings.store.data_dir.join("db");
+        checkpoint::shelf(&self.0).listing(&db).map_err(|e| ControlError::Refused(e.to_string()))
     }
 
     fn metrics_text(&self) -> String {

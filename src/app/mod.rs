@@ -1,5 +1,6 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
+mod checkpoint;
 mod control;
 mod disk;
 mod files;
@@ -10,6 +11,7 @@ mod refresh;
 mod rules;
 mod run;
 mod status;
+mod uploads;
 mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -52,6 +54,7 @@ use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
 use crate::warc::folder::{self, Claim};
 
+pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
@@ -70,6 +73,9 @@ pub enum StartError {
     /// The data folder.
     #[error(transparent)]
     Storage(#[from] crate::storage::StorageError),
+    /// A restore that was killed half way.
+    #[error(transparent)]
+    Checkpoint(#[from] crate::checkpoint::CheckpointError),
     /// The scope's patterns.
     #[error(transparent)]
     Scope(#[from] crate::domain::scope::ScopeError),
@@ -109,6 +115,7 @@ impl StartError {
             Self::Storage(e) => Some(e.fault()),
             Self::Archive(e) => Some(e.fault()),
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
+            Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
         }
     }
@@ -252,6 +259,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
+        checkpoints: Arc::new(Semaphore::new(1)),
         disk: DiskState::default(),
         reserve,
         stop: channel::Sender::new(None),

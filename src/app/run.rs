@@ -7,6 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::memory::share_out;
 use super::pulse::Watchdog;
+use super::uploads::Uploader;
 use super::watch::watch;
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
 use crate::actors::node::{Node, Stop};
@@ -65,6 +66,7 @@ pub fn run<W>(
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
+    settle_restore(&settings, &faults)?;
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
@@ -74,17 +76,23 @@ pub fn run<W>(
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
+    let uploader = Uploader::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
+        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
         begin(&running).await;
         let why = watch(&node).await;
         log::info!("coming to an end: why={why:?}");
+        keeper.abort();
         (why, signals)
     });
     let (why, signals) = stop;
     drop(watchdog); // the end has time-outs of its own
     let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
     let clean = running.shutdown(patience);
+    if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
+        uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
+    }
     drop(signals);
     drop(watched);
     if let Some(admin) = admin {
@@ -109,6 +117,14 @@ fn last_status(node: &Node) -> StatusSnapshot {
     let s = status(node);
     let waiting = s.waiting.saturating_add(s.processing);
     StatusSnapshot { state: State::Stopped, waiting, processing: 0, in_flight: 0, idle_reason: String::new(), ..s }
+}
+
+/// A restore that was killed half way is completed or taken back, before the database is opened.
+fn settle_restore(settings: &Settings, faults: &Faults) -> Result<(), StartError> {
+    if let Some(name) = crate::checkpoint::swap::settle(&settings.store.data_dir, faults)? {
+        log::warn!("a restore that was killed half way is completed: checkpoint={name}");
+    }
+    Ok(())
 }
 
 #[cfg(feature = "faults")]

@@ -42,6 +42,8 @@ pub enum Command {
     Check(Box<FolderArgs>),
     /// Talk to a running crawl
     Ctl(CtlArgs),
+    /// States of a crawl to go back to: make, check, restore, carry elsewhere
+    Checkpoint(CheckpointArgs),
 }
 
 /// Sources of settings that every command shares.
@@ -257,6 +259,8 @@ pub enum CtlCommand {
     Pause,
     /// Go on
     Resume,
+    /// Make a checkpoint
+    Checkpoint,
     /// Finish what is in flight and end
     Stop,
 }
@@ -271,6 +275,77 @@ pub enum SeedsCommand {
         /// File with URLs, one a line; `-` is standard input
         #[arg(long, value_name = "FILE|-")]
         file: Option<PathBuf>,
+    },
+}
+
+/// Arguments of `lycosa checkpoint`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckpointArgs {
+    /// The crawl's configuration file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The data folder; of restore and import, where the state goes
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data: Option<PathBuf>,
+    /// Set a key, such as checkpoint.keep=5
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    pub sets: Vec<String>,
+    /// JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: CheckpointCommand,
+}
+
+/// `lycosa checkpoint …`. NAME may be `newest`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum CheckpointCommand {
+    /// Make one; a running crawl is asked to
+    Create {
+        /// Address of its admin endpoint; from the configuration when absent
+        #[arg(long, value_name = "ADDR:PORT")]
+        admin: Option<String>,
+        /// File with its token; from the configuration when absent
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
+    },
+    /// Show those there are
+    List,
+    /// Check every digest, the database, and that the archive is there
+    Verify {
+        /// Its name
+        #[arg(default_value = "newest")]
+        name: String,
+    },
+    /// Make a data folder of one: into a new folder (--data), or with --force in place of the present state
+    Restore {
+        /// Its name
+        name: String,
+        /// The data folder it was made of, when that is not the configuration's or --data
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+        /// In place of a crawl's present state, which is set aside
+        #[arg(long)]
+        force: bool,
+        /// Although archive files it refers to are missing
+        #[arg(long)]
+        incomplete: bool,
+    },
+    /// Copy one elsewhere, with all that is needed to go on there
+    Export {
+        /// Its name
+        name: String,
+        /// A folder or s3://BUCKET/PREFIX; it goes into a folder of its name there
+        target: String,
+        /// Leave the WARC and CDXJ files behind
+        #[arg(long)]
+        without_warc: bool,
+    },
+    /// Make a new data folder (--data) of an exported one
+    Import {
+        /// Where it was exported to: its own folder, or the one above for the newest
+        source: String,
     },
 }
 
@@ -338,6 +413,14 @@ mod tests {
             "lycosa ctl pause",
             "lycosa ctl resume",
             "lycosa ctl stop",
+            "lycosa ctl checkpoint --json",
+            "lycosa checkpoint create --data d --admin 127.0.0.1:7700",
+            "lycosa checkpoint list --config crawl.toml --json",
+            "lycosa checkpoint verify",
+            "lycosa checkpoint verify newest --data d",
+            "lycosa checkpoint restore newest --data new --from old --force --incomplete",
+            "lycosa checkpoint export newest s3://bucket/prefix --without-warc",
+            "lycosa checkpoint import /mnt/copies --data new --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
         ];
         for line in lines {
             assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());

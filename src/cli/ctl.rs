@@ -13,10 +13,16 @@ use super::exit::{CliError, unless_gone};
 use super::gather::{layers, read_input};
 use super::summary;
 use crate::admin::{Problem, SeedReport, auth, seed_lines};
+use crate::checkpoint::manifest::Summary;
 use crate::telemetry::StatusSnapshot;
 
 /// Largest answer taken, bytes.
 const MAX_ANSWER: usize = 16 << 20;
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same for a checkpoint: the first one reads the whole database for its digests.
+const CHECKPOINT: Duration = Duration::from_secs(3_600);
 
 /// One request to the endpoint.
 struct Ask {
@@ -57,6 +63,10 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
             if seeds.accepted + seeds.known == 0 {
                 return Err(CliError::new("no seed was taken"));
             }
+        }
+        CtlCommand::Checkpoint => {
+            let made: Summary = serde_json::from_str(&answer).map_err(unread)?;
+            unless_gone(super::checkpoint::told_made(&made, out))?;
         }
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Stop => {
             let answer: Value = serde_json::from_str(&answer).map_err(unread)?;
@@ -99,6 +109,7 @@ fn ask(command: &CtlCommand) -> Result<Ask, CliError> {
         CtlCommand::Status => Ask { method: Method::GET, path: "/api/v1/status", body: String::new() },
         CtlCommand::Pause => post("/api/v1/pause", String::new()),
         CtlCommand::Resume => post("/api/v1/resume", String::new()),
+        CtlCommand::Checkpoint => post("/api/v1/checkpoint", String::new()),
         CtlCommand::Stop => post("/api/v1/stop", String::new()),
         CtlCommand::Seeds(SeedsCommand::Add { urls, file }) => {
             let mut urls = urls.clone();
@@ -114,7 +125,8 @@ fn ask(command: &CtlCommand) -> Result<Ask, CliError> {
 }
 
 async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
-    let client = Client::builder().timeout(Duration::from_secs(60)).disable_redirects().finish();
+    let patience = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
+    let client = Client::builder().timeout(patience).disable_redirects().finish();
     let mut request = client.request(ask.method, format!("http://{}{}", door.address, ask.path));
     if let Some(token) = &door.token {
         request = request.bearer_auth(token);

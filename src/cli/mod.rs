@@ -6,6 +6,7 @@ pub mod check;
 pub mod check_config;
 #[cfg(feature = "rocksdb")]
 mod check_report;
+pub mod checkpoint;
 pub mod config_cmd;
 pub mod ctl;
 pub mod dry_run;
@@ -64,6 +65,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Config(ConfigCommand::Check(args)) | Command::CheckConfig(args) => {
             check_config::run(&args.file, out).map(|()| Exit::Done)
         }
+        Command::Checkpoint(args) => checkpoint::run(&args, out).map(|()| Exit::Done),
         Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
     }
 }

@@ -44,6 +44,7 @@ fn changed(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("dedup", old.dedup == new.dedup),
         ("store", old.store == new.store),
         ("durability", old.durability == new.durability),
+        ("checkpoint", old.checkpoint == new.checkpoint),
         ("disk", old.disk == new.disk),
         ("admin", admin(old) == admin(new)),
         ("log", log(old) == log(new)),

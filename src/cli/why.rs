@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::telemetry::StatusSnapshot;
-use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
+use crate::telemetry::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
 
 /// What a reason means and what to do, by its name (`domain::reason`).
 #[must_use]
@@ -33,6 +33,8 @@ pub fn advice(reason: &str) -> &'static str {
         "address" | "address_refused" => {
             "the address is not public; allow it with --allow-net, such as --allow-net 127.0.0.1/32"
         }
+        UPLOAD => "the copy is tried again; check the place, the network, and the AWS_ variables",
+        CHECKPOINT => "the crawl goes on without it; see the log, and make one with `lycosa checkpoint create`",
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
         "excluded" => "a rule of scope.exclude or scope.deny_hosts names it",
         "extension" => "its file type is skipped; see scope.skip_extensions",
@@ -58,7 +60,9 @@ fn advice_at(reason: &str, example: &str) -> String {
 #[must_use]
 pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     // What became of seeds says more than what became of links found on them.
-    let most = s.troubles.iter().max_by_key(|(reason, t)| (*reason != "scope", *reason != ROBOTS_UNREACHABLE, t.count));
+    let of_pages = |reason: &str| reason != UPLOAD && reason != CHECKPOINT;
+    let troubles = s.troubles.iter().filter(|(reason, _)| of_pages(reason));
+    let most = troubles.max_by_key(|(reason, t)| (*reason != "scope", *reason != ROBOTS_UNREACHABLE, t.count));
     if let Some((reason, trouble)) = most {
         let times = if trouble.count == 1 { String::new() } else { format!(", {} times", trouble.count) };
         return format!("{reason} at {}{times}: {}", trouble.example, advice_at(reason, &trouble.example));

@@ -12,6 +12,7 @@ use super::rules;
 use super::sections::*;
 use super::settings::{Agent, Settings};
 use super::units::format_duration;
+use crate::checkpoint::Target;
 use crate::domain::host::is_canonical_host;
 use crate::net::guard::{HostPattern, parse_allow};
 
@@ -64,6 +65,7 @@ impl Settings {
         check_store(&form.store)?;
         check_supervision(&form.supervision, &form.fetch.timeouts)?;
         form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
+        check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
@@ -85,6 +87,7 @@ impl Settings {
             dedup: form.dedup,
             store: form.store,
             durability: form.durability,
+            checkpoint: form.checkpoint,
             disk: form.disk,
             supervision: form.supervision,
             memory: form.memory,
@@ -277,7 +280,27 @@ fn check_store(store: &StoreSection) -> Checked {
     within("store.warc_max_size", store.warc_max_size, 1_000_000, 1 << 40)?;
     positive("store.warc_max_age", store.warc_max_age)?;
     within("store.compression", store.compression, 1, 9)?;
-    within("store.memory", store.memory, 16 << 20, 1 << 42)
+    within("store.memory", store.memory, 16 << 20, 1 << 42)?;
+    check_place("store.upload", store.upload.as_deref())?;
+    ensure(store.upload.is_some() || !store.delete_uploaded, "store.delete_uploaded", || {
+        "nothing is uploaded: set store.upload too".into()
+    })
+}
+
+fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
+    within("checkpoint.keep", checkpoint.keep, 1, 1_000)?;
+    ensure(!checkpoint.dir.as_os_str().is_empty(), "checkpoint.dir", || "must name a folder".into())?;
+    check_place("checkpoint.upload", checkpoint.upload.as_deref())?;
+    let endpoint = checkpoint.s3_endpoint.as_deref();
+    ensure(endpoint.is_none_or(is_web_url), "checkpoint.s3_endpoint", || {
+        "must be an http or https URL such as https://s3.example.org".into()
+    })
+}
+
+/// Where copies go.
+fn check_place(key: &str, place: Option<&str>) -> Checked {
+    let problem = place.and_then(|text| Target::parse(text).err());
+    ensure(problem.is_none(), key, || problem.map(|e| e.to_string()).unwrap_or_default())
 }
 
 fn check_supervision(supervision: &SupervisionSection, timeouts: &TimeoutsSection) -> Checked {

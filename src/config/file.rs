@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::sections::{
-    AdminSection, AgentSection, CrawlSection, DedupSection, DiskSection, DnsSection, DurabilitySection, FetchSection,
-    FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection, PolitenessSection,
-    RobotsSection, ScopeSection, StoreSection, SupervisionSection, TlsSection, TrapsSection,
+    AdminSection, AgentSection, CheckpointSection, CrawlSection, DedupSection, DiskSection, DnsSection,
+    DurabilitySection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection,
+    PolitenessSection, RobotsSection, ScopeSection, StoreSection, SupervisionSection, TlsSection, TrapsSection,
 };
 
 /// Every section; what is absent has its default.
@@ -28,6 +28,7 @@ pub struct FileForm {
     pub dedup: DedupSection,
     pub store: StoreSection,
     pub durability: DurabilitySection,
+    pub checkpoint: CheckpointSection,
     pub disk: DiskSection,
     pub supervision: SupervisionSection,
     pub memory: MemorySection,

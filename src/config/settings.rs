@@ -41,6 +41,7 @@ pub struct Settings {
     pub dedup: DedupSection,
     pub store: StoreSection,
     pub durability: DurabilitySection,
+    pub checkpoint: CheckpointSection,
     pub disk: DiskSection,
     pub supervision: SupervisionSection,
     pub memory: MemorySection,
@@ -83,5 +84,11 @@ impl Settings {
     #[must_use]
     pub fn warc_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.store.warc_dir)
+    }
+
+    /// Folder of the checkpoints.
+    #[must_use]
+    pub fn checkpoint_dir(&self) -> PathBuf {
+        self.store.data_dir.join(&self.checkpoint.dir)
     }
 }

@@ -196,7 +196,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 21] = [
+pub(super) const SECTIONS: [&str; 22] = [
     "agent",
     "crawl",
     "scope",
@@ -212,6 +212,7 @@ pub(super) const SECTIONS: [&str; 21] = [
     "dedup",
     "store",
     "durability",
+    "checkpoint",
     "disk",
     "supervision",
     "memory",

@@ -96,6 +96,9 @@ pub enum StorageError {
         /// The version it says it has, as written there.
         found: String,
     },
+    /// A store in memory has no files to link.
+    #[error("a crawl that lives in memory has no checkpoints; build the program with the feature rocksdb")]
+    NoCheckpoint,
     /// A fault the tests asked for.
     #[error("{doing}: fault injected by a test")]
     Injected {
@@ -128,7 +131,7 @@ impl StorageError {
             Self::Folder { source, .. } => DiskFault::of_io(source),
             Self::Key { .. } | Self::Value { .. } | Self::Unsorted { .. } => DiskFault::Damaged,
             Self::NotADataFolder { .. } | Self::Version { .. } => DiskFault::Damaged,
-            Self::Locked { .. } | Self::Injected { .. } => DiskFault::Other,
+            Self::Locked { .. } | Self::NoCheckpoint | Self::Injected { .. } => DiskFault::Other,
         }
     }
 }

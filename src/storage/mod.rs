@@ -105,6 +105,16 @@ pub trait Storage: Send + Sync {
     /// About how many records a family has.
     fn approximate_len(&self, family: Family) -> u64;
 
+    /// Writes a consistent copy of the whole store into the new folder `dir`, by links where the file system allows; the
+    /// folder above it must be there. Everything written before is in it.
+    ///
+    /// # Errors
+    /// [`StorageError::NoCheckpoint`] for a store that lives in memory; else when the engine fails.
+    fn checkpoint(&self, dir: &std::path::Path) -> Result<(), StorageError> {
+        let _ = dir;
+        Err(StorageError::NoCheckpoint)
+    }
+
     /// Makes writes possible again after one has failed; true when that needed something. What the failed batch became is to
     /// be looked up afterwards. Readers wait meanwhile.
     ///

@@ -19,6 +19,8 @@
 //! | `lycosa_memory_max_bytes` | gauge | |
 //! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
 //! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
+//! | `lycosa_checkpoints_total`, `lycosa_uploads_total` | counter | `result`: done, failed |
+//! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`]) |
@@ -181,6 +183,9 @@ struct Inner {
     memory_max: Gauge,
     memory_parts: Each<Gauge>,
     entries: Each<Gauge>,
+    checkpoints: Each<Counter>,
+    checkpoint_last: Gauge,
+    uploads: Each<Counter>,
     disk_free: Each<Gauge>,
     paused: Each<Gauge>,
     commit_failures: Each<Counter>,
@@ -192,6 +197,7 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Inner>);
 
+const RESULTS: [&str; 2] = ["done", "failed"];
 /// Folders whose file systems are looked at.
 const FOLDERS: [&str; 3] = ["data", "warc", "spill"];
 
@@ -219,6 +225,7 @@ impl Metrics {
         let (rejected, errors, responses, handled, restarts) =
             (counters(), counters(), counters(), counters(), counters());
         let violations = counters();
+        let (checkpoints, uploads) = (counters(), counters());
         let phases = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(wide);
         let handle = Family::<Label, Histogram, fn() -> Histogram>::new_with_constructor(narrow);
         let actors = || ActorKind::ALL.iter().map(|a| a.as_str());
@@ -244,6 +251,9 @@ impl Metrics {
             memory_max: Gauge::default(),
             memory_parts: Each::of(&memory_parts, "part", ["database", "seen_filter"].into_iter()),
             entries: Each::of(&entries, "registry", Registry::ALL.iter().map(|r| r.as_str())),
+            checkpoints: Each::of(&checkpoints, "result", RESULTS.into_iter()),
+            checkpoint_last: Gauge::default(),
+            uploads: Each::of(&uploads, "result", RESULTS.into_iter()),
             disk_free: Each::of(&disk_free, "folder", FOLDERS.into_iter()),
             paused: Each::of(&paused, "reason", ["operator", "disk_low", "disk_fault"].into_iter()),
             commit_failures: Each::of(&commit_failures, "kind", DiskFault::ALL.iter().map(|f| f.as_str())),
@@ -277,6 +287,10 @@ impl Metrics {
         let parts = "Memory of parts of the process";
         r.register_with_unit("lycosa_memory_part", parts, Unit::Bytes, memory_parts);
         r.register("lycosa_registry_entries", "Entries of bounded registries in memory", entries);
+        r.register("lycosa_checkpoints", "Checkpoints, by result", checkpoints);
+        let last = "When the newest checkpoint of this run was made, since 1970";
+        r.register_with_unit("lycosa_checkpoint_last_timestamp", last, Unit::Seconds, inner.checkpoint_last.clone());
+        r.register("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", uploads);
         r.register_with_unit("lycosa_disk_free", "Free space where a folder lies", Unit::Bytes, disk_free);
         r.register("lycosa_paused", "1 while nothing new is begun, by reason", paused);
         let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
@@ -384,6 +398,19 @@ impl Metrics {
     #[must_use]
     pub fn entries_of(&self, registry: Registry) -> i64 {
         self.0.entries.0.get(registry as usize).map_or(0, Gauge::get)
+    }
+
+    /// A checkpoint was made at this moment, or failed.
+    pub fn checkpoint(&self, made: Option<UnixMillis>) {
+        count(&self.0.checkpoints, usize::from(made.is_none()));
+        if let Some(at) = made {
+            self.0.checkpoint_last.set(i64::try_from(at.0 / 1_000).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// A file or a checkpoint was copied elsewhere, or failed to be.
+    pub fn upload(&self, done: bool) {
+        count(&self.0.uploads, usize::from(!done));
     }
 
     /// Free space where the folder of this number (data, warc, spill) lies.

@@ -15,6 +15,11 @@ pub const ROBOTS_UNREACHABLE: &str = "robots_unreachable";
 /// A certificate that a browser would refuse.
 pub const CERTIFICATE: &str = "certificate";
 
+/// A copy elsewhere failed and is tried again.
+pub const UPLOAD: &str = "upload_failed";
+/// A checkpoint could not be made.
+pub const CHECKPOINT: &str = "checkpoint_failed";
+
 /// One reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {

@@ -225,6 +225,23 @@ fn keep_whole(dir: &Path, open: &str, closed: &str) -> Result<bool, WarcError> {
     Ok(pages)
 }
 
+/// Closes an open WARC that no commit knows, with the whole records it has, and removes its open index; one without a page
+/// is removed. May be repeated.
+///
+/// # Errors
+/// [`WarcError::Io`].
+pub fn close_stray(path: &Path) -> Result<(), WarcError> {
+    let parts = path.parent().zip(path.file_name().and_then(|n| n.to_str()));
+    let Some((dir, open)) = parts else { return Ok(()) };
+    let Some(closed) = closed_name(open) else { return Ok(()) };
+    let mut report = ArchiveRepair::default();
+    if !keep_whole(dir, open, closed)? {
+        remove(dir, open, &mut report)?;
+    }
+    remove(dir, &open_name(&cdxj_name(closed)), &mut report)?;
+    sync_dir(dir)
+}
+
 /// An open index whose WARC is closed was only left behind; without its sorted form it is sorted now.
 fn tidy_index(dir: &Path, open: &str, closed: &str, report: &mut ArchiveRepair) -> Result<(), WarcError> {
     let warc = closed.strip_suffix(".cdxj").map(|stem| format!("{stem}.warc.gz")).unwrap_or_default();

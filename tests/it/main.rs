@@ -7,6 +7,10 @@ mod blackout;
 mod check;
 #[cfg(feature = "rocksdb")]
 mod check_program;
+#[cfg(feature = "rocksdb")]
+mod carry;
+#[cfg(feature = "rocksdb")]
+mod checkpoint;
 mod cli;
 mod crawl;
 #[cfg(feature = "faults")]

@@ -23,6 +23,7 @@ pub struct Sandbox {
     pub web: TestWeb,
     folder: tempfile::TempDir,
     config: String,
+    data: String,
     lives: usize,
 }
 
@@ -45,7 +46,7 @@ impl Sandbox {
         );
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("disk")).unwrap();
-        Self { web, folder, config, lives: 0 }
+        Self { web, folder, config, data: "data".into(), lives: 0 }
     }
 
     /// The folder in which the data folder is made, alone.
@@ -54,7 +55,17 @@ impl Sandbox {
     }
 
     pub fn data(&self) -> PathBuf {
-        self.disk().join("data")
+        self.disk().join(&self.data)
+    }
+
+    /// Goes on with another data folder beside the first.
+    pub fn move_to(&mut self, data: &str) {
+        self.data = data.to_owned();
+    }
+
+    /// The folder that holds the data folder.
+    pub fn folder(&self) -> PathBuf {
+        self.disk()
     }
 
     /// A place for a test's own files, outside of the disk.
@@ -76,13 +87,20 @@ impl Sandbox {
     /// The same with these variables of the environment.
     pub fn start_with(&mut self, arguments: &[&str], variables: &[(&str, OsString)]) -> Daemon {
         self.lives += 1;
-        let config = self.folder.path().join("lycosa.toml");
-        fs::write(&config, &self.config).unwrap();
+        let config = self.config_file();
         let log = self.folder.path().join(format!("life-{}.log", self.lives));
         let mut command = program();
         command.arg("run").arg(&config).arg("--data").arg(self.data()).arg("--no-progress").args(arguments);
+        with_s3_keys(&mut command);
         command.envs(variables.iter().cloned());
         Daemon::spawn(command, log)
+    }
+
+    /// The configuration, written down.
+    pub fn config_file(&self) -> PathBuf {
+        let config = self.folder.path().join("lycosa.toml");
+        fs::write(&config, &self.config).unwrap();
+        config
     }
 
     /// Lets it finish, and expects that it ends as done.
@@ -191,6 +209,11 @@ pub fn program() -> Command {
         }
     }
     command
+}
+
+/// The keys of `tests/s3_server.py`.
+pub fn with_s3_keys(command: &mut Command) {
+    command.env("AWS_ACCESS_KEY_ID", "test").env("AWS_SECRET_ACCESS_KEY", "test").env("AWS_REGION", "us-east-1");
 }
 
 /// The program, running; killed when dropped.

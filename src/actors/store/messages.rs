@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use actix::Message;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::actors::lease::Lease;
 use crate::actors::node::PagePermit;
+use crate::checkpoint::CheckpointError;
+use crate::checkpoint::make::{Draft, Position};
 use crate::storage::ledger::Change;
 use crate::warc::page::PageRecords;
 
@@ -46,4 +48,27 @@ pub struct Close {
     pub drained: bool,
     /// Answered with false when closing failed.
     pub reply: oneshot::Sender<bool>,
+}
+
+/// The database is to be linked into a draft of a checkpoint, between two commits and with no archive file open.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct TakeCheckpoint {
+    /// Where to.
+    pub draft: Draft,
+    /// One at a time; travels with the draft.
+    pub turn: OwnedSemaphorePermit,
+    /// Draft and turn come back with what was found.
+    pub reply: oneshot::Sender<Result<Taken, CheckpointError>>,
+}
+
+/// A draft with its database.
+#[derive(Debug)]
+pub struct Taken {
+    /// The draft.
+    pub draft: Draft,
+    /// The turn.
+    pub turn: OwnedSemaphorePermit,
+    /// What stood at that moment.
+    pub position: Position,
 }

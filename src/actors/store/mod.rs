@@ -1,10 +1,11 @@
 //! Store.
 //!
 //! Owns: the open WARC, its index, `crawl.jsonl`, the ledger; it is the only writer of every column family. Receives:
-//! [`Commit`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
+//! [`Commit`], [`TakeCheckpoint`], [`Close`]. Sends: `Committed` and `Reload` to the Frontier, `Settled` to the Deduper. Never: answers a
 //! question; commits a page whose epoch is over; leaves a page half committed. After a restart: files are cut back to what
 //! is committed (I3), the ledger is read anew; the epoch was raised when its former life ended.
 
+mod checkpoint;
 mod files;
 mod mend;
 mod messages;
@@ -35,7 +36,7 @@ use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
 
-pub use messages::{Close, Commit};
+pub use messages::{Close, Commit, TakeCheckpoint, Taken};
 use open::Open;
 
 /// Changes in one batch at most.

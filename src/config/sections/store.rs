@@ -1,4 +1,4 @@
-//! What is kept and how safely: `[dedup] [store] [durability] [disk]`.
+//! What is kept and how safely: `[dedup] [store] [durability] [checkpoint] [disk]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,6 +76,10 @@ pub struct StoreSection {
     /// Memory for the database's caches and write buffers.
     #[serde(with = "size")]
     pub memory: u64,
+    /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
+    pub upload: Option<String>,
+    /// Such files are removed here once their copy is verified.
+    pub delete_uploaded: bool,
 }
 
 impl Default for StoreSection {
@@ -88,6 +92,8 @@ impl Default for StoreSection {
             warc_max_age: Duration::from_secs(86_400),
             compression: 1,
             memory: 256 << 20,
+            upload: None,
+            delete_uploaded: false,
         }
     }
 }
@@ -135,6 +141,30 @@ pub struct DurabilitySection {
 impl Default for DurabilitySection {
     fn default() -> Self {
         Self { sync: Sync::Every(Duration::from_secs(1)) }
+    }
+}
+
+/// `[checkpoint]`: states of the crawl to go back to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointSection {
+    /// One is made this often while something changes; `0s` for never.
+    #[serde(with = "duration")]
+    pub every: Duration,
+    /// So many are kept; older ones are removed.
+    pub keep: usize,
+    /// Where; relative to `data_dir`.
+    pub dir: PathBuf,
+    /// Each is copied there too: a folder or `s3://BUCKET/PREFIX`.
+    pub upload: Option<String>,
+    /// The server that `s3://` speaks to, in place of `AWS_ENDPOINT`.
+    pub s3_endpoint: Option<String>,
+}
+
+impl Default for CheckpointSection {
+    fn default() -> Self {
+        let every = Duration::from_secs(6 * 3_600);
+        Self { every, keep: 3, dir: "checkpoints".into(), upload: None, s3_endpoint: None }
     }
 }
 

@@ -1,0 +1,155 @@
+//! Checkpoints of a running node: on request, and every so often.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::actors::node::Node;
+use crate::actors::store::{TakeCheckpoint, Taken};
+use crate::checkpoint::make::{About, Draft};
+use crate::checkpoint::restore::Source;
+use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
+use crate::domain::time::UnixMillis;
+use crate::storage::read;
+use crate::storage::values::RunState;
+use crate::telemetry::trouble::{CHECKPOINT, UPLOAD};
+
+/// Longest wait for the Store's part.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Rest after a checkpoint that failed, when `checkpoint.every` is not shorter.
+const AGAIN: Duration = Duration::from_secs(600);
+/// Shortest rest between two looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Makes a checkpoint; resolves when it is whole. The Store does its part between two commits; the rest, and the copy that
+/// `checkpoint.upload` asks for, is done on a thread that may take its time.
+///
+/// # Errors
+/// [`CheckpointError::Busy`]; else there is no such checkpoint, and the crawl goes on.
+pub async fn create(node: Arc<Node>) -> Result<Manifest, CheckpointError> {
+    let turn = node.checkpoints.clone().try_acquire_owned().map_err(|_| CheckpointError::Busy)?;
+    let made = make(node.clone(), turn).await;
+    match &made {
+        Ok(manifest) => {
+            node.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
+            log::info!(
+                "checkpoint made: name={} pages={} waiting={} bytes={}",
+                manifest.name,
+                manifest.counts.pages_stored,
+                manifest.counts.waiting,
+                manifest.bytes()
+            );
+        }
+        Err(e) => {
+            node.metrics.checkpoint(None);
+            node.troubles.note(node.clock.now(), CHECKPOINT, e.to_string());
+            log::error!("no checkpoint was made, the crawl goes on: {e}");
+        }
+    }
+    made
+}
+
+async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit) -> Result<Manifest, CheckpointError> {
+    let gone = |_| CheckpointError::Node("an actor or thread died at it; see the log".into());
+    let late = |_| CheckpointError::Node(format!("its store did not come to it within {} s", PATIENCE.as_secs()));
+    let run = read::meta::<RunState>(&*node.storage, ())?.map_or(0, |r| r.runs);
+    let draft = Draft::begin(&shelf(&node), node.clock.now(), run)?;
+    let (reply, taken) = oneshot::channel();
+    node.doors().store.tell(TakeCheckpoint { draft, turn, reply });
+    let taken = tokio::time::timeout(PATIENCE, taken).await.map_err(late)?.map_err(gone)??;
+    let (done, made) = oneshot::channel();
+    let spawned = std::thread::Builder::new().name("checkpoint".into()).spawn(move || finish(&node, taken, done));
+    spawned.map_err(|e| CheckpointError::Node(format!("no thread could be started: {e}")))?;
+    made.await.map_err(gone)?
+}
+
+/// Digests and manifest, then the copy elsewhere; the turn is held until both are done.
+fn finish(node: &Node, taken: Taken, done: oneshot::Sender<Result<Manifest, CheckpointError>>) {
+    let Taken { draft, turn, position } = taken;
+    let made = draft.finish(&about(node), position, &node.faults);
+    let name = made.as_ref().ok().map(|manifest| manifest.name.clone());
+    let _ = done.send(made); // whoever asked may be gone, the checkpoint stays
+    if let (Some(name), Some(to)) = (name, &node.rules.settings.checkpoint.upload) {
+        upload(node, &name, to);
+    }
+    drop(turn);
+}
+
+fn upload(node: &Node, name: &str, to: &str) {
+    let settings = &node.rules.settings;
+    let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+    let copied =
+        Target::parse(to).and_then(|target| carry::export(&source(node, name), &target, endpoint, false, &node.faults));
+    node.metrics.upload(copied.is_ok());
+    match copied {
+        Ok(done) => log::info!("checkpoint copied: to={} files={} bytes={}", done.to, done.files, done.bytes),
+        Err(e) => {
+            node.troubles.note(node.clock.now(), UPLOAD, e.to_string());
+            log::warn!("the checkpoint was not copied, the next one will be: name={name} error={e}");
+        }
+    }
+}
+
+/// The folder of this node's checkpoints.
+pub(super) fn shelf(node: &Node) -> Shelf {
+    Shelf::new(node.rules.settings.checkpoint_dir())
+}
+
+fn about(node: &Node) -> About {
+    let settings = &node.rules.settings;
+    About { data: settings.store.data_dir.clone(), crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep }
+}
+
+fn source(node: &Node, name: &str) -> Source {
+    let settings = &node.rules.settings;
+    Source { dir: shelf(node).path(name), data: settings.store.data_dir.clone(), warc_dir: settings.warc_dir() }
+}
+
+/// What a kill left half made goes at the start.
+fn sweep(node: &Node) {
+    let Ok(_turn) = node.checkpoints.try_acquire() else { return };
+    match shelf(node).sweep() {
+        Ok(left) if left.is_empty() => {}
+        Ok(left) => log::info!("half made checkpoints removed: names={left:?}"),
+        Err(e) => log::warn!("a half made checkpoint was not removed: {e}"),
+    }
+}
+
+/// Makes one every `checkpoint.every` while something changes and the disk has room, until the node ends.
+pub async fn keep(node: Arc<Node>) {
+    sweep(&node);
+    let every = node.rules.settings.checkpoint.every;
+    if every.is_zero() {
+        return;
+    }
+    let mut stop = node.stop.subscribe();
+    let began = node.clock.now();
+    let newest = shelf(&node).find(None).ok();
+    let mut made = newest.map(|m| (UnixMillis(m.ts_ms), m.sequence));
+    let mut due = made.map_or(began, |(at, _)| at.min(began)).plus(every);
+    loop {
+        let now = node.clock.now();
+        tokio::select! {
+            _ = stop.wait_for(Option::is_some) => return,
+            () = tokio::time::sleep(due.since(now).max(LOOK)) => {}
+        }
+        let now = node.clock.now();
+        if now < due {
+            continue;
+        }
+        if node.disk.holds() {
+            due = now.plus(every.min(AGAIN)); // it would hold files that compaction lets go
+            continue;
+        }
+        due = now.plus(every);
+        if made.is_some_and(|(_, sequence)| sequence == node.storage.sequence()) {
+            continue;
+        }
+        match create(node.clone()).await {
+            Ok(manifest) => made = Some((now, manifest.sequence)),
+            Err(CheckpointError::Busy) => due = now.plus(LOOK),
+            Err(_) => due = now.plus(every.min(AGAIN)),
+        }
+    }
+}

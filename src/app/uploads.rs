@@ -1,0 +1,102 @@
+//! The thread that copies closed archive files elsewhere. The crawl never waits for it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::actors::node::Node;
+use crate::checkpoint::place::Place;
+use crate::checkpoint::uploads::Uploads;
+use crate::checkpoint::{CheckpointError, Target};
+use crate::storage::read;
+use crate::storage::values::Tails;
+use crate::telemetry::trouble::UPLOAD;
+
+/// How often the folder is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// Rest after a failure, doubled each time up to the longest.
+const FIRST_REST: Duration = Duration::from_secs(2);
+/// Longest rest.
+const LONGEST_REST: Duration = Duration::from_secs(300);
+
+/// The thread. Dropped, it is left to itself: what it has not listed is copied by another run.
+pub(super) struct Uploader {
+    end: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Uploader {
+    /// Starts it when `store.upload` names a place.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn start(node: &Arc<Node>) -> io::Result<Option<Self>> {
+        let Some(to) = node.rules.settings.store.upload.clone() else { return Ok(None) };
+        let (end, ended) = mpsc::channel();
+        let node = node.clone();
+        let thread = std::thread::Builder::new().name("uploads".into()).spawn(move || work(&node, &to, &ended))?;
+        Ok(Some(Self { end, thread }))
+    }
+
+    /// Lets it copy what is closed by now, then ends it. A failure ends it at once.
+    pub fn finish(self) {
+        let _ = self.end.send(());
+        if self.thread.join().is_err() {
+            log::error!("the thread that copies archive files panicked; another run copies what is left");
+        }
+    }
+}
+
+fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
+    let endpoint = node.rules.settings.checkpoint.s3_endpoint.as_deref();
+    let mut place: Option<Box<dyn Place>> = None;
+    let mut rest = LOOK;
+    loop {
+        let last = match ended.recv_timeout(rest) {
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => return,
+            Ok(()) => true,
+        };
+        match look(node, &mut place, to, endpoint) {
+            Ok(()) => rest = LOOK,
+            Err(e) => {
+                rest = if rest == LOOK { FIRST_REST } else { (rest * 2).min(LONGEST_REST) };
+                node.metrics.upload(false);
+                node.troubles.note(node.clock.now(), UPLOAD, e.to_string());
+                log::warn!("archive files wait to be copied: again_in_s={} error={e}", rest.as_secs());
+            }
+        }
+        if last {
+            return;
+        }
+    }
+}
+
+/// Copies all that is due, then removes what may go.
+fn look(
+    node: &Node,
+    place: &mut Option<Box<dyn Place>>,
+    to: &str,
+    endpoint: Option<&str>,
+) -> Result<(), CheckpointError> {
+    let place = match place {
+        Some(place) => place,
+        None => place.insert(Target::parse(to)?.open(endpoint)?),
+    };
+    let store = &node.rules.settings.store;
+    let (data, warc_dir) = (store.data_dir.clone(), node.rules.settings.warc_dir());
+    let uploads = Uploads { data, warc_dir, place: &**place, delete: store.delete_uploaded };
+    for file in uploads.due()? {
+        let line = uploads.upload(&file, node.clock.now(), &node.faults)?;
+        node.metrics.upload(true);
+        log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);
+    }
+    let tails: Tails = read::meta(&*node.storage, ())?.unwrap_or_default();
+    let removed = uploads.remove_listed(tails.warc.as_ref().map(|(name, _)| name.as_str()))?;
+    if !removed.is_empty() {
+        log::info!("copied archive files removed here: files={}", removed.len());
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Export and import: a checkpoint with all that is needed to go on on another machine.
+//!
+//! `NAME/` holds the checkpoint's files, `crawl.jsonl` up to its length, `warc/` with the archive's files, and last the
+//! manifest. In it every file that was carried has a digest; archive files without one were left behind.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::manifest::{MANIFEST, Manifest, Stored, is_name};
+use super::place::{Place, Target, fetch, put_verified, read_small};
+use super::restore::{Destination, Restored, Source, aside_name};
+use super::swap::{Ground, Plan, Swap, ground, settle};
+use super::verify::wrong_with;
+use super::{CheckpointError, files, pass, uploads};
+use crate::fault::Faults;
+use crate::storage::folder::MARKER;
+
+/// What was carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Carried {
+    /// The checkpoint.
+    pub name: String,
+    /// Where it is now.
+    pub to: String,
+    /// Files, the manifest included.
+    pub files: usize,
+    /// Bytes.
+    pub bytes: u64,
+    /// Archive files that were left behind.
+    pub left: Vec<String>,
+}
+
+/// Copies a checkpoint to `target`, below its name. Each object is read back and compared; the manifest is written last.
+///
+/// # Errors
+/// [`CheckpointError::Damaged`] when a file is not what the manifest says; [`CheckpointError::Differs`]; those of the place.
+pub fn export(
+    from: &Source,
+    target: &Target,
+    endpoint: Option<&str>,
+    with_archive: bool,
+    faults: &Faults,
+) -> Result<Carried, CheckpointError> {
+    let mut manifest = Manifest::read(&from.dir)?;
+    let target = target.below(&manifest.name);
+    let place = target.open(endpoint)?;
+    let mut carried = Carried { name: manifest.name.clone(), to: target.to_string(), ..Carried::default() };
+    for file in &manifest.files {
+        let done = put_verified(&*place, &file.file, &from.dir.join(&file.file), u64::MAX)?;
+        same(&manifest.name, file, &done)?;
+        carried.add(done.0);
+        pass(faults, "export.file")?;
+    }
+    let lines = from.data.join(&manifest.jsonl.file);
+    if lines.exists() {
+        carry(&*place, uploads::JSONL, &lines, &mut manifest.jsonl, &mut carried)?;
+    }
+    for file in &mut manifest.archive {
+        let path = from.warc_dir.join(&file.file);
+        if with_archive && path.exists() {
+            carry(&*place, &format!("warc/{}", file.file), &path, file, &mut carried)?;
+            pass(faults, "export.archive")?;
+        } else {
+            carried.left.push(file.file.clone());
+        }
+    }
+    pass(faults, "export.manifest")?;
+    put_manifest(&*place, &manifest, &mut carried)?;
+    Ok(carried)
+}
+
+impl Carried {
+    fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// Copies as much of a file as the checkpoint knows, and notes its digest.
+fn carry(
+    place: &dyn Place,
+    key: &str,
+    from: &Path,
+    file: &mut Stored,
+    carried: &mut Carried,
+) -> Result<(), CheckpointError> {
+    let (bytes, sha) = put_verified(place, key, from, file.bytes)?;
+    file.bytes = bytes;
+    file.sha256 = Some(sha);
+    carried.add(bytes);
+    Ok(())
+}
+
+fn same(name: &str, file: &Stored, found: &(u64, String)) -> Result<(), CheckpointError> {
+    if found.0 == file.bytes && file.sha256.as_ref() == Some(&found.1) {
+        return Ok(());
+    }
+    let problem = format!("{} has {} bytes and SHA-256 {}", file.file, found.0, found.1);
+    Err(CheckpointError::Damaged { name: name.to_owned(), problems: vec![problem] })
+}
+
+fn put_manifest(place: &dyn Place, manifest: &Manifest, carried: &mut Carried) -> Result<(), CheckpointError> {
+    let here = tempfile::NamedTempFile::new().map_err(CheckpointError::io("make a file in", &std::env::temp_dir()))?;
+    let text = manifest.text();
+    std::fs::write(here.path(), &text).map_err(CheckpointError::io("write", here.path()))?;
+    put_verified(place, MANIFEST, here.path(), u64::MAX)?;
+    carried.add(text.len() as u64);
+    Ok(())
+}
+
+/// The checkpoint at `source`: its own place, or the newest of those below it.
+///
+/// # Errors
+/// [`CheckpointError::Place`] when there is none.
+pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest), CheckpointError> {
+    let read = |target: &Target| -> Result<Option<Manifest>, CheckpointError> {
+        let place = target.open(endpoint)?;
+        let bytes = read_small(&*place, MANIFEST)?;
+        bytes.map(|bytes| Manifest::parse(&bytes, &place.url(MANIFEST))).transpose()
+    };
+    if let Some(manifest) = read(source)? {
+        return Ok((source.clone(), manifest));
+    }
+    let mut names = source.open(endpoint)?.folders()?;
+    names.retain(|name| is_name(name));
+    names.sort_unstable();
+    for name in names.iter().rev() {
+        let below = source.below(name);
+        if let Some(manifest) = read(&below)? {
+            return Ok((below, manifest));
+        }
+    }
+    let problem = "no checkpoint there: no manifest.json, nor a folder with one".to_owned();
+    Err(CheckpointError::Place { doing: "importing", url: source.to_string(), problem })
+}
+
+/// Makes a new data folder of an exported checkpoint. Everything is fetched and compared with the manifest before the
+/// folder is one.
+///
+/// # Errors
+/// [`CheckpointError::Live`], [`CheckpointError::NotEmpty`], [`CheckpointError::Damaged`]; those of the place.
+pub fn import(
+    source: &Target,
+    endpoint: Option<&str>,
+    to: &Destination,
+    faults: &Faults,
+) -> Result<Restored, CheckpointError> {
+    settle(&to.data, faults)?;
+    if ground(&to.data)? == Ground::Live {
+        return Err(CheckpointError::Live { dir: to.data.clone() });
+    }
+    let (target, manifest) = find(source, endpoint)?;
+    let place = target.open(endpoint)?;
+    let swap = Swap::begin(&to.data, faults)?;
+    let staging = swap.staging();
+    for file in &manifest.files {
+        let got = fetch(&*place, &file.file, &staging.join(&file.file))?;
+        same(&manifest.name, file, &got)?;
+        pass(faults, "import.file")?;
+    }
+    fetch_carried(&*place, uploads::JSONL, &staging.join(uploads::JSONL), &manifest.name, &manifest.jsonl)?;
+    let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };
+    let (archive, missing) = fetch_archive(&*place, &staging.join(&warc_dir), &manifest)?;
+    database_is_whole(&staging, &manifest)?;
+    for folder in [staging.join("db"), staging.join(&warc_dir), staging] {
+        files::sync_dir(&folder)?;
+    }
+    swap.commit(&plan(&manifest, warc_dir, to), faults)?;
+    Ok(Restored { archive, missing, ..Restored::of(&manifest, &to.data) })
+}
+
+/// What goes where; the files beside the database last, for with `FORMAT` it is a data folder.
+fn plan(manifest: &Manifest, warc_dir: PathBuf, to: &Destination) -> Plan {
+    let mut place = vec!["db".into(), uploads::JSONL.into(), warc_dir];
+    let beside = manifest.files.iter().map(|f| &f.file).filter(|file| !file.starts_with("db/"));
+    let (marker, others): (Vec<&String>, Vec<&String>) = beside.partition(|file| *file == MARKER);
+    place.extend(others.into_iter().chain(marker).map(PathBuf::from));
+    Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), place, ..Plan::default() }
+}
+
+/// The archive's files that were carried: how many, and the names of the others.
+fn fetch_archive(place: &dyn Place, dir: &Path, manifest: &Manifest) -> Result<(usize, Vec<String>), CheckpointError> {
+    let (mut archive, mut missing) = (0, Vec::new());
+    files::make_dir(dir)?;
+    for file in &manifest.archive {
+        let key = format!("warc/{}", file.file);
+        match fetch_carried(place, &key, &dir.join(&file.file), &manifest.name, file)? {
+            true => archive += 1,
+            false => missing.push(file.file.clone()),
+        }
+    }
+    Ok((archive, missing))
+}
+
+/// Fetches what was carried; false when it was left behind.
+fn fetch_carried(place: &dyn Place, key: &str, to: &Path, name: &str, file: &Stored) -> Result<bool, CheckpointError> {
+    if file.sha256.is_none() {
+        return Ok(false);
+    }
+    let got = fetch(place, key, to)?;
+    same(name, file, &got).map(|()| true)
+}
+
+/// What lies on this disk now is what the manifest says.
+fn database_is_whole(staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+    let problems: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(staging, file)).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(CheckpointError::Damaged { name: manifest.name.clone(), problems })
+}

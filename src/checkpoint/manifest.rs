@@ -1,0 +1,259 @@
+//! The manifest: what a checkpoint is made of, with every digest. It is written last, so that what has one is whole.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CheckpointError, files};
+use crate::domain::time::UnixMillis;
+use crate::storage::values::Counters;
+use crate::warc::date::{digits17, iso};
+
+/// Its name in the checkpoint's folder.
+pub const MANIFEST: &str = "manifest.json";
+/// Its format.
+pub const FORMAT: u32 = 1;
+/// Largest manifest that is read, bytes: half a million files.
+pub const LARGEST: u64 = 64 << 20;
+
+/// A file of a checkpoint, or one of the archive that it refers to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Path below the checkpoint's folder, or name in the archive's.
+    pub file: String,
+    /// Length; an archive file has at least so much.
+    pub bytes: u64,
+    /// SHA-256 in hexadecimal; none for files that are only referred to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sha256: Option<String>,
+}
+
+/// The counts at that moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names of the status")]
+pub struct Counts {
+    pub discovered: u64,
+    pub waiting: u64,
+    pub done: u64,
+    pub errors: u64,
+    pub rejected: u64,
+    pub pages_stored: u64,
+    pub bytes: u64,
+}
+
+impl From<&Counters> for Counts {
+    fn from(c: &Counters) -> Self {
+        Self {
+            discovered: c.discovered,
+            waiting: c.queued,
+            done: c.done,
+            errors: c.error(),
+            rejected: c.rejected_total(),
+            pages_stored: c.pages_stored,
+            bytes: c.bytes,
+        }
+    }
+}
+
+/// What a checkpoint is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Format of the manifest.
+    pub format: u32,
+    /// Program and version.
+    pub program: String,
+    /// Its name.
+    pub name: String,
+    /// Name of the crawl.
+    pub crawl: String,
+    /// The moment, as `2024-05-06T07:08:09.012Z`.
+    pub ts: String,
+    /// The same in milliseconds since 1970.
+    pub ts_ms: u64,
+    /// Seed of the data folder's keys, sixteen hexadecimal digits.
+    pub seed: String,
+    /// Number of the run.
+    pub run: u32,
+    /// The database's sequence number.
+    pub sequence: u64,
+    /// Counts.
+    pub counts: Counts,
+    /// Length of `crawl.jsonl`.
+    pub jsonl: Stored,
+    /// The files of the archive: all that the database may refer to. None is open.
+    pub archive: Vec<Stored>,
+    /// The files of the checkpoint.
+    pub files: Vec<Stored>,
+}
+
+/// A checkpoint in a few figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// The moment.
+    pub ts: String,
+    /// Name of the crawl.
+    pub crawl: String,
+    /// Number of the run.
+    pub run: u32,
+    /// The database's sequence number.
+    pub sequence: u64,
+    /// Counts.
+    pub counts: Counts,
+    /// Its own files.
+    pub files: usize,
+    /// Their bytes, most of them shared with the database and other checkpoints.
+    pub bytes: u64,
+    /// Archive files it refers to.
+    pub archive_files: usize,
+    /// Their bytes.
+    pub archive_bytes: u64,
+}
+
+impl From<&Manifest> for Summary {
+    fn from(m: &Manifest) -> Self {
+        Self {
+            name: m.name.clone(),
+            ts: m.ts.clone(),
+            crawl: m.crawl.clone(),
+            run: m.run,
+            sequence: m.sequence,
+            counts: m.counts,
+            files: m.files.len(),
+            bytes: m.bytes(),
+            archive_files: m.archive.len(),
+            archive_bytes: m.archive.iter().map(|f| f.bytes).sum(),
+        }
+    }
+}
+
+/// The name of a checkpoint: the moment and the run. Names sort by time.
+#[must_use]
+pub fn name(at: UnixMillis, run: u32) -> String {
+    format!("{}-r{run:05}", digits17(at))
+}
+
+/// True for what [`name`] gives.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let digits = |t: &str, n: usize| t.len() >= n && t.bytes().all(|b| b.is_ascii_digit());
+    text.split_once("-r").is_some_and(|(time, run)| digits(time, 17) && time.len() == 17 && digits(run, 5))
+}
+
+/// The moment as it stands in a manifest.
+#[must_use]
+pub fn stamp(at: UnixMillis) -> String {
+    iso(at)
+}
+
+impl Manifest {
+    /// Reads a manifest; `at` says where it is from.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Manifest`]: no manifest, of another format, or with names that would leave their folder.
+    pub fn parse(bytes: &[u8], at: &str) -> Result<Self, CheckpointError> {
+        let wrong = |problem: String| CheckpointError::Manifest { at: at.to_owned(), problem };
+        let read: Self = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
+        if read.format != FORMAT {
+            return Err(wrong(format!("its format is {}, this program reads {FORMAT}", read.format)));
+        }
+        let below = |path: &str| path.strip_prefix("db/").unwrap_or(path).to_owned();
+        let names = read.files.iter().map(|f| below(&f.file)).chain(read.archive.iter().map(|f| f.file.clone()));
+        match names.into_iter().find(|name| !is_plain(name)) {
+            Some(name) => Err(wrong(format!("{name:?} is no name of a file"))),
+            None if !is_name(&read.name) => Err(wrong(format!("{:?} is no name of a checkpoint", read.name))),
+            None => Ok(read),
+        }
+    }
+
+    /// Reads the manifest of the checkpoint in `dir`.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and [`CheckpointError::Io`].
+    pub fn read(dir: &Path) -> Result<Self, CheckpointError> {
+        let path = dir.join(MANIFEST);
+        let mut bytes = Vec::new();
+        let all = std::fs::File::open(&path).and_then(|file| {
+            files::digest_of(file, LARGEST, |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })
+        });
+        all.map_err(CheckpointError::io("read", &path))?;
+        Self::parse(&bytes, &path.display().to_string())
+    }
+
+    /// The manifest as it is written.
+    #[must_use]
+    pub fn text(&self) -> Vec<u8> {
+        // Texts and numbers; writing them into memory cannot fail. An empty manifest would be refused by every reader.
+        serde_json::to_vec_pretty(self).unwrap_or_default()
+    }
+
+    /// Bytes of its own files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|f| f.bytes).sum()
+    }
+}
+
+/// A name without a way out of its folder.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::checkpoint) fn sample() -> Manifest {
+        let stored = |file: &str| Stored { file: file.into(), bytes: 3, sha256: Some("ab".into()) };
+        Manifest {
+            format: FORMAT,
+            program: "Lycosa/0".into(),
+            name: name(UnixMillis(1_714_979_289_012), 7),
+            crawl: "default".into(),
+            ts: stamp(UnixMillis(1_714_979_289_012)),
+            ts_ms: 1_714_979_289_012,
+            seed: "0000000000000007".into(),
+            run: 7,
+            sequence: 99,
+            counts: Counts::default(),
+            jsonl: stored("crawl.jsonl"),
+            archive: vec![stored("a.warc.gz")],
+            files: vec![stored("FORMAT"), stored("db/CURRENT")],
+        }
+    }
+
+    #[test]
+    fn names_sort_by_time_and_are_known_again() {
+        let early = name(UnixMillis(1_714_979_289_012), 700);
+        let late = name(UnixMillis(1_714_979_289_013), 2);
+        assert_eq!(early, "20240506070809012-r00700");
+        assert!(early < late && is_name(&early) && is_name(&late));
+        for other in ["", "20240506070809012", "20240506070809012-r1", "20240506070809012-r00700.partial", "x-r00001"] {
+            assert!(!is_name(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_is_read_back() {
+        assert_eq!(Manifest::parse(&sample().text(), "x").unwrap(), sample());
+    }
+
+    #[test]
+    fn a_manifest_that_leads_out_of_its_folder_or_is_of_another_format_is_refused() {
+        let with = |file: &str| Stored { file: file.into(), bytes: 1, sha256: None };
+        for bad in ["../x", "db/../x", "/etc/passwd", "db/", ".hidden", "db//x", "sub/x"] {
+            let own = Manifest { files: vec![with(bad)], ..sample() };
+            let archive = Manifest { archive: vec![with(bad)], ..sample() };
+            for manifest in [own, archive] {
+                assert!(Manifest::parse(&manifest.text(), "x").is_err(), "{bad}");
+            }
+        }
+        assert!(Manifest::parse(&Manifest { format: 2, ..sample() }.text(), "x").is_err());
+        assert!(Manifest::parse(&Manifest { name: "../x".into(), ..sample() }.text(), "x").is_err());
+        assert!(Manifest::parse(b"{}", "x").is_err());
+    }
+}

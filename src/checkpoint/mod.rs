@@ -1,0 +1,47 @@
+//! Checkpoints: states of a crawl to go back to, here or on another machine (M36).
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | [`manifest`] | what a checkpoint is made of; written last |
+//! | [`shelf`] | the folder of checkpoints: which there are, how many are kept |
+//! | [`make`] | making one: a draft that gets its name when it is whole |
+//! | [`verify`](mod@verify) | every digest, the database opened, the archive it refers to |
+//! | [`restore`](mod@restore) | a data folder from a checkpoint |
+//! | [`swap`] | how a restored state takes the place of another, whenever the process is killed |
+//! | [`place`] | where copies go: a folder, or a store that speaks S3 |
+//! | [`carry`] | export and import |
+//! | [`uploads`] | closed WARC files copied elsewhere |
+//! | [`files`] | digests, links, renames |
+//!
+//! A checkpoint is built in `NAME.partial` and renamed; its manifest is the last file written. What has no manifest, or
+//! another name, is never offered. `docs/storage.md` describes the layout, ADR 9 why it is so.
+
+pub mod carry;
+mod error;
+pub mod files;
+mod folder_place;
+pub mod make;
+pub mod manifest;
+pub mod place;
+pub mod restore;
+#[cfg(feature = "s3")]
+mod s3;
+pub mod shelf;
+pub mod swap;
+pub mod uploads;
+pub mod verify;
+
+pub use error::CheckpointError;
+pub use manifest::Manifest;
+pub use place::{Place, Target};
+pub use shelf::Shelf;
+
+use crate::fault::{Fault, Faults};
+
+/// Passes a fault point of this room.
+fn pass(faults: &Faults, point: &'static str) -> Result<(), CheckpointError> {
+    match faults.pass(point) {
+        Some(Fault::Error) => Err(CheckpointError::Injected(point)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,200 @@
+//! A data folder from a checkpoint on this machine: into a new folder, or in place of a crawl's present state.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::manifest::Manifest;
+use super::swap::{Ground, Plan, Swap, ground, settle};
+use super::verify::verify;
+use super::{CheckpointError, files, make, uploads};
+use crate::domain::time::UnixMillis;
+use crate::fault::Faults;
+use crate::storage::folder::MARKER;
+use crate::warc::date::digits17;
+
+/// The Bloom filter of a clean stop: a restored database must not find it.
+const FILTER: &str = "seen.bloom";
+
+/// Where a checkpoint is and what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// The data folder it was made of.
+    pub data: PathBuf,
+    /// The archive's folder.
+    pub warc_dir: PathBuf,
+}
+
+/// Where it goes.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// The data folder.
+    pub data: PathBuf,
+    /// `store.warc_dir`: relative to the data folder, or elsewhere.
+    pub warc_dir: PathBuf,
+    /// In place of a crawl's present state.
+    pub force: bool,
+    /// Although archive files are missing.
+    pub incomplete: bool,
+    /// This moment, for the name of the folder of what is set aside.
+    pub now: UnixMillis,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The checkpoint.
+    pub name: String,
+    /// The data folder.
+    pub data: PathBuf,
+    /// Pages stored in it.
+    pub pages: u64,
+    /// URLs that wait.
+    pub waiting: u64,
+    /// Where the former state is.
+    pub aside: Option<PathBuf>,
+    /// Archive files put into the new folder.
+    pub archive: usize,
+    /// Archive files younger than the checkpoint: they stay, their pages are fetched again.
+    pub younger: usize,
+    /// Archive files that are not there.
+    pub missing: Vec<String>,
+}
+
+/// Restores.
+///
+/// # Errors
+/// [`CheckpointError::Damaged`], [`CheckpointError::Incomplete`], [`CheckpointError::Live`], [`CheckpointError::InUse`],
+/// [`CheckpointError::NotEmpty`]: nothing was changed. Others: the former state stands, or the next start goes on.
+pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Restored, CheckpointError> {
+    settle(&to.data, faults)?;
+    let ground = ground(&to.data)?;
+    if ground == Ground::Live && !to.force {
+        return Err(CheckpointError::Live { dir: to.data.clone() });
+    }
+    let (manifest, missing) = checked(from, to)?;
+    let archive_dir = to.data.join(&to.warc_dir);
+    let in_place = is_same(&archive_dir, &from.warc_dir);
+    let swap = Swap::begin(&to.data, faults)?;
+    let staging = swap.staging();
+    let mut plan = Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), ..Plan::default() };
+    stage_state(from, &staging, &manifest, &mut plan)?;
+    let (mut archive, mut later) = (0, 0);
+    if in_place {
+        plan.close = open_files(&archive_dir)?;
+        later = younger(&archive_dir, &manifest)?;
+    } else if to.warc_dir.is_relative() {
+        archive = stage_archive(&from.warc_dir, &staging.join(&to.warc_dir), &manifest)?;
+        plan.place.push(to.warc_dir.clone());
+        plan.place.extend(stage_small(&from.data, &staging, uploads::LIST)?);
+    }
+    if ground == Ground::Free {
+        plan.place.extend(stage_small(&from.dir, &staging, MARKER)?); // last: before it this is no data folder
+    }
+    files::sync_dir(&staging)?;
+    swap.commit(&plan, faults)?;
+    let aside = Some(to.data.join(&plan.aside)).filter(|aside| aside.exists());
+    Ok(Restored { aside, archive, younger: later, missing, ..Restored::of(&manifest, &to.data) })
+}
+
+impl Restored {
+    /// The counts of a checkpoint, in its new place.
+    pub(super) fn of(manifest: &Manifest, data: &Path) -> Self {
+        Self {
+            name: manifest.name.clone(),
+            data: data.to_owned(),
+            pages: manifest.counts.pages_stored,
+            waiting: manifest.counts.waiting,
+            ..Self::default()
+        }
+    }
+}
+
+/// The manifest of a checkpoint that may be restored, and what is missing of its archive.
+fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), CheckpointError> {
+    let manifest = Manifest::read(&from.dir)?;
+    let report = verify(&from.dir, &manifest, &from.data, &from.warc_dir)?;
+    report.whole()?;
+    if !report.missing.is_empty() && !to.incomplete {
+        return Err(CheckpointError::Incomplete { name: manifest.name, problems: report.missing });
+    }
+    Ok((manifest, report.missing))
+}
+
+/// Database and lines; the filter of another state makes room.
+fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
+    stage_database(&from.dir, staging, manifest)?;
+    stage_lines(&from.data, staging, manifest)?;
+    plan.away.push(FILTER.into());
+    plan.place.extend(["db".into(), uploads::JSONL.into()]);
+    Ok(())
+}
+
+/// The folder of what is set aside.
+pub(super) fn aside_name(now: UnixMillis) -> String {
+    format!("replaced-{}", digits17(now))
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// Table files never change and get a second name; the others are written to.
+fn stage_database(dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+    files::make_dir(&staging.join("db"))?;
+    for file in manifest.files.iter().map(|f| &f.file).filter(|file| file.starts_with("db/")) {
+        let (from, to) = (dir.join(file), staging.join(file));
+        if file.ends_with(".sst") { files::link(&from, &to)? } else { files::copy(&from, &to, u64::MAX).map(drop)? }
+    }
+    files::sync_dir(&staging.join("db"))
+}
+
+/// The lines that the database knows; what is longer belongs to a later state.
+fn stage_lines(data: &Path, staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+    let (from, to) = (data.join(uploads::JSONL), staging.join(uploads::JSONL));
+    if !from.exists() {
+        return files::write_whole(&to, b"");
+    }
+    files::copy(&from, &to, manifest.jsonl.bytes).map(drop)
+}
+
+fn stage_archive(from: &Path, to: &Path, manifest: &Manifest) -> Result<usize, CheckpointError> {
+    files::make_dir(to)?;
+    let there = manifest.archive.iter().filter(|file| from.join(&file.file).exists());
+    let mut linked = 0;
+    for file in there {
+        files::link(&from.join(&file.file), &to.join(&file.file))?;
+        linked += 1;
+    }
+    files::sync_dir(to)?;
+    Ok(linked)
+}
+
+fn stage_small(from: &Path, staging: &Path, name: &str) -> Result<Option<PathBuf>, CheckpointError> {
+    if !from.join(name).exists() {
+        return Ok(None);
+    }
+    files::copy(&from.join(name), &staging.join(name), u64::MAX)?;
+    Ok(Some(name.into()))
+}
+
+/// WARC files that are being written, as the present state knows them; the checkpoint knows none.
+fn open_files(warc_dir: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
+    let mut open = files::names(warc_dir)?;
+    open.retain(|name| name.ends_with(".warc.gz.open"));
+    open.iter().map(|name| absolute(&warc_dir.join(name))).collect()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, CheckpointError> {
+    std::path::absolute(path).map_err(CheckpointError::io("find", path))
+}
+
+fn younger(warc_dir: &Path, manifest: &Manifest) -> Result<usize, CheckpointError> {
+    let known: std::collections::HashSet<&str> = manifest.archive.iter().map(|f| f.file.as_str()).collect();
+    let open = open_files(warc_dir)?.len();
+    let closed = make::closed_files(warc_dir)?;
+    let is_younger = |file: &&str| file.ends_with(".warc.gz") && !known.contains(file);
+    Ok(open + closed.iter().map(|f| f.file.as_str()).filter(is_younger).count())
+}

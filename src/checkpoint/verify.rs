@@ -1,0 +1,121 @@
+//! Whether a checkpoint is what its manifest says, and whether the archive it refers to is there.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::manifest::{Manifest, Stored};
+use super::{CheckpointError, files, uploads};
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The checkpoint.
+    pub name: String,
+    /// Its files.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Archive files it refers to.
+    pub archive: usize,
+    /// Those of them that were uploaded and are no longer here.
+    pub elsewhere: usize,
+    /// What is wrong with its own files: it must not be used.
+    pub damage: Vec<String>,
+    /// What is missing of the archive and of `crawl.jsonl`: it can be used, those pages are lost.
+    pub missing: Vec<String>,
+}
+
+impl Report {
+    /// True when nothing is wrong.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.damage.is_empty() && self.missing.is_empty()
+    }
+
+    /// # Errors
+    /// [`CheckpointError::Damaged`].
+    pub fn whole(&self) -> Result<(), CheckpointError> {
+        if self.damage.is_empty() {
+            return Ok(());
+        }
+        Err(CheckpointError::Damaged { name: self.name.clone(), problems: self.damage.clone() })
+    }
+}
+
+/// Checks the checkpoint in `dir`: every length and digest; the database is opened, and says what the manifest says; the
+/// archive files are there with at least their lengths.
+///
+/// # Errors
+/// [`CheckpointError::Io`] for what is not the checkpoint's fault.
+pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> Result<Report, CheckpointError> {
+    let mut report = Report {
+        name: manifest.name.clone(),
+        files: manifest.files.len(),
+        bytes: manifest.bytes(),
+        archive: manifest.archive.len(),
+        ..Report::default()
+    };
+    report.damage = manifest.files.iter().filter_map(|file| wrong_with(dir, file)).collect();
+    if report.damage.is_empty() {
+        report.damage.extend(database(dir, manifest)?);
+    }
+    let uploaded = uploads::read_list(data)?;
+    for file in &manifest.archive {
+        match too_short(&warc_dir.join(&file.file), file) {
+            Some(_) if uploaded.get(&file.file).is_some_and(|line| line.bytes >= file.bytes) => report.elsewhere += 1,
+            Some(problem) => report.missing.push(problem),
+            None => {}
+        }
+    }
+    report.missing.extend(too_short(&data.join(&manifest.jsonl.file), &manifest.jsonl));
+    Ok(report)
+}
+
+fn too_short(path: &Path, wanted: &Stored) -> Option<String> {
+    match std::fs::metadata(path) {
+        _ if wanted.bytes == 0 => None,
+        Ok(found) if found.len() >= wanted.bytes => None,
+        Ok(found) => Some(format!("{} has {} bytes, {} belong to it", path.display(), found.len(), wanted.bytes)),
+        Err(e) => Some(format!("{}: {e}", path.display())),
+    }
+}
+
+/// What is wrong with a file of the checkpoint.
+pub(super) fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
+    match files::digest(&dir.join(&wanted.file), u64::MAX) {
+        Err(e) => Some(e.to_string()),
+        Ok((bytes, _)) if bytes != wanted.bytes => {
+            Some(format!("{} has {bytes} bytes, not {}", wanted.file, wanted.bytes))
+        }
+        Ok((_, sha)) if wanted.sha256.as_ref().is_none_or(|w| *w != sha) => {
+            Some(format!("{} has another content (SHA-256 {sha})", wanted.file))
+        }
+        Ok(_) => None,
+    }
+}
+
+/// What is wrong with the database, opened to be read only.
+#[cfg(feature = "rocksdb")]
+fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>, CheckpointError> {
+    use super::manifest::Counts;
+    use crate::domain::fingerprint::CrawlId;
+    use crate::storage::values::{Counters, Format};
+    use crate::storage::{RocksOptions, RocksStorage, Storage, read};
+    let little = RocksOptions { memory: 16 << 20, open_files: 64, ..RocksOptions::default() };
+    let looked = RocksStorage::look(&dir.join("db"), little).and_then(|storage| {
+        let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
+        let counters: Counters = read::meta(&storage, CrawlId::default())?.unwrap_or_default();
+        Ok((format!("{seed:016x}"), storage.sequence(), Counts::from(&counters)))
+    });
+    Ok(match looked {
+        Err(e) => Some(e.to_string()),
+        Ok(found) if found == (manifest.seed.clone(), manifest.sequence, manifest.counts) => None,
+        Ok(found) => Some(format!("its database is not that of the manifest: {found:?}")),
+    })
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn database(_: &Path, _: &Manifest) -> Result<Option<String>, CheckpointError> {
+    Ok(Some("built without RocksDB: its database cannot be opened".into()))
+}

@@ -1,0 +1,276 @@
+//! `lycosa checkpoint …`: what can be done to a crawl's checkpoints without the crawl, and with a running one.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+use toml::Value;
+
+use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, SettingsArgs};
+use super::exit::{CliError, Exit, unless_gone};
+use super::{ctl, gather};
+use crate::checkpoint::carry::{Carried, export, import};
+use crate::checkpoint::make::About;
+use crate::checkpoint::manifest::Summary;
+use crate::checkpoint::restore::{Destination, Restored, Source, restore};
+use crate::checkpoint::shelf::Listing;
+use crate::checkpoint::verify::{Report, verify};
+use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::config::units::human_size;
+use crate::disk::DiskFault;
+use crate::fault::Faults;
+use crate::storage::StorageError;
+
+/// The name that stands for the newest.
+const NEWEST: &str = "newest";
+
+/// Carries out a command and shows what came of it.
+///
+/// # Errors
+/// What, where, what to do. A damaged checkpoint ends with exit code 1, a full disk with 3.
+pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let settings = settings(args)?;
+    let faults = faults()?;
+    match &args.command {
+        CheckpointCommand::Create { admin, token_file } => {
+            let (admin, token_file, config) = (admin.clone(), token_file.clone(), args.config.clone());
+            let crawl = CtlArgs { admin, token_file, config, json: args.json, command: CtlCommand::Checkpoint };
+            made(args, &settings, &crawl, &faults, out)
+        }
+        CheckpointCommand::List => list(args, &settings, out),
+        CheckpointCommand::Verify { name } => checked(args, &settings, name, out),
+        CheckpointCommand::Restore { name, from, force, incomplete } => {
+            let source = wanted(args, &settings, name, from.as_deref())?;
+            let to = Destination { force: *force, incomplete: *incomplete, ..destination(&settings) };
+            let done = restore(&source, &to, &faults).map_err(failed)?;
+            show(args, out, &done, |out| told_restored(&done, out))
+        }
+        CheckpointCommand::Export { name, target, without_warc } => {
+            let source = source(&settings, name).map_err(failed)?;
+            let target = Target::parse(target).map_err(CliError::usage)?;
+            let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+            let done = export(&source, &target, endpoint, !without_warc, &faults).map_err(failed)?;
+            show(args, out, &done, |out| told_carried(&done, out))
+        }
+        CheckpointCommand::Import { source } => {
+            if args.data.is_none() {
+                return Err(CliError::usage("name the new data folder with --data DIR"));
+            }
+            let target = Target::parse(source).map_err(CliError::usage)?;
+            let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+            let done = import(&target, endpoint, &destination(&settings), &faults).map_err(failed)?;
+            show(args, out, &done, |out| told_restored(&done, out))
+        }
+    }
+}
+
+/// Makes one; when a crawl has the folder open, it is asked to.
+fn made(
+    args: &CheckpointArgs,
+    settings: &Settings,
+    crawl: &CtlArgs,
+    faults: &Faults,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let made = match create(settings, faults) {
+        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out),
+        other => Summary::from(&other.map_err(failed)?),
+    };
+    show(args, out, &made, |out| told_made(&made, out))
+}
+
+/// The checkpoint to restore: of `from`, else of the data folder that is named, else of the configuration's.
+fn wanted(args: &CheckpointArgs, settings: &Settings, name: &str, from: Option<&Path>) -> Result<Source, CliError> {
+    if let Some(from) = from {
+        return source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed);
+    }
+    let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
+    source(settings, name).or_else(|_| source(&configured, name)).map_err(failed)
+}
+
+fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
+    let given = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
+    let mut layers = gather::layers(args.config.as_deref(), &given)?;
+    if let Some(data) = &args.data {
+        layers = layers.flag("--data", "store.data_dir", Value::from(data.to_string_lossy().into_owned()))?;
+    }
+    Ok(layers.load()?)
+}
+
+fn at(settings: &Settings, data: &Path) -> crate::config::StoreSection {
+    crate::config::StoreSection { data_dir: data.to_owned(), ..settings.store.clone() }
+}
+
+#[cfg(feature = "faults")]
+fn faults() -> Result<Faults, CliError> {
+    Faults::from_env().map_err(CliError::usage)
+}
+
+#[cfg(not(feature = "faults"))]
+fn faults() -> Result<Faults, CliError> {
+    Ok(Faults::default())
+}
+
+fn failed(error: CheckpointError) -> CliError {
+    let exit = match (&error, error.fault()) {
+        (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
+        (CheckpointError::Target { .. }, _) => Exit::Usage,
+        _ => Exit::Error,
+    };
+    CliError { exit, message: error.to_string() }
+}
+
+#[cfg(feature = "rocksdb")]
+fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointError> {
+    use crate::checkpoint::{make, swap};
+    let data = settings.store.data_dir.clone();
+    if !data.join(crate::storage::folder::MARKER).exists() {
+        return Err(StorageError::NotADataFolder { path: data }.into());
+    }
+    swap::settle(&data, faults)?;
+    let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep };
+    let shelf = Shelf::new(settings.checkpoint_dir());
+    let made = make::at_rest(&about, &shelf, &settings.warc_dir(), Clock::real().now(), faults)?;
+    if let Some(to) = &settings.checkpoint.upload {
+        let endpoint = settings.checkpoint.s3_endpoint.as_deref();
+        export(&source(settings, &made.name)?, &Target::parse(to)?, endpoint, false, faults)?;
+    }
+    Ok(made)
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn create(_: &Settings, _: &Faults) -> Result<Manifest, CheckpointError> {
+    Err(StorageError::NoCheckpoint.into())
+}
+
+/// The checkpoint of that name among those of a crawl.
+fn source(settings: &Settings, name: &str) -> Result<Source, CheckpointError> {
+    let shelf = Shelf::new(settings.checkpoint_dir());
+    let manifest = shelf.find((name != NEWEST).then_some(name))?;
+    let data = settings.store.data_dir.clone();
+    Ok(Source { dir: shelf.path(&manifest.name), data, warc_dir: settings.warc_dir() })
+}
+
+fn destination(settings: &Settings) -> Destination {
+    Destination {
+        data: settings.store.data_dir.clone(),
+        warc_dir: settings.store.warc_dir.clone(),
+        force: false,
+        incomplete: false,
+        now: Clock::real().now(),
+    }
+}
+
+/// One answer: an object of JSON, or lines for people.
+fn show<T: Serialize>(
+    args: &CheckpointArgs,
+    out: &mut dyn Write,
+    value: &T,
+    lines: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), CliError> {
+    unless_gone(if args.json { writeln!(out, "{}", json!(value)) } else { lines(out) })
+}
+
+/// What was made.
+pub(super) fn told_made(made: &Summary, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "checkpoint {} made: {} pages stored, {} URLs waiting, {} in {} files",
+        made.name,
+        made.counts.pages_stored,
+        made.counts.waiting,
+        human_size(made.bytes),
+        made.files
+    )
+}
+
+fn list(args: &CheckpointArgs, settings: &Settings, out: &mut dyn Write) -> Result<(), CliError> {
+    let shelf = Shelf::new(settings.checkpoint_dir());
+    let listing = shelf.listing(&settings.store.data_dir.join("db")).map_err(failed)?;
+    show(args, out, &listing, |out| told_listing(&listing, &shelf, out))
+}
+
+fn told_listing(listing: &Listing, shelf: &Shelf, out: &mut dyn Write) -> std::io::Result<()> {
+    if listing.checkpoints.is_empty() {
+        writeln!(out, "no checkpoint in {}", shelf.dir().display())?;
+    }
+    for c in &listing.checkpoints {
+        let (pages, waiting, size) = (c.counts.pages_stored, c.counts.waiting, human_size(c.bytes));
+        writeln!(
+            out,
+            "{}  {}  {pages} pages  {waiting} waiting  {size}  {} archive files",
+            c.name, c.ts, c.archive_files
+        )?;
+    }
+    for damaged in &listing.damaged {
+        writeln!(out, "damaged: {}", crate::telemetry::log::escaped(damaged))?;
+    }
+    if listing.checkpoints.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "only these hold {} of the disk; the rest is shared with the database",
+        human_size(listing.held_bytes)
+    )
+}
+
+fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    let source = source(settings, name).map_err(failed)?;
+    let manifest = Manifest::read(&source.dir).map_err(failed)?;
+    let report = verify(&source.dir, &manifest, &source.data, &source.warc_dir).map_err(failed)?;
+    show(args, out, &report, |out| told_report(&report, out))?;
+    if report.is_good() { Ok(()) } else { Err(CliError::new(format!("checkpoint {} is not whole", report.name))) }
+}
+
+fn told_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
+    for problem in report
+        .damage
+        .iter()
+        .map(|p| format!("damaged: {p}"))
+        .chain(report.missing.iter().map(|p| format!("missing: {p}")))
+    {
+        writeln!(out, "{}", crate::telemetry::log::escaped(&problem))?;
+    }
+    if !report.is_good() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{} is good: {} files, {}; {} archive files are there{}",
+        report.name,
+        report.files,
+        human_size(report.bytes),
+        report.archive - report.elsewhere,
+        if report.elsewhere > 0 { format!(", {} were uploaded", report.elsewhere) } else { String::new() }
+    )
+}
+
+fn told_restored(done: &Restored, out: &mut dyn Write) -> std::io::Result<()> {
+    let data = done.data.display();
+    writeln!(out, "{} is now in {data}: {} pages stored, {} URLs waiting", done.name, done.pages, done.waiting)?;
+    if let Some(aside) = &done.aside {
+        writeln!(out, "the former state is in {}; remove it when it is not needed", aside.display())?;
+    }
+    if done.archive > 0 {
+        writeln!(out, "{} archive files were put into the folder", done.archive)?;
+    }
+    if done.younger > 0 {
+        writeln!(out, "{} WARC files younger than the checkpoint stay; their pages are fetched again", done.younger)?;
+    }
+    for missing in &done.missing {
+        writeln!(out, "not there: {}", crate::telemetry::log::escaped(missing))?;
+    }
+    writeln!(out, "go on with: lycosa run … --data {data}")
+}
+
+fn told_carried(done: &Carried, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{} copied to {}: {} files, {}", done.name, done.to, done.files, human_size(done.bytes))?;
+    if !done.left.is_empty() {
+        writeln!(out, "{} archive files were not copied", done.left.len())?;
+    }
+    Ok(())
+}
