@@ -7,6 +7,7 @@
 //! | [`actors`] | the seven kinds of actor and what they share |
 //! | [`net`] | connections, DNS, address policy |
 //! | [`document`] | a body: in memory while small, in a file when large |
+//! | [`disk`] | full and broken disks: room left, when to try again, the reserve |
 //! | [`storage`] | the one schema, its keys and values, RocksDB and its memory twin |
 //! | [`warc`] | WARC 1.1, CDXJ and `crawl.jsonl` |
 //! | [`config`] | file form to checked settings |
@@ -92,6 +93,7 @@ pub mod checkpoint;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod disk;
 pub mod document;
 pub mod domain;
 pub mod fault;

@@ -9,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::app::{Pulses, Rules};
 use crate::clock::Clock;
+use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Rejection;
@@ -158,10 +159,12 @@ pub struct Node {
     pub paused: AtomicBool,
     /// No new work while set (drain).
     pub draining: AtomicBool,
-    /// No leases while set: the disk is low on space.
-    pub disk_low: AtomicBool,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
+    /// What is known of the disks. No leases while something is wrong with them.
+    pub disk: DiskState,
+    /// Given up when a write finds no space.
+    pub reserve: Reserve,
     /// Why the node ends, once it does.
     pub stop: watch::Sender<Option<Stop>>,
     /// By when the former run had surely ended: every host not asked since then first waits one full gap from here.
@@ -229,7 +232,7 @@ impl Node {
     /// True while nothing new may be begun.
     #[must_use]
     pub fn holds(&self) -> bool {
-        [&self.paused, &self.draining, &self.disk_low].iter().any(|flag| flag.load(Ordering::Acquire))
+        self.disk.holds() || [&self.paused, &self.draining].iter().any(|flag| flag.load(Ordering::Acquire))
     }
 
     /// How many more leases `crawl.max_pages` leaves room for.
@@ -317,8 +320,18 @@ impl Node {
         }
     }
 
+    /// A temporary file could not be written. When that is the disk's fault the crawl pauses.
+    pub fn spill_failed(&self, error: &str) {
+        let Some(fault) = DiskFault::of_text(error) else { return };
+        if self.disk.spill_failed(fault, error, self.clock.now()) {
+            log::error!("temporary files cannot be written, the crawl pauses: fault={} error={error}", fault.as_str());
+        }
+    }
+
     /// Brings the gauges up to date.
     pub fn publish_metrics(&self, status: &StatusSnapshot) {
+        let operator = self.paused.load(Ordering::Acquire);
+        self.metrics.paused([operator, self.disk.is_low(), self.disk.is_broken()]);
         self.metrics.publish(status);
         let free = self.pages.available_permits();
         self.metrics.permits(free as u64, self.pages_total.saturating_sub(free) as u64);

@@ -1,7 +1,6 @@
 //! Checkpoints of a running node: on request, and every so often.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -139,7 +138,7 @@ pub async fn keep(node: Arc<Node>) {
         if now < due {
             continue;
         }
-        if node.disk_low.load(Ordering::Acquire) {
+        if node.disk.holds() {
             due = now.plus(every.min(AGAIN)); // it would hold files that compaction lets go
             continue;
         }

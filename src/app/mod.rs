@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod control;
+mod disk;
 mod files;
 mod next;
 mod pulse;
@@ -35,6 +36,7 @@ use crate::actors::supervise::{Guarded, Kind, Room};
 use crate::actors::supervisor::Supervisor;
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::time::UnixMillis;
@@ -97,6 +99,20 @@ pub enum StartError {
     /// The thread of the actors ended before they were started.
     #[error("the actors could not be started; see the log")]
     Actors,
+}
+
+impl StartError {
+    /// What it says of the disk, if that has a part in it.
+    #[must_use]
+    pub fn fault(&self) -> Option<DiskFault> {
+        match self {
+            Self::Storage(e) => Some(e.fault()),
+            Self::Archive(e) => Some(e.fault()),
+            Self::Io { source, .. } => Some(DiskFault::of_io(source)),
+            Self::Checkpoint(e) => e.fault(),
+            Self::Scope(_) | Self::Allow(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
+        }
+    }
 }
 
 /// Where the actors live.
@@ -170,7 +186,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     refresh::refresh(&node)?;
     let (doors, mailboxes) = open_doors(node.rules.settings.fetch.threads, &node.metrics);
     let _ = node.doors.set(doors);
-    watch::check_disk(&node); // before the first request, not after it
+    disk::begin(&node); // before the first request, not after it
     let (ready, started) = mpsc::channel();
     let (ask, asked) = oneshot::channel();
     let (of_thread, placement) = (node.clone(), parts.placement);
@@ -197,6 +213,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
+    let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
     let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
     let resolver = Resolver::new(s.dns_config())?;
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
@@ -229,8 +246,9 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
-        disk_low: AtomicBool::new(false),
         checkpoints: Arc::new(Semaphore::new(1)),
+        disk: DiskState::default(),
+        reserve,
         stop: channel::Sender::new(None),
         last_stop,
         start_sequence,

@@ -137,9 +137,19 @@ fn faults() -> Result<Faults, String> {
 
 #[cfg(feature = "rocksdb")]
 fn open_storage(settings: &Settings) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
+    use crate::disk::Reserve;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
-    let storage = RocksStorage::open(&settings.store.data_dir, RocksOptions { memory, ..RocksOptions::default() })?;
+    let data = &settings.store.data_dir;
+    let open = || RocksStorage::open(data, RocksOptions { memory, ..RocksOptions::default() });
+    let storage = match open() {
+        // The former run may have filled the disk: with the reserve's room this one can begin, and pause.
+        Err(e) if e.is_full() && Reserve::of(data, 0).free() => {
+            log::warn!("the reserve was given up, for there was no room to open the database: {e}");
+            open()?
+        }
+        opened => opened?,
+    };
     let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
     Ok((Arc::new(storage), seed))
 }
@@ -191,6 +201,8 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     let mut tries = 1;
     loop {
         match NodeControl::add_seeds(node.clone(), node.rules.settings.crawl.seeds.clone()).await {
+            // While the disk refuses, and nothing else is wrong, it is waited for.
+            Err(_) if node.disk.is_broken() && node.stop.borrow().is_none() => tokio::time::sleep(SEED_REST).await,
             Err(e) if tries < SEED_TRIES && node.stop.borrow().is_none() => {
                 log::warn!("the seeds are handed in again: tries={tries} why={e}");
                 tries += 1;

@@ -68,7 +68,7 @@ fn next_try_seconds(node: &Node) -> Option<f64> {
 fn state(node: &Node) -> State {
     if node.draining.load(Ordering::Acquire) {
         State::Draining
-    } else if node.paused.load(Ordering::Acquire) || node.disk_low.load(Ordering::Acquire) {
+    } else if node.paused.load(Ordering::Acquire) || node.disk.holds() {
         State::Paused
     } else {
         State::Running
@@ -87,8 +87,8 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
     if node.draining.load(Ordering::Acquire) {
         return "draining: the crawl is coming to its end".into();
     }
-    if node.disk_low.load(Ordering::Acquire) {
-        return "paused: the disk is low on space; it goes on by itself when there is more".into();
+    if let Some(why) = node.disk.why() {
+        return format!("paused: {why}");
     }
     if node.paused.load(Ordering::Acquire) {
         return "paused by the operator; resume with `lycosa ctl resume`".into();

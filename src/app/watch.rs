@@ -1,10 +1,9 @@
-//! Watches a running node: limits, the end of the work, the disk.
+//! Watches a running node: limits, the end of the work. The disks have a file of their own.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{next, status};
-use crate::actors::frontier::Look;
+use super::{disk, next, status};
 use crate::actors::node::{Node, Stop};
 use crate::clock::Stopwatch;
 use crate::config::units::roughly;
@@ -13,8 +12,10 @@ use crate::storage::values::Counters;
 
 /// How often limits are looked at when no commit comes.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often the disk is looked at.
+/// How often the disks are looked at.
 const DISK_LOOK: Duration = Duration::from_secs(1);
+/// And while the crawl waits for one.
+const DISK_WAIT: Duration = Duration::from_millis(200);
 /// After so long without anything finished it is asked when there will be something to do.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -25,7 +26,7 @@ pub async fn watch(node: &Node) -> Stop {
     let began = Stopwatch::start();
     let mut patience = Patience::new(node.clock.now());
     let mut disk = Stopwatch::start();
-    check_disk(node);
+    disk::look(node);
     loop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
@@ -34,9 +35,9 @@ pub async fn watch(node: &Node) -> Stop {
             node.stop_with(why);
             continue;
         }
-        if disk.elapsed() >= DISK_LOOK {
+        if disk.elapsed() >= if node.disk.holds() { DISK_WAIT } else { DISK_LOOK } {
             disk = Stopwatch::start();
-            check_disk(node);
+            disk::look(node);
             node.slots.sweep(node.clock.now());
             node.publish_metrics(&status(node));
         }
@@ -96,7 +97,7 @@ impl Patience {
             return None;
         }
         self.looked = now;
-        let next = next_try(node);
+        let next = if node.disk.holds() { None } else { next_try(node) };
         next::publish(node, next);
         crawl.until_done.then(|| self.gives_up(node, &counters, now, next)).flatten()
     }
@@ -113,9 +114,9 @@ impl Patience {
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
         let until = self.since.plus(if fetched_any { crawl.until_done_patience } else { first });
-        if node.disk_low.load(Ordering::Acquire) {
-            let why = "the disk stayed low on space; make room, or start again with a smaller disk.pause_below";
-            return (now >= until).then(|| Stop::Disk(why.into()));
+        if let Some(why) = node.disk.why() {
+            let ends = |why| Stop::Disk(format!("not waiting any longer (crawl.until_done_patience): {why}"));
+            return (now >= until).then(|| ends(why));
         }
         let next_in = || next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
         if next.is_some_and(|at| at > until) || now.since(self.since) >= crawl.until_done_patience {
@@ -145,26 +146,4 @@ fn next_try(node: &Node) -> Option<UnixMillis> {
         log::warn!("it cannot be told when the next retry is due: {e}");
         None
     })
-}
-
-/// Pauses the crawl before the disk is full, and lets it go on when there is space again.
-pub(super) fn check_disk(node: &Node) {
-    let settings = &node.rules.settings;
-    let Ok(disk) = nix::sys::statvfs::statvfs(&settings.store.data_dir) else { return };
-    let free = disk.blocks_available().saturating_mul(disk.fragment_size());
-    let total = disk.blocks().saturating_mul(disk.fragment_size());
-    node.metrics.disk_free(free);
-    let least = settings.disk.pause_below(total);
-    let low = node.disk_low.load(Ordering::Acquire);
-    if !low && free < least {
-        log::error!(
-            "disk low, the crawl pauses until there is more space, or start it with `--set disk.pause_below=1GiB`: \
-             free_bytes={free} needed_bytes={least}"
-        );
-        node.disk_low.store(true, Ordering::Release);
-    } else if low && free >= least.saturating_add(least / 2) {
-        log::info!("disk has space again, the crawl goes on: free_bytes={free}");
-        node.disk_low.store(false, Ordering::Release);
-        node.doors().frontier.tell(Look);
-    }
 }

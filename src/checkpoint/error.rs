@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk::DiskFault;
 use crate::storage::StorageError;
 use crate::warc::WarcError;
 
@@ -137,6 +138,17 @@ pub enum CheckpointError {
 }
 
 impl CheckpointError {
+    /// What it says of the disk, if that has a part in it.
+    #[must_use]
+    pub fn fault(&self) -> Option<DiskFault> {
+        match self {
+            Self::Storage(e) => Some(e.fault()),
+            Self::Warc(e) => Some(e.fault()),
+            Self::Io { source, .. } => Some(DiskFault::of_io(source)),
+            _ => None,
+        }
+    }
+
     /// Wraps a fault of the system; for `map_err`.
     pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

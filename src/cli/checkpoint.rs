@@ -20,6 +20,7 @@ use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::config::units::human_size;
+use crate::disk::DiskFault;
 use crate::fault::Faults;
 use crate::storage::StorageError;
 
@@ -114,10 +115,9 @@ fn faults() -> Result<Faults, CliError> {
 }
 
 fn failed(error: CheckpointError) -> CliError {
-    let exit = match &error {
-        CheckpointError::Storage(e) if e.is_full() => Exit::Disk,
-        CheckpointError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Exit::Disk,
-        CheckpointError::Target { .. } => Exit::Usage,
+    let exit = match (&error, error.fault()) {
+        (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
+        (CheckpointError::Target { .. }, _) => Exit::Usage,
         _ => Exit::Error,
     };
     CliError { exit, message: error.to_string() }

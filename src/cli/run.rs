@@ -9,9 +9,10 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
-use crate::app::{self, Outcome, RunError, StartError};
+use crate::app::{self, Outcome, RunError};
 use crate::config::Settings;
 use crate::config::units::format_duration;
+use crate::disk::DiskFault;
 use crate::telemetry::log::escaped;
 
 /// Checks everything and crawls.
@@ -59,11 +60,17 @@ fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut
 
 /// A run that could not begin; a broken data folder has an exit code of its own.
 pub(super) fn failed(error: RunError) -> CliError {
-    let exit = match &error {
-        RunError::Start(StartError::Storage(e)) if e.is_full() => Exit::Disk,
-        _ => Exit::Error,
+    let fault = match &error {
+        RunError::Start(e) => e.fault(),
+        RunError::Admin(_) | RunError::System(_) => None,
     };
-    CliError { exit, message: error.to_string() }
+    let (exit, advice) = match fault {
+        Some(DiskFault::Full) => (Exit::Disk, "; free some space, then start again"),
+        Some(DiskFault::ReadOnly) => (Exit::Disk, "; make it writable, then start again"),
+        Some(DiskFault::Io) => (Exit::Disk, "; look at the disk and at the system's log, then start again"),
+        Some(DiskFault::Damaged | DiskFault::Other) | None => (Exit::Error, ""),
+    };
+    CliError { exit, message: format!("{error}{advice}") }
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {

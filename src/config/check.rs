@@ -63,6 +63,7 @@ impl Settings {
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
         check_checkpoint(&form.checkpoint)?;
+        check_disk(&form.disk)?;
         check_hosts(&form.host)?;
         check_log(&form.log)?;
         Ok(Self {
@@ -191,6 +192,8 @@ fn check_fetch(fetch: &FetchSection) -> Checked {
     within("fetch.max_body", fetch.max_body, 1_024, 1 << 40)?;
     within("fetch.max_decoded", fetch.max_decoded, 1_024, 1 << 40)?;
     within("fetch.max_spill", fetch.max_spill, 1 << 20, 1 << 50)?;
+    let fits = fetch.max_spill >= fetch.max_body;
+    ensure(fits, "fetch.max_spill", || "must not be less than fetch.max_body: such a body could never be kept".into())?;
     within("fetch.max_redirects", fetch.max_redirects, 0, 50)?;
     within("fetch.retries", fetch.retries, 0, 20)?;
     within("fetch.waf_brake", fetch.waf_brake, 1, 1_000_000)?;
@@ -294,6 +297,10 @@ fn check_checkpoint(checkpoint: &CheckpointSection) -> Checked {
 fn check_place(key: &str, place: Option<&str>) -> Checked {
     let problem = place.and_then(|text| Target::parse(text).err());
     ensure(problem.is_none(), key, || problem.map(|e| e.to_string()).unwrap_or_default())
+}
+
+fn check_disk(disk: &DiskSection) -> Checked {
+    within("disk.reserve", disk.reserve, 0, 1 << 40)
 }
 
 fn check_hosts(hosts: &[HostSection]) -> Checked {

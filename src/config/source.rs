@@ -212,6 +212,7 @@ pub(super) const SECTIONS: [&str; 19] = [
     "dedup",
     "store",
     "durability",
+    "checkpoint",
     "disk",
     "admin",
     "log",

@@ -9,7 +9,8 @@
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | 5xx | all | [`Verdict::StoreOnly`] | error `status_5xx` | yes | no |
 //! | a status outside 200-599 | - | [`Verdict::StoreOnly`] | error `status_other` | yes | no |
-//! | name server failed, connect, time-outs, reset, spill | all | [`Verdict::Fail`] | error | no | no |
+//! | our own disk refused the body (spill) | without end, none counted | - | - | no | no |
+//! | name server failed, connect, time-outs, reset | all | [`Verdict::Fail`] | error | no | no |
 //! | TLS refused, answer not HTTP | one | [`Verdict::Fail`] | error | no | no |
 //! | name does not exist | one, late | [`Verdict::Fail`] | error | no | no |
 //! | page that ends the parser | - | [`Verdict::Fail`] | error | no | no |
@@ -96,6 +97,13 @@ pub struct RetryRules {
 impl Default for RetryRules {
     fn default() -> Self {
         Self { delays: [60, 15 * 60, 2 * 60 * 60].map(Duration::from_secs).to_vec() }
+    }
+}
+
+impl RetryRules {
+    /// The wait after a fault of this machine.
+    fn own_fault(&self) -> Duration {
+        self.delays.first().copied().unwrap_or(Duration::from_secs(60))
     }
 }
 
@@ -198,8 +206,9 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::FirstByteTimeout
         | Failure::BodyTimeout
         | Failure::TooSlow
-        | Failure::Reset
-        | Failure::Spill => rules.delays.get(attempts),
+        | Failure::Reset => rules.delays.get(attempts),
+        // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
+        Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault()), reason: failure },
         Failure::Tls | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
         Failure::DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
         // Not faults of a fetch; were one reported as such, trying again would not help.

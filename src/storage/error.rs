@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::keys::KeyError;
 use super::schema::{FORMAT_VERSION, Family};
 use super::values::ValueError;
+use crate::disk::DiskFault;
 
 /// Why storage could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +48,7 @@ pub enum StorageError {
         message: String,
     },
     /// The file system is full.
-    #[error("{doing}: no space left on the data folder's disk ({message}); free some and start again")]
+    #[error("{doing}: no space left on the data folder's disk ({message})")]
     Full {
         /// What was being done.
         doing: &'static str,
@@ -110,7 +111,28 @@ impl StorageError {
     /// True when only the operator can help by freeing space (exit code 3).
     #[must_use]
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Full { .. })
+        self.fault() == DiskFault::Full
+    }
+
+    /// True when the store refuses because an earlier write failed, or is just being opened again: it is to be asked later.
+    #[must_use]
+    pub fn is_latched(&self) -> bool {
+        matches!(self, Self::Latched { .. })
+    }
+
+    /// What it says of the disk.
+    #[must_use]
+    pub fn fault(&self) -> DiskFault {
+        match self {
+            Self::Full { .. } => DiskFault::Full,
+            Self::Engine { message, .. } | Self::Latched { message, .. } => {
+                DiskFault::of_text(message).unwrap_or(DiskFault::Other)
+            }
+            Self::Folder { source, .. } => DiskFault::of_io(source),
+            Self::Key { .. } | Self::Value { .. } | Self::Unsorted { .. } => DiskFault::Damaged,
+            Self::NotADataFolder { .. } | Self::Version { .. } => DiskFault::Damaged,
+            Self::Locked { .. } | Self::NoCheckpoint | Self::Injected { .. } => DiskFault::Other,
+        }
     }
 }
 

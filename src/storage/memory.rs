@@ -16,6 +16,7 @@ pub struct MemoryStorage {
     inner: RwLock<Inner>,
     failing_writes: AtomicU64,
     failing_syncs: AtomicU64,
+    unanswered_writes: AtomicU64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -45,6 +46,11 @@ impl MemoryStorage {
     /// The next `n` writes fail and change nothing.
     pub fn fail_next_writes(&self, n: u64) {
         self.failing_writes.store(n, Ordering::SeqCst);
+    }
+
+    /// The next `n` writes are made, and said to have failed: how it looks when the fate of a batch is not known.
+    pub fn fail_next_answers(&self, n: u64) {
+        self.unanswered_writes.store(n, Ordering::SeqCst);
     }
 
     /// The next `n` syncs fail.
@@ -128,6 +134,9 @@ impl Storage for MemoryStorage {
         }
         let mut inner = self.change();
         batch.ops().iter().for_each(|op| inner.apply(op));
+        if take_fault(&self.unanswered_writes) {
+            return Err(StorageError::Injected { doing: "answering a write" });
+        }
         Ok(inner.sequence)
     }
 

@@ -115,6 +115,15 @@ pub trait Storage: Send + Sync {
         Err(StorageError::NoCheckpoint)
     }
 
+    /// Makes writes possible again after one has failed; true when that needed something. What the failed batch became is to
+    /// be looked up afterwards. Readers wait meanwhile.
+    ///
+    /// # Errors
+    /// When the store cannot be opened; it then refuses everything ([`StorageError::Latched`]) until a later try succeeds.
+    fn reopen(&self) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+
     /// Lets go of the folder and of what runs in the background; everything asked afterwards is refused. A store without
     /// either does nothing.
     fn close(&self) {}

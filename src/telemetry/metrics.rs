@@ -16,7 +16,10 @@
 //! | `lycosa_permits` | gauge | `state`: free, taken |
 //! | `lycosa_checkpoints_total`, `lycosa_uploads_total` | counter | `result`: done, failed |
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
-//! | `lycosa_disk_free_bytes` | gauge | |
+//! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
+//! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
+//! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`]) |
+//! | `lycosa_storage_reopens_total` | counter | |
 //! | `lycosa_log_errors_total` | counter | |
 //! | `lycosa_build_info` | info | `version` |
 //! | `process_*` | | [`ProcessCollector`] |
@@ -35,6 +38,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::log::errors_logged;
 use super::process::ProcessCollector;
 use super::status::StatusSnapshot;
+use crate::disk::DiskFault;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 
@@ -143,7 +147,10 @@ struct Inner {
     checkpoints: Each<Counter>,
     checkpoint_last: Gauge,
     uploads: Each<Counter>,
-    disk_free: Gauge,
+    disk_free: Each<Gauge>,
+    paused: Each<Gauge>,
+    commit_failures: Each<Counter>,
+    storage_reopens: Counter,
     log_errors: Counter,
 }
 
@@ -152,6 +159,8 @@ struct Inner {
 pub struct Metrics(Arc<Inner>);
 
 const RESULTS: [&str; 2] = ["done", "failed"];
+/// Folders whose file systems are looked at.
+const FOLDERS: [&str; 3] = ["data", "warc", "spill"];
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
 
@@ -173,6 +182,7 @@ impl Metrics {
         let counters = Family::<Label, Counter>::default;
         let gauges = Family::<Label, Gauge>::default;
         let (hosts, queue, permits) = (gauges(), gauges(), gauges());
+        let (disk_free, paused, commit_failures) = (gauges(), gauges(), counters());
         let (rejected, errors, responses, handled, restarts) =
             (counters(), counters(), counters(), counters(), counters());
         let (checkpoints, uploads) = (counters(), counters());
@@ -199,7 +209,10 @@ impl Metrics {
             checkpoints: Each::of(&checkpoints, "result", RESULTS.into_iter()),
             checkpoint_last: Gauge::default(),
             uploads: Each::of(&uploads, "result", RESULTS.into_iter()),
-            disk_free: Gauge::default(),
+            disk_free: Each::of(&disk_free, "folder", FOLDERS.into_iter()),
+            paused: Each::of(&paused, "reason", ["operator", "disk_low", "disk_fault"].into_iter()),
+            commit_failures: Each::of(&commit_failures, "kind", DiskFault::ALL.iter().map(|f| f.as_str())),
+            storage_reopens: Counter::default(),
             log_errors: Counter::default(),
             registry: Registry::default(),
         };
@@ -225,12 +238,12 @@ impl Metrics {
         let last = "When the newest checkpoint of this run was made, since 1970";
         r.register_with_unit("lycosa_checkpoint_last_timestamp", last, Unit::Seconds, inner.checkpoint_last.clone());
         r.register("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", uploads);
-        r.register_with_unit(
-            "lycosa_disk_free",
-            "Free space of the data folder's disk",
-            Unit::Bytes,
-            inner.disk_free.clone(),
-        );
+        r.register_with_unit("lycosa_disk_free", "Free space where a folder lies", Unit::Bytes, disk_free);
+        r.register("lycosa_paused", "1 while nothing new is begun, by reason", paused);
+        let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
+        r.register("lycosa_commit_failures", lost, commit_failures);
+        let reopens = "How often the database was opened again after a failed write";
+        r.register("lycosa_storage_reopens", reopens, inner.storage_reopens.clone());
         r.register("lycosa_log_errors", "Lines logged at level error", inner.log_errors.clone());
         r.register("lycosa_build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         r.register_collector(Box::new(ProcessCollector::new(started)));
@@ -331,9 +344,24 @@ impl Metrics {
         count(&self.0.uploads, usize::from(!done));
     }
 
-    /// Free space on the data folder's disk.
-    pub fn disk_free(&self, bytes: u64) {
-        self.0.disk_free.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    /// Free space where the folder of this number (data, warc, spill) lies.
+    pub fn disk_free(&self, folder: usize, bytes: u64) {
+        set(&self.0.disk_free, folder, bytes);
+    }
+
+    /// Whether nothing new is begun: by the operator, for want of space, for another fault of a disk.
+    pub fn paused(&self, reasons: [bool; 3]) {
+        reasons.into_iter().enumerate().for_each(|(index, holds)| set(&self.0.paused, index, holds.into()));
+    }
+
+    /// A group was not committed, or a try to go on failed.
+    pub fn commit_failed(&self, fault: DiskFault) {
+        count(&self.0.commit_failures, position(DiskFault::ALL, &fault));
+    }
+
+    /// The database was opened again.
+    pub fn storage_reopened(&self) {
+        self.0.storage_reopens.inc();
     }
 
     /// Takes the gauges of URLs and hosts from a snapshot.
@@ -402,7 +430,7 @@ mod tests {
         m.queue(ActorKind::Store, 3);
         m.queue(ActorKind::Store, -1);
         m.permits(7, 1);
-        m.disk_free(42);
+        m.disk_free(1, 42);
         m.received(10);
         m.publish(&StatusSnapshot { crawl: "default".into(), waiting: 9, ..StatusSnapshot::default() });
         let text = m.text();
@@ -415,7 +443,7 @@ mod tests {
             ("lycosa_actor_restarts_total{actor=\"parser\"}", "1"),
             ("lycosa_actor_queue{actor=\"store\"}", "2"),
             ("lycosa_permits{state=\"free\"}", "7"),
-            ("lycosa_disk_free_bytes", "42"),
+            ("lycosa_disk_free_bytes{folder=\"warc\"}", "42"),
             ("lycosa_received_bytes_total", "10"),
             ("lycosa_urls{crawl=\"default\",state=\"waiting\"}", "9"),
             ("process_start_time_seconds", "5.0"),

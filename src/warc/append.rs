@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::WarcError;
@@ -137,6 +138,27 @@ impl AppendFile {
         Ok(())
     }
 
+    /// Writes the bytes from `from` on a second time, in their place. After a sync that failed the system may take them for
+    /// written though they are not on the disk; so the next sync brings them there.
+    ///
+    /// # Errors
+    /// [`WarcError::Io`].
+    pub fn write_again(&mut self, from: u64) -> Result<(), WarcError> {
+        let file = OpenOptions::new().read(true).write(true).open(&self.path); // one that appends writes at its end only
+        let file = file.map_err(WarcError::io("open", &self.path))?;
+        let mut piece = vec![0; 256 * 1024];
+        let mut at = from;
+        while at < self.len {
+            let n = usize::try_from(self.len - at).unwrap_or(usize::MAX).min(piece.len());
+            let now = piece.get_mut(..n).unwrap_or_default();
+            let copied = file.read_exact_at(now, at).and_then(|()| file.write_all_at(now, at));
+            copied.map_err(WarcError::io("write again the end of", &self.path))?;
+            at += n as u64;
+        }
+        self.synced = self.synced.min(from);
+        Ok(())
+    }
+
     /// Refuses every further write: the file is finished.
     pub(super) fn seal(&mut self) {
         self.refusing = true;
@@ -194,6 +216,19 @@ mod tests {
     }
 
     #[test]
+    fn writing_the_end_again_changes_nothing_and_asks_for_a_sync() {
+        let content: Vec<u8> = (0..600_000_u32).map(|n| n as u8).collect();
+        let (_dir, path) = file_with(&content);
+        let len = content.len() as u64;
+        let (mut file, _) = AppendFile::resume(&path, len, false).unwrap();
+        file.sync().unwrap();
+        file.write_again(1_000).unwrap();
+        assert_eq!((file.len(), file.synced()), (len, 1_000));
+        assert_eq!(fs::read(&path).unwrap(), content);
+        assert_eq!(file.append(b"!").unwrap(), len);
+    }
+
+    #[test]
     fn an_existing_file_is_never_created_over() {
         let (_dir, path) = file_with(b"old");
         assert!(matches!(AppendFile::create(&path), Err(WarcError::Io { source, .. })
@@ -209,7 +244,7 @@ mod tests {
             f.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
-        assert!(failed.unwrap_err().is_disk_full());
+        assert_eq!(failed.unwrap_err().fault(), crate::disk::DiskFault::Full);
         assert_eq!(fs::read(&path).unwrap(), b"good");
         assert_eq!(file.append(b"!").unwrap(), 4);
     }

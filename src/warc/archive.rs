@@ -143,6 +143,20 @@ impl Archive {
         open.cdxj.roll_back(length_of(&tails.cdxj, &cdxj_name(&name)).unwrap_or(0))
     }
 
+    /// Writes what lies beyond `synced` a second time: a sync of it failed.
+    ///
+    /// # Errors
+    /// As for [`AppendFile::write_again`].
+    pub fn write_again(&mut self, synced: &Tails) -> Result<(), WarcError> {
+        let from = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map_or(0, |t| t.1);
+        if let Some(open) = &mut self.open {
+            let name = Arc::clone(open.warc.name());
+            open.warc.write_again(from(&synced.warc, &name))?;
+            open.cdxj.write_again(from(&synced.cdxj, &cdxj_name(&name)))?;
+        }
+        self.jsonl.write_again(synced.jsonl)
+    }
+
     /// Brings everything appended to the disk.
     ///
     /// # Errors

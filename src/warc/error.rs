@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk::DiskFault;
+
 /// A fault of the archive files. Every variant names the file; the fault of the system is kept as its source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -82,10 +84,14 @@ impl WarcError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// True when the disk is full or over quota: waiting for space may help.
+    /// What it says of the disk.
     #[must_use]
-    pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if matches!(source.kind(),
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge))
+    pub fn fault(&self) -> DiskFault {
+        match self {
+            Self::Io { source, .. } => DiskFault::of_io(source),
+            Self::InUse { .. } | Self::Foreign { .. } | Self::BadName { .. } => DiskFault::Damaged,
+            // A file that is missing may be on a disk that comes back.
+            Self::Refusing { .. } | Self::BeyondEnd { .. } | Self::Missing { .. } => DiskFault::Other,
+        }
     }
 }

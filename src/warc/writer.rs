@@ -154,6 +154,14 @@ impl WarcWriter {
         self.file.roll_back(len)
     }
 
+    /// As [`AppendFile::write_again`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_again(&mut self, from: u64) -> Result<(), WarcError> {
+        self.file.write_again(from)
+    }
+
     /// Brings all records to the disk.
     ///
     /// # Errors

@@ -179,6 +179,9 @@ fn health_readiness_and_metrics_are_as_promised() {
         ("lycosa_actor_handle_seconds", "histogram"),
         ("lycosa_permits", "gauge"),
         ("lycosa_disk_free_bytes", "gauge"),
+        ("lycosa_paused", "gauge"),
+        ("lycosa_commit_failures", "counter"),
+        ("lycosa_storage_reopens", "counter"),
         ("lycosa_build", "info"),
         ("process_cpu_seconds", "counter"),
         ("process_resident_memory_bytes", "gauge"),
@@ -194,7 +197,7 @@ fn health_readiness_and_metrics_are_as_promised() {
     };
     assert!(value("lycosa_urls{crawl=\"default\",state=\"done\"}") > 20.0);
     assert!(value("lycosa_responses_total{class=\"2xx\"}") > 20.0);
-    assert!(value("lycosa_disk_free_bytes") > 0.0);
+    assert!(value("lycosa_disk_free_bytes{folder=\"warc\"}") > 0.0);
     assert!(value("lycosa_actor_handled_total{actor=\"store\"}") > 0.0);
     assert!(value("lycosa_commit_lag_seconds_count") > 0.0, "commits are timed");
     assert!(value("lycosa_fetch_phase_seconds_count{phase=\"first_byte\"}") > 20.0);

@@ -141,7 +141,7 @@ fn errors_in_the_middle_of_a_commit_undo_it_whole() {
 #[test]
 fn a_page_that_cannot_be_archived_is_tried_again_later_and_its_links_are_not_lost() {
     for point in ["parser.archive", "deduper.revisit"] {
-        let sandbox = sandbox().set("fetch.retries=3");
+        let sandbox = sandbox().set("fetch.retries=0"); // it costs the URL no try
         sandbox.faults.set(point, Fault::Error, 1, 3);
         let ended = survives(&sandbox);
         assert!(sandbox.faults.hits(point) > 3, "{point} was passed {} times", sandbox.faults.hits(point));
@@ -164,8 +164,24 @@ fn failed_writes_and_syncs_are_made_good() {
 }
 
 #[test]
+fn i3_the_records_of_a_batch_that_got_in_are_not_cut_off_when_its_write_is_said_to_have_failed() {
+    for sync in ["commit", "20ms"] {
+        let sandbox = sandbox().set(&format!("durability.sync={sync}"));
+        let live = sandbox.start();
+        for pages in [5, 12] {
+            live.until("pages", |s| s.done > pages);
+            sandbox.memory().fail_next_answers(2);
+        }
+        assert_eq!(live.until_stop(), Stop::Done);
+        let ended = live.end();
+        ended.assert_is(&sandbox.web.truth(truth_any()));
+        ended.assert_polite();
+    }
+}
+
+#[test]
 fn a_disk_that_refuses_every_write_stops_the_node_and_the_next_run_goes_on() {
-    let sandbox = sandbox();
+    let sandbox = sandbox().set("disk.retry_for=300ms");
     let live = sandbox.start();
     live.until("some pages", |s| s.done > 5);
     sandbox.memory().fail_next_writes(1_000_000);

@@ -11,6 +11,8 @@ mod cli;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
+#[cfg(feature = "rocksdb")]
+mod disk;
 mod fetch;
 mod first_minutes;
 mod groups;

@@ -1,6 +1,7 @@
 //! The real program on a synthetic web of this process: how the tests of the daemon start, end and judge it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::TcpStream;
@@ -29,12 +30,17 @@ pub struct Sandbox {
 impl Sandbox {
     /// `settings` are lines of TOML, in dotted form, beyond what leads the crawl to the web.
     pub fn new(web: TestWebConfig, settings: &str) -> Self {
+        Self::with(web, &format!("disk.pause_below = \"1MB\"\ndisk.reserve = 0\n{settings}"))
+    }
+
+    /// The same without a word about the disk.
+    pub fn with(web: TestWebConfig, settings: &str) -> Self {
         let web = TestWeb::start(web).unwrap();
         let address = web.addr();
         let config = format!(
             "crawl.seeds = [\"{}\"]\nscope.mode = \"any\"\nadmin.listen = \"127.0.0.1:0\"\n\
              net.allow = [\"127.0.0.1/32:{}\"]\ndns.overrides = {{ \"*.test\" = \"{address}\" }}\n\
-             disk.pause_below = \"1MB\"\nlog.level = \"info\"\n{settings}\n",
+             log.level = \"info\"\n{settings}\n",
             web.start_url(),
             address.port(),
         );
@@ -62,15 +68,19 @@ impl Sandbox {
 
     /// Starts `lycosa run` on the data folder.
     pub fn start(&mut self, arguments: &[&str], faults: Option<&str>) -> Daemon {
+        let faults = faults.map(|faults| ("LYCOSA_FAULTS", OsString::from(faults)));
+        self.start_with(arguments, faults.as_slice())
+    }
+
+    /// The same with these variables of the environment.
+    pub fn start_with(&mut self, arguments: &[&str], variables: &[(&str, OsString)]) -> Daemon {
         self.lives += 1;
         let config = self.config_file();
         let log = self.folder.path().join(format!("life-{}.log", self.lives));
         let mut command = program();
         command.arg("run").arg(&config).arg("--data").arg(self.data()).arg("--no-progress").args(arguments);
-        if let Some(faults) = faults {
-            command.env("LYCOSA_FAULTS", faults);
-        }
         with_s3_keys(&mut command);
+        command.envs(variables.iter().cloned());
         Daemon::spawn(command, log)
     }
 

@@ -123,11 +123,16 @@ impl SeenFilter {
         }
         let path = path(node);
         let part = path.with_extension("part");
-        let mut file = fs::File::create(&part)?;
-        file.write_all(&head)?;
-        file.write_all(&body)?;
-        file.sync_all()?;
-        fs::rename(part, path)
+        let write = || {
+            let mut file = fs::File::create(&part)?;
+            file.write_all(&head)?;
+            file.write_all(&body)?;
+            file.sync_all()?;
+            fs::rename(&part, path)
+        };
+        write().inspect_err(|_| {
+            let _ = fs::remove_file(&part); // on a full disk its room is needed
+        })
     }
 }
 

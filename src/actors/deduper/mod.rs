@@ -73,6 +73,7 @@ impl Deduper {
         if now != self.epoch {
             self.pending.clear();
             self.pending_contents.clear();
+            self.popular = Popular::new(); // the database may have been opened again, and lack what was read then
             self.epoch = now;
         }
     }
@@ -91,6 +92,7 @@ impl Deduper {
                     _ => self.tools.make_revisit(&mut built, &first).map_err(|e| e.to_string()),
                 };
                 if let Err(e) = made {
+                    self.node.spill_failed(&e);
                     log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
                     let outcome = FetchOutcome::Fault(Failure::Spill);
                     let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
@@ -177,9 +179,12 @@ impl Deduper {
     }
 
     fn failed(&mut self, error: &StorageError) {
-        log::error!("the seen test failed, its page is taken up again: {error}");
         self.node.epoch.raise();
         self.look_at_epoch();
+        if error.is_latched() {
+            return; // the Store is opening the database again; nothing is handed out meanwhile
+        }
+        log::error!("the seen test failed, its page is taken up again: {error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }
 }
@@ -190,7 +195,9 @@ impl Actor for Deduper {
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("deduper.started");
         ctx.run_interval(REBUILD_TICK, |this, _| {
-            if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys()) {
+            if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys())
+                && !e.is_latched()
+            {
                 log::error!("the seen filter could not be rebuilt and stays unused: {e}");
             }
         });

@@ -13,6 +13,7 @@ use crate::actors::parser::archive::Tools;
 use crate::document::decoded;
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
+use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
 use crate::storage::ledger::Ending;
@@ -35,6 +36,9 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
     };
     let result = protocols.fetch(request).await;
     node.faults.pass("fetcher.fetched");
+    if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
+        node.spill_failed(detail);
+    }
     let outcome = outcome_of(&result, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     slot.finish(stopwatch.elapsed(), pace_signal(&outcome));

@@ -75,6 +75,9 @@ impl Frontier {
     }
 
     fn broken(&self, error: &StorageError) {
+        if error.is_latched() {
+            return; // the Store is opening the database again, and sends a `Reload` when it has
+        }
         log::error!("the frontier cannot read its queues: {error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }

@@ -39,6 +39,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         Some(Fault::Error) => Err("fault injected".to_owned()),
         _ => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
     };
+    let built = built.inspect_err(|e| node.spill_failed(e));
     let records = match built {
         Ok(records) => records,
         Err(e) => {

@@ -233,10 +233,11 @@ impl Lane {
             let (reply, report) = oneshot::channel();
             let fetcher = self.node.fetcher_of(&self.node.prints.host(url.host()));
             fetcher.tell(Fetch { url: url.clone(), address, slot, on_wire, errand: Errand::Robots, reply });
-            if let Ok(report) = report.await {
-                return Some(report);
+            match report.await {
+                Ok(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
+                _ => {}
             }
-            // The fetch died: that is no fault of the host, and its robots.txt must not count as unreachable.
+            // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count as unreachable.
         }
         Some(Report::fault(Failure::Reset))
     }

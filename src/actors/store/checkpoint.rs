@@ -16,34 +16,50 @@ impl Handler<TakeCheckpoint> for Store {
     fn handle(&mut self, take: TakeCheckpoint, _: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
         let TakeCheckpoint { draft, turn, reply } = take;
-        self.flush();
-        let node = self.node.clone();
-        let taken = match &mut self.open {
-            Some(open) if !self.closed => checkpoint(&node, open, &draft),
-            _ => Err(CheckpointError::Node("it is coming to its end or cannot open its files".into())),
-        };
+        let taken = self.take_checkpoint(&draft);
         // Nobody waits any more: the draft goes with the answer.
         let _ = reply.send(taken.map(|position| Taken { draft, turn, position }));
     }
 }
 
-/// Closes the WARC, so that the checkpoint ends at a file's end; syncs archive, then log; links the database.
-fn checkpoint(node: &Node, open: &mut Open, draft: &Draft) -> Result<Position, CheckpointError> {
-    let lost = |e: StoreError| CheckpointError::Node(e.to_string());
-    fault(node, "checkpoint.begin").map_err(lost)?;
+impl Store {
+    /// A write of the files that fails is dealt with like any other; a link that fails costs the checkpoint alone.
+    fn take_checkpoint(&mut self, draft: &Draft) -> Result<Position, CheckpointError> {
+        self.flush();
+        let node = self.node.clone();
+        fault(&node, "checkpoint.begin").map_err(told)?;
+        let Some(open) = self.open.as_mut().filter(|_| !self.closed) else {
+            return Err(CheckpointError::Node("it is coming to its end, or its disk refuses writes".into()));
+        };
+        if let Err(e) = settle(&node, open) {
+            self.lost(&e, Vec::new());
+            return Err(told(e));
+        }
+        let position = link(&node, draft)?;
+        fault(&node, "checkpoint.linked").map_err(told)?;
+        Ok(position)
+    }
+}
+
+fn told(error: StoreError) -> CheckpointError {
+    CheckpointError::Node(error.to_string())
+}
+
+/// Closes the WARC, so that the checkpoint ends at a file's end; syncs the archive, then the log.
+fn settle(node: &Node, open: &mut Open) -> Result<(), StoreError> {
     if let Some(name) = open.archive.close()? {
         log::info!("warc closed for a checkpoint: file={name}");
     }
-    open.tails = open.archive.tails();
-    fault(node, "checkpoint.closed").map_err(lost)?;
-    open.forget_unsynced(node).map_err(lost)?;
+    fault(node, "checkpoint.closed")?;
+    open.forget_unsynced(node)?;
     let mut txn = Txn::new(&*node.storage);
-    txn.put_meta((), &open.tails);
+    txn.put_meta((), &open.archive.tails());
     node.storage.write(&txn.into_batch())?;
     node.storage.sync()?;
-    fault(node, "checkpoint.synced").map_err(lost)?;
+    fault(node, "checkpoint.synced")
+}
+
+fn link(node: &Node, draft: &Draft) -> Result<Position, CheckpointError> {
     node.storage.checkpoint(&draft.db())?;
-    let position = Position::look(&*node.storage, &node.rules.settings.warc_dir())?;
-    fault(node, "checkpoint.linked").map_err(lost)?;
-    Ok(position)
+    Position::look(&*node.storage, &node.rules.settings.warc_dir())
 }

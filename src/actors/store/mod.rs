@@ -7,6 +7,7 @@
 
 mod checkpoint;
 mod files;
+mod mend;
 mod messages;
 mod open;
 
@@ -16,17 +17,18 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context, Handler, Supervised};
 
 use super::deduper::Settled;
-use super::frontier::{Committed, Ended, Reload};
+use super::frontier::{Committed, Ended};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
+use crate::disk::DiskFault;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Unsynced};
+use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced};
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
@@ -40,8 +42,6 @@ const GROUP: usize = 128;
 const GROUP_BYTES: u64 = 4 << 20;
 /// How long the first change of a group waits for company.
 const GROUP_WAIT: Duration = Duration::from_millis(2);
-/// Failed groups in a row after which the node stops.
-const PATIENCE: u32 = 5;
 
 /// Why a group was not committed.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,8 @@ enum StoreError {
     Storage(#[from] StorageError),
     #[error(transparent)]
     Warc(#[from] WarcError),
+    #[error("a write to {dir} failed: {source}")]
+    Probe { dir: String, source: std::io::Error },
     #[error("fault injected at {0}")]
     Injected(&'static str),
 }
@@ -58,10 +60,15 @@ enum StoreError {
 pub struct Store {
     node: Arc<Node>,
     open: Option<Open>,
+    /// The files as of the last barrier, when a write or sync failed since.
+    doubtful: Option<Tails>,
     group: Vec<Commit>,
     group_bytes: u64,
     flush_planned: bool,
-    failures: u32,
+    /// Something was committed since the last barrier.
+    written: bool,
+    /// The files were opened again after a fault, and nothing was committed since.
+    on_trial: bool,
     closed: bool,
 }
 
@@ -69,21 +76,16 @@ impl Store {
     /// A fresh one; it opens its files when it is started.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        Self { node, open: None, group: Vec::new(), group_bytes: 0, flush_planned: false, failures: 0, closed: false }
-    }
-
-    fn open(&mut self) {
-        let node = &self.node;
-        match Open::take_up(node) {
-            Ok(open) => {
-                *lock(&node.counters) = open.ledger.committed().clone();
-                self.open = Some(open);
-                node.doors().frontier.tell(Reload);
-            }
-            Err(e) => {
-                log::error!("the store cannot open its files: {e}");
-                node.stop_with(Stop::Disk(e.to_string()));
-            }
+        Self {
+            node,
+            open: None,
+            doubtful: None,
+            group: Vec::new(),
+            group_bytes: 0,
+            flush_planned: false,
+            written: false,
+            on_trial: false,
+            closed: false,
         }
     }
 
@@ -91,18 +93,21 @@ impl Store {
     fn flush(&mut self) {
         self.flush_planned = false;
         self.group_bytes = 0;
-        let group = std::mem::take(&mut self.group);
+        let mut group = std::mem::take(&mut self.group);
         if group.is_empty() || self.closed {
             return;
         }
         let Some(open) = &mut self.open else { return };
-        match write(&self.node, open, group) {
+        match write(&self.node, open, &mut group) {
             Ok(done) => {
-                self.failures = 0;
-                done.announce(&self.node, open);
+                self.written = true;
+                done.announce(&self.node, open, group);
                 self.rotate();
+                if std::mem::take(&mut self.on_trial) {
+                    self.barrier(); // what is written and synced proves that the fault is over
+                }
             }
-            Err(e) => self.lost(&e),
+            Err(e) => self.lost(&e, group),
         }
     }
 
@@ -111,29 +116,8 @@ impl Store {
         let Some(open) = &mut self.open else { return };
         match open.archive.rotate_if_due(self.node.clock.now()) {
             Ok(None) => {}
-            Ok(Some(name)) => {
-                log::info!("warc closed: file={name}");
-                open.tails = open.archive.tails();
-            }
-            Err(e) => self.lost(&e.into()),
-        }
-    }
-
-    /// A group was lost: nothing may hang on it. Its leases came back by Drop.
-    fn lost(&mut self, error: &StoreError) {
-        self.failures += 1;
-        log::error!("commit lost, its pages are taken up again: failures={} error={error}", self.failures);
-        if let Some(open) = &mut self.open {
-            open.ledger.revert();
-            if let Err(e) = open.archive.roll_back(&open.tails) {
-                log::error!("the archive cannot be cut back: {e}");
-                self.node.stop_with(Stop::Disk(e.to_string()));
-            }
-        }
-        self.node.epoch.raise();
-        self.node.doors().frontier.tell(Reload);
-        if self.failures >= PATIENCE {
-            self.node.stop_with(Stop::Disk(error.to_string()));
+            Ok(Some(name)) => log::info!("warc closed: file={name}"),
+            Err(e) => self.lost(&e.into(), Vec::new()),
         }
     }
 
@@ -142,7 +126,7 @@ impl Store {
         self.flush();
         self.rotate();
         let Some(open) = &mut self.open else { return };
-        if let Some(path) = open.archive.open_path().filter(|path| !path.exists()) {
+        if let Some(path) = open.archive.open_path().filter(|path| matches!(path.try_exists(), Ok(false))) {
             let why = format!("{} was removed or its disk is gone while it was written", path.display());
             log::error!("the crawl stops: {why}");
             return self.node.stop_with(Stop::Disk(why));
@@ -150,14 +134,18 @@ impl Store {
         let synced = open.archive.sync().map_err(StoreError::from);
         let synced = synced.and_then(|()| self.node.storage.sync().map_err(StoreError::from));
         let synced = synced.and_then(|()| open.forget_unsynced(&self.node));
-        if let Err(e) = synced {
-            self.lost(&e);
+        match synced {
+            Ok(()) if std::mem::take(&mut self.written) => self.node.disk.store_sound(),
+            Ok(()) => {}
+            Err(e) => self.lost(&e, Vec::new()),
         }
     }
 
     fn close(&mut self, drained: bool) -> Result<(), StoreError> {
         self.flush();
-        self.closed = true;
+        if self.open.is_none() {
+            self.mend()?; // the last commit stands in the database, the end of this run not yet
+        }
         let Some(open) = &mut self.open else { return Ok(()) };
         open.archive.close()?;
         open.forget_unsynced(&self.node)?; // closed is synced
@@ -178,25 +166,24 @@ impl Store {
 /// What a written group means for the others.
 struct Written {
     hosts: Vec<HostNews>,
-    group: Vec<Commit>,
     urls: Vec<UrlKey>,
     contents: Vec<ContentDigest>,
     epoch: u64,
 }
 
-fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written, StoreError> {
+fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Written, StoreError> {
     let _no_new_epoch = node.epoch.hold();
     let epoch = node.epoch.now();
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     fault(node, "store.group")?;
     let now = node.clock.now();
-    archive(open, &mut group, now)?;
+    archive(open, group, now)?;
     fault(node, "store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    for commit in &group {
+    for commit in group.iter() {
         let done = open.ledger.apply(&mut txn, &commit.change, now, &leased)?;
         urls.extend(done.settled);
         unsynced.0.extend(done.unsynced.filter(|_| !each));
@@ -228,7 +215,7 @@ fn write(node: &Node, open: &mut Open, mut group: Vec<Commit>) -> Result<Written
         }
     }
     open.unsynced.extend(listed);
-    Ok(Written { hosts, group, urls, contents, epoch })
+    Ok(Written { hosts, urls, contents, epoch })
 }
 
 /// Appends a group's records and lines and notes in each page where it stands.
@@ -271,13 +258,12 @@ fn ended_how(change: &Change) -> Ended {
 
 impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
-    fn announce(self, node: &Node, open: &mut Open) {
+    fn announce(self, node: &Node, open: &mut Open, group: Vec<Commit>) {
         open.ledger.commit();
-        open.tails = open.archive.tails();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         let mut ended = Vec::new();
-        for commit in self.group {
+        for commit in group {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
                 ended.push((lease.core().clone(), ended_how(&commit.change)));
@@ -344,7 +330,12 @@ impl Handler<Close> for Store {
 
     fn handle(&mut self, close: Close, _: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
-        let closed = self.close(close.drained);
+        let mut closed = self.close(close.drained);
+        if matches!(&closed, Err(e) if e.fault() == DiskFault::Full) && self.node.reserve.free() {
+            self.forget_files();
+            closed = self.close(close.drained); // with the room that the reserve has left
+        }
+        self.closed = true;
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }

@@ -15,15 +15,17 @@ use crate::warc::name::open_name;
 pub(super) struct Open {
     pub ledger: Ledger,
     pub archive: Archive,
-    /// The files as of the last commit.
-    pub tails: Tails,
+    /// The files as of the last barrier.
+    pub synced: Tails,
     /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
     pub unsynced: Vec<u64>,
 }
 
 impl Open {
     /// Takes up files and counts where the last commit left them. Pages whose record a power failure took are queued again.
-    pub fn take_up(node: &Node) -> Result<Self, StoreError> {
+    ///
+    /// `doubtful`: the files as of the last barrier, when a write or sync failed since. What follows is written once more.
+    pub fn take_up(node: &Node, doubtful: Option<&Tails>) -> Result<Self, StoreError> {
         let storage = &*node.storage;
         let ledger = Ledger::open(storage, node.rules.ledger(node))?;
         let tails: Option<Tails> = read::meta(storage, ())?;
@@ -33,9 +35,9 @@ impl Open {
             None => without_database(node),
         };
         let lists = read::unsynced(storage, usize::MAX)?;
-        let doubtful = || lists.iter().flat_map(|(_, list)| &list.0);
+        let listed = || lists.iter().flat_map(|(_, list)| &list.0);
         let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
-        let from = doubtful().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
+        let from = listed().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
         let settings = files::archive_settings(node)?;
         if let Some(name) = open_warc {
             let path = settings.dir.join(name);
@@ -43,11 +45,15 @@ impl Open {
                 return Err(WarcError::Missing { path }.into());
             }
         }
-        let (archive, repair) =
+        let (mut archive, repair) =
             Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
         tell(&repair);
-        let tails = archive.tails();
-        let mut open = Self { ledger, archive, tails, unsynced: Vec::new() };
+        if let Some(synced) = doubtful {
+            archive.write_again(synced)?;
+            archive.sync()?;
+        }
+        let synced = archive.tails();
+        let mut open = Self { ledger, archive, synced, unsynced: Vec::new() };
         open.settle(node, &lists, &repair)?;
         Ok(open)
     }
@@ -57,7 +63,7 @@ impl Open {
         let storage = &*node.storage;
         let mut txn = Txn::new(storage);
         // From here on a file without a commit is known to be one.
-        txn.put_meta((), &self.tails);
+        txn.put_meta((), &self.archive.tails());
         if !lists.is_empty() {
             self.archive.sync()?; // what is there is there for good, before it is no longer listed
         }
@@ -80,6 +86,7 @@ impl Open {
 
     /// The barrier was passed: every listed page is on the disk.
     pub fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.synced = self.archive.tails();
         if self.unsynced.is_empty() {
             return Ok(());
         }

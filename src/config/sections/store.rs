@@ -140,13 +140,25 @@ impl Default for CheckpointSection {
     }
 }
 
-/// `[disk]`: the crawl pauses before the disk is full.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// `[disk]`: the crawl pauses before the disk is full, and does not end at once when it breaks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiskSection {
     /// Free bytes; 10 GiB or 5 % of the disk, the larger, when absent.
     #[serde(with = "optional_size")]
     pub pause_below: Option<u64>,
+    /// Size of the file that is given up when a write finds no space.
+    #[serde(with = "size")]
+    pub reserve: u64,
+    /// How long a disk that refuses writes for another reason than space is tried again before the run ends.
+    #[serde(with = "duration")]
+    pub retry_for: Duration,
+}
+
+impl Default for DiskSection {
+    fn default() -> Self {
+        Self { pause_below: None, reserve: 64 << 20, retry_for: Duration::from_secs(600) }
+    }
 }
 
 impl DiskSection {
@@ -154,12 +166,5 @@ impl DiskSection {
     #[must_use]
     pub fn pause_below(&self, total: u64) -> u64 {
         self.pause_below.unwrap_or_else(|| (10_u64 << 30).max(total / 20))
-    }
-
-    /// Free bytes above which it goes on: one and a half times as many.
-    #[must_use]
-    pub fn resume_above(&self, total: u64) -> u64 {
-        let below = self.pause_below(total);
-        below.saturating_add(below / 2)
     }
 }

@@ -12,7 +12,7 @@ mod tests;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
-use crate::domain::reason::Rejection;
+use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
@@ -181,9 +181,11 @@ impl Ledger {
     ) -> Result<UrlState> {
         let at = seen.host_crawl().host_at();
         Ok(match &page.ending {
-            Ending::Retry { at: when, .. } => {
+            Ending::Retry { at: when, reason } => {
                 if let Some(mut entry) = entry {
-                    entry.attempts = entry.attempts.saturating_add(1);
+                    // A fault of this machine's disk is not the URL's.
+                    let counts = *reason != Failure::Spill;
+                    entry.attempts = entry.attempts.saturating_add(counts.into());
                     txn.put::<Due>(&seen.due(*when), &entry);
                 }
                 self.hosts.with(txn, at, |row| row.counts.due += 1)?;

@@ -16,10 +16,11 @@ use options::Budget;
 pub use options::RocksOptions;
 
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
+use crate::disk::DiskFault;
 
 /// A store on disk.
 ///
-/// After a write or sync that failed it takes no more of them (reads go on) until [`RocksStorage::reopen`] has succeeded:
+/// After a write or sync that failed it takes no more of them (reads go on) until [`Storage::reopen`] has succeeded:
 /// RocksDB keeps a background error in its memory, and a batch whose fate is not known must be looked up, not built upon.
 pub struct RocksStorage {
     dir: PathBuf,
@@ -28,10 +29,12 @@ pub struct RocksStorage {
     state: RwLock<State>,
 }
 
-/// The open database, none while it is being opened again, and what failed, if something did.
+/// The open database, none when it could not be opened again, and what failed, if something did.
 struct State {
     db: Option<DB>,
     failed: Option<String>,
+    /// Closed for good.
+    over: bool,
 }
 
 impl RocksStorage {
@@ -42,7 +45,7 @@ impl RocksStorage {
     pub fn open(dir: &Path, options: RocksOptions) -> Result<Self, StorageError> {
         let budget = Budget::new(options.memory);
         let db = open_database(dir, &options, &budget)?;
-        let state = RwLock::new(State { db: Some(db), failed: None });
+        let state = RwLock::new(State { db: Some(db), failed: None, over: false });
         let storage = Self { dir: dir.into(), options, budget, state };
         format::prepare(&storage, storage.options.seed, dir)?;
         Ok(storage)
@@ -62,19 +65,20 @@ impl RocksStorage {
         options.set_db_log_dir(notes);
         let opened = DB::open_cf_descriptors_read_only(&options, db, options::families(&budget), false);
         let opened = opened.map_err(|error| refused("opening a checkpoint", error.into_string()))?;
-        let state = State { db: Some(opened), failed: Some("it was opened to be read only".into()) };
+        let state = State { db: Some(opened), failed: Some("it was opened to be read only".into()), over: false };
         Ok(Self { dir: db.into(), options: LITTLE, budget, state: RwLock::new(state) })
     }
 
     /// Closes the database and opens it again: how writes become possible after one has failed.
-    ///
-    /// # Errors
-    /// As [`RocksStorage::open`]; the store then refuses everything until a later try succeeds.
-    pub fn reopen(&self) -> Result<(), StorageError> {
+    fn open_again(&self) -> Result<(), StorageError> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.over {
+            return Err(closed("opening it again"));
+        }
         state.db = None; // the lock on the folder must go first
-        state.db = Some(open_database(&self.dir, &self.options, &self.budget)?);
-        state.failed = None;
+        let opened = open_database(&self.dir, &self.options, &self.budget);
+        let db = opened.inspect_err(|error| state.failed = Some(error.to_string()))?;
+        (state.db, state.failed) = (Some(db), None);
         Ok(())
     }
 
@@ -89,7 +93,7 @@ impl RocksStorage {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         match &state.db {
             Some(db) => f(db),
-            None => Err(StorageError::Latched { doing, message: "it is closed".into() }),
+            None => Err(StorageError::Latched { doing, message: state.why_closed() }),
         }
     }
 
@@ -104,7 +108,7 @@ impl RocksStorage {
             match (&state.failed, &state.db) {
                 (None, Some(db)) => f(db),
                 (Some(message), _) => return Err(StorageError::Latched { doing, message: message.clone() }),
-                (None, None) => return Err(StorageError::Latched { doing, message: "it is closed".into() }),
+                (None, None) => return Err(closed(doing)),
             }
         };
         if let Err(error) = &result {
@@ -136,6 +140,16 @@ impl std::fmt::Debug for RocksStorage {
     }
 }
 
+impl State {
+    fn why_closed(&self) -> String {
+        self.failed.clone().unwrap_or_else(|| "it is closed".into())
+    }
+}
+
+fn closed(doing: &'static str) -> StorageError {
+    StorageError::Latched { doing, message: "it is closed".into() }
+}
+
 fn open_database(dir: &Path, options: &RocksOptions, budget: &Budget) -> Result<DB, StorageError> {
     let path = folder::prepare(dir)?;
     DB::open_cf_descriptors(&options::database(options, budget), path, options::families(budget)).map_err(|error| {
@@ -160,7 +174,7 @@ fn column(db: &DB, family: Family) -> Result<&ColumnFamily, StorageError> {
 
 /// Our error for RocksDB's.
 fn refused(doing: &'static str, message: String) -> StorageError {
-    if message.contains("No space left on device") {
+    if DiskFault::of_text(&message) == Some(DiskFault::Full) {
         StorageError::Full { doing, message }
     } else {
         StorageError::Engine { doing, message }
@@ -260,7 +274,19 @@ impl Storage for RocksStorage {
         self.with(DOING, |db| Checkpoint::new(db).and_then(|made| made.create_checkpoint(dir)).map_err(engine(DOING)))
     }
 
+    fn reopen(&self) -> Result<bool, StorageError> {
+        let sound = {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            state.db.is_some() && state.failed.is_none()
+        };
+        if !sound {
+            self.open_again()?;
+        }
+        Ok(!sound)
+    }
+
     fn close(&self) {
-        self.state.write().unwrap_or_else(PoisonError::into_inner).db = None;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        (state.db, state.over) = (None, true);
     }
 }

@@ -59,6 +59,7 @@ fn a_closed_store_lets_go_of_its_folder_and_refuses_all() {
     first.close();
     assert!(matches!(first.get(Family::Meta, b"k"), Err(StorageError::Latched { .. })));
     assert!(matches!(first.write(&Batch::new()), Err(StorageError::Latched { .. })));
+    assert!(first.reopen().is_err(), "closed is closed");
     RocksStorage::open(dir.path(), small()).unwrap();
 }
 
@@ -87,9 +88,31 @@ fn a_store_opened_again_takes_writes_and_keeps_what_it_had() {
     let dir = tempfile::tempdir().unwrap();
     let storage = RocksStorage::open(dir.path(), small()).unwrap();
     put(&storage, b"a");
-    storage.reopen().unwrap();
+    storage.open_again().unwrap();
     put(&storage, b"b");
+    assert!(!storage.reopen().unwrap(), "a sound store is left as it is");
     assert_eq!(storage.scan(Family::Queue, b"", b"", 9).unwrap().len(), 2);
+}
+
+#[test]
+fn readers_wait_while_the_store_is_opened_again_and_are_not_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    put(&storage, b"a");
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reads = 0;
+            while !over.load(std::sync::atomic::Ordering::Acquire) {
+                assert!(storage.get(Family::Queue, b"a").unwrap().is_some());
+                reads += 1;
+            }
+            reads
+        });
+        (0..5).for_each(|_| storage.open_again().unwrap());
+        over.store(true, std::sync::atomic::Ordering::Release);
+        assert!(reader.join().unwrap() > 0);
+    });
 }
 
 #[test]
@@ -106,7 +129,7 @@ fn after_a_failure_writes_are_refused_until_the_store_is_opened_again() {
     assert!(matches!(storage.write(&batch), Err(StorageError::Latched { .. })));
     assert!(matches!(storage.sync(), Err(StorageError::Latched { .. })));
     assert!(storage.get(Family::Queue, b"a").unwrap().is_some(), "reads go on");
-    storage.reopen().unwrap();
+    assert!(storage.reopen().unwrap());
     storage.write(&batch).unwrap();
 }
 
@@ -130,7 +153,7 @@ fn it_says_what_it_holds() {
     let stats = storage.stats();
     assert!(stats.memtables > 0 && stats.memory >= stats.memtables && stats.memory < 64 << 20, "{stats:?}");
     assert_eq!((stats.background_errors, stats.stalled), (0, false));
-    storage.reopen().unwrap();
+    storage.open_again().unwrap();
     assert!(storage.stats().disk > 0);
 }
 

@@ -70,6 +70,7 @@ impl Sandbox {
             "dedup.bloom_urls=10000".into(),
             "parse.threads=2".into(),
             "disk.pause_below=1".into(),
+            "disk.reserve=0".into(),
             "admin.listen=off".into(),
         ];
         Self {
@@ -399,12 +400,13 @@ impl Live<'_> {
         let Self { node, storage, looker, running, .. } = self;
         drop((looker, running));
         let weak: Weak<Node> = Arc::downgrade(&node);
-        drop((node, storage));
+        drop(node);
         let began = Instant::now();
         while weak.strong_count() > 0 {
             assert!(began.elapsed() < Duration::from_secs(30), "{} holders of the node are left", weak.strong_count());
             std::thread::sleep(Duration::from_millis(2));
         }
+        storage.close(); // here and now, so that the next node finds the folder free
     }
 }
 

@@ -1,0 +1,88 @@
+//! The kinds of fault of a disk. RocksDB tells its faults in words only, so they are told from the system's words too.
+
+use std::io;
+
+/// What is wrong with a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFault {
+    /// No space, no inode or no quota left (ENOSPC, EDQUOT): waits for space.
+    Full,
+    /// The device failed (EIO).
+    Io,
+    /// The file system takes no writes (EROFS).
+    ReadOnly,
+    /// What is stored cannot be read, or is not ours: trying again does not help.
+    Damaged,
+    /// Anything else.
+    Other,
+}
+
+/// The system's own words for each kind (strerror in the C locale, which this program never leaves).
+const WORDS: [(&str, DiskFault); 4] = [
+    ("No space left on device", DiskFault::Full),
+    ("Disk quota exceeded", DiskFault::Full),
+    ("Input/output error", DiskFault::Io),
+    ("Read-only file system", DiskFault::ReadOnly),
+];
+
+impl DiskFault {
+    /// Every kind.
+    pub const ALL: &'static [Self] = &[Self::Full, Self::Io, Self::ReadOnly, Self::Damaged, Self::Other];
+
+    /// Its label in the metrics and the log.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Io => "io",
+            Self::ReadOnly => "read_only",
+            Self::Damaged => "damaged",
+            Self::Other => "other",
+        }
+    }
+
+    /// The kind of a system error.
+    #[must_use]
+    pub fn of_io(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
+            _ => Self::of_text(&error.to_string()).unwrap_or(Self::Other),
+        }
+    }
+
+    /// The kind of an error of which only the words are left; `None` when the system had no part in it.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        let known = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, fault)| *fault);
+        known.or_else(|| text.contains("(os error ").then_some(Self::Other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_errors_are_told_apart_by_number_and_by_their_words() {
+        use nix::errno::Errno;
+        let cases = [
+            (Errno::ENOSPC, DiskFault::Full),
+            (Errno::EDQUOT, DiskFault::Full),
+            (Errno::EIO, DiskFault::Io),
+            (Errno::EROFS, DiskFault::ReadOnly),
+            (Errno::EACCES, DiskFault::Other),
+        ];
+        for (errno, fault) in cases {
+            let error = io::Error::from(errno);
+            assert_eq!(DiskFault::of_io(&error), fault, "{errno}");
+            let wrapped = format!("could not append to /data/x: {error}");
+            assert_eq!(DiskFault::of_text(&wrapped), Some(fault), "{wrapped}");
+            let words = error.to_string().replace(&format!(" (os error {})", errno as i32), "");
+            let engine = format!("IO error: While appending to file: /data/db/4.log: {words}");
+            let known = (fault != DiskFault::Other).then_some(fault);
+            assert_eq!(DiskFault::of_text(&engine), known, "RocksDB's words: {engine}");
+        }
+        assert_eq!(DiskFault::of_text("70000 more bytes do not fit the spill budget"), None);
+    }
+}
