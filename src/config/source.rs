@@ -196,7 +196,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 19] = [
+pub(super) const SECTIONS: [&str; 20] = [
     "agent",
     "crawl",
     "scope",
