@@ -8,12 +8,12 @@ use super::lost::Lost;
 use super::stream::look_one;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::partition::Partition;
-use crate::domain::rank::Ranker;
+use crate::domain::rank::{self, Ranker};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::storage::Batch;
-use crate::storage::keys::{ContentKey, HostAt, PageKey, SeenKey};
-use crate::storage::tables::{Content, HostState, Pages, Queue, Seen};
-use crate::storage::values::{self, PageRecord, QueueEntry, UrlState};
+use crate::storage::keys::{ContentKey, HostAt, HostCrawl, PageKey, SeenKey};
+use crate::storage::tables::{Content, HostCounts, HostState, Pages, Queue, Seen, Waiting};
+use crate::storage::values::{self, PageRecord, Place, QueueEntry, UrlState};
 
 /// The rules a folder is checked by; a repair needs all of them, a check the first only.
 #[derive(Clone, Debug)]
@@ -53,11 +53,14 @@ impl Desk<'_> {
         own.then_some(url)
     }
 
-    /// Queues a URL: entry, mark, and the host's name when it has none.
+    /// Queues a URL so that a crawl would serve it at once: entry, mark, the host's name when it has none, its head, and its
+    /// place in a row. What else is to be counted is counted in the next round.
     pub fn queue_again(&self, book: &mut Book<'_>, key: SeenKey, url: &PageUrl, entry: Entry) -> Result<Batch> {
+        book.flush()?; // the host's counts are read as they will be
         let place = book.place(&self.rules.ranker, entry.depth)?;
         let mut batch = Batch::new();
         let at = key.host_crawl().host_at();
+        self.count_in(book, &mut batch, key.host_crawl(), place)?;
         let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
         if known.name.is_empty() {
             batch.put::<HostState>(&at, &values::HostState { name: url.host().to_owned(), ..known });
@@ -66,6 +69,23 @@ impl Desk<'_> {
         batch.put::<Queue>(&key.host_crawl().queue(rank, order), &entry.of(url));
         batch.put::<Seen>(&key, &UrlState::Waiting { rank, order, depth, due: None });
         Ok(batch)
+    }
+
+    /// Counts one more entry of a host at this place.
+    fn count_in(&self, book: &mut Book<'_>, batch: &mut Batch, host: HostCrawl, place: rank::Place) -> Result<()> {
+        let mut counts = look_one::<HostCounts>(book.storage, &host)?.unwrap_or_default();
+        let i = usize::from(place.rank);
+        if let (Some(n), Some(head)) = (counts.queued.get_mut(i), counts.heads.get_mut(i)) {
+            *head = (*head).min(place.order); // too low does no harm
+            *n += 1;
+        }
+        if counts.place == Place::None {
+            let (rank, order) = (counts.best_rank().unwrap_or(place.rank), book.host_order(&self.rules.ranker)?);
+            counts.place = Place::Waiting { rank, order };
+            batch.put::<Waiting>(&host.host_at().waiting(rank, order), &());
+        }
+        batch.put::<HostCounts>(&host, &counts);
+        Ok(())
     }
 
     /// Undoes a capture whose archive record is gone, and queues its URL again, when it was done by that capture.
