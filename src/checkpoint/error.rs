@@ -133,8 +133,8 @@ pub enum CheckpointError {
     #[error("the running crawl made no checkpoint: {0}")]
     Node(String),
     /// A fault the tests asked for.
-    #[error("fault injected at {0}")]
-    Injected(&'static str),
+    #[error(transparent)]
+    Injected(#[from] crate::fault::Injected),
 }
 
 impl CheckpointError {

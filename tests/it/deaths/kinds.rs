@@ -83,10 +83,12 @@ fn busy() -> Sandbox {
     sandbox.set("durability.sync=20ms").set("fetch.retries=10")
 }
 
-/// Passed in every crawl: no start from a saved filter, no disk that refuses, not a database on disk, not the program's own.
+/// Passed in every crawl: no start from a saved filter, no disk that refuses, not a database on disk, not the program's own,
+/// no checkpoint.
 fn usual() -> Vec<&'static Point> {
     let rare = |p: &&Point| is_of_the_end(p) || ["filter.load", "store.mend"].contains(&p.name);
-    POINTS.iter().filter(|p| !["storage", "node"].contains(&p.room()) && !rare(p)).collect()
+    let elsewhere = ["storage", "node", "checkpoint", "export", "import", "restore", "upload", "memory"];
+    POINTS.iter().filter(|p| !elsewhere.contains(&p.room()) && !rare(p)).collect()
 }
 
 /// So many crawls that no page can meet three points that blame it: it would be poison.
