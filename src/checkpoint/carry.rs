@@ -12,7 +12,7 @@ use super::place::{Place, Target, fetch, put_verified, read_small};
 use super::restore::{Destination, Restored, Source, aside_name};
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::wrong_with;
-use super::{CheckpointError, files, pass, uploads};
+use super::{CheckpointError, files, uploads};
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
 
@@ -50,7 +50,7 @@ pub fn export(
         let done = put_verified(&*place, &file.file, &from.dir.join(&file.file), u64::MAX)?;
         same(&manifest.name, file, &done)?;
         carried.add(done.0);
-        pass(faults, "export.file")?;
+        faults.check("export.file")?;
     }
     let lines = from.data.join(&manifest.jsonl.file);
     if lines.exists() {
@@ -60,12 +60,12 @@ pub fn export(
         let path = from.warc_dir.join(&file.file);
         if with_archive && path.exists() {
             carry(&*place, &format!("warc/{}", file.file), &path, file, &mut carried)?;
-            pass(faults, "export.archive")?;
+            faults.check("export.archive")?;
         } else {
             carried.left.push(file.file.clone());
         }
     }
-    pass(faults, "export.manifest")?;
+    faults.check("export.manifest")?;
     put_manifest(&*place, &manifest, &mut carried)?;
     Ok(carried)
 }
@@ -157,7 +157,7 @@ pub fn import(
     for file in &manifest.files {
         let got = fetch(&*place, &file.file, &staging.join(&file.file))?;
         same(&manifest.name, file, &got)?;
-        pass(faults, "import.file")?;
+        faults.check("import.file")?;
     }
     fetch_carried(&*place, uploads::JSONL, &staging.join(uploads::JSONL), &manifest.name, &manifest.jsonl)?;
     let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::DiskFault;
+use crate::fault::Injected;
 use crate::storage::StorageError;
 use crate::warc::WarcError;
 
@@ -133,8 +134,8 @@ pub enum CheckpointError {
     #[error("the running crawl made no checkpoint: {0}")]
     Node(String),
     /// A fault the tests asked for.
-    #[error("fault injected at {0}")]
-    Injected(&'static str),
+    #[error(transparent)]
+    Injected(#[from] Injected),
 }
 
 impl CheckpointError {

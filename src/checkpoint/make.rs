@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, name, stamp};
 use super::shelf::PARTIAL;
-use super::{CheckpointError, Shelf, files, pass, uploads};
+use super::{CheckpointError, Shelf, files, uploads};
 use crate::domain::fingerprint::CrawlId;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
@@ -109,7 +109,7 @@ impl Draft {
     /// [`CheckpointError`]; then there is no such checkpoint.
     pub fn finish(mut self, about: &About, position: Position, faults: &Faults) -> Result<Manifest, CheckpointError> {
         self.copy_small(&about.data)?;
-        pass(faults, "checkpoint.digests")?;
+        faults.check("checkpoint.digests")?;
         let own = self.own_files()?;
         files::sync_dir(&self.db())?;
         let manifest = Manifest {
@@ -127,12 +127,12 @@ impl Draft {
             archive: position.archive,
             files: own,
         };
-        pass(faults, "checkpoint.manifest")?;
+        faults.check("checkpoint.manifest")?;
         files::write_whole(&self.dir.join(MANIFEST), &manifest.text())?;
-        pass(faults, "checkpoint.named")?;
+        faults.check("checkpoint.named")?;
         files::rename(&self.dir, &self.shelf.path(&self.name))?;
         self.whole = true;
-        pass(faults, "checkpoint.prune")?;
+        faults.check("checkpoint.prune")?;
         match self.shelf.prune(about.keep) {
             Ok(old) if old.is_empty() => {}
             Ok(old) => log::info!("old checkpoints removed: names={old:?}"),
@@ -209,9 +209,7 @@ pub fn at_rest(
     }
     let position = Position::look(&storage, warc_dir)?;
     let draft = Draft::begin(shelf, at, position.run)?;
-    pass(faults, "checkpoint.begin")?;
     storage.checkpoint(&draft.db())?;
-    pass(faults, "checkpoint.linked")?;
     draft.finish(about, position, faults)
 }
 

@@ -35,13 +35,3 @@ pub use error::CheckpointError;
 pub use manifest::Manifest;
 pub use place::{Place, Target};
 pub use shelf::Shelf;
-
-use crate::fault::{Fault, Faults};
-
-/// Passes a fault point of this room.
-fn pass(faults: &Faults, point: &'static str) -> Result<(), CheckpointError> {
-    match faults.pass(point) {
-        Some(Fault::Error) => Err(CheckpointError::Injected(point)),
-        _ => Ok(()),
-    }
-}

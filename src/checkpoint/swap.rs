@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointError, files, pass};
+use super::{CheckpointError, files};
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
 use crate::warc::repair::close_stray;
@@ -69,10 +69,10 @@ impl Swap {
     /// # Errors
     /// [`CheckpointError`]; when the note is written, the next start or restore goes on.
     pub fn commit(self, plan: &Plan, faults: &Faults) -> Result<(), CheckpointError> {
-        pass(faults, "restore.staged")?;
+        faults.check("restore.staged")?;
         let text = serde_json::to_vec_pretty(plan).unwrap_or_default(); // texts; read back before it is followed
         files::write_whole(&self.data.join(NOTE), &text)?;
-        pass(faults, "restore.noted")?;
+        faults.check("restore.noted")?;
         follow(&self.data, plan, faults)
     }
 }
@@ -110,20 +110,20 @@ fn follow(data: &Path, plan: &Plan, faults: &Faults) -> Result<(), CheckpointErr
         if open.exists() {
             close_stray(open)?;
         }
-        pass(faults, "restore.closed")?;
+        faults.check("restore.closed")?;
     }
     for path in &plan.away {
         move_away(data, &aside, path)?;
-        pass(faults, "restore.away")?;
+        faults.check("restore.away")?;
     }
     for path in &plan.place {
         // A name is taken from the staging folder once; when it is gone there, it has been placed.
         if staging.join(path).exists() {
             move_away(data, &aside, path)?;
-            pass(faults, "restore.placing")?;
+            faults.check("restore.placing")?;
             files::rename(&staging.join(path), &data.join(path))?;
         }
-        pass(faults, "restore.placed")?;
+        faults.check("restore.placed")?;
     }
     let note = data.join(NOTE);
     fs::remove_file(&note).map_err(CheckpointError::io("remove", &note))?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{Stored, stamp};
 use super::place::{Place, put_verified};
-use super::{CheckpointError, files, make, pass};
+use super::{CheckpointError, files, make};
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 
@@ -76,12 +76,12 @@ impl Uploads<'_> {
     /// # Errors
     /// Those of the place; then the file stays due.
     pub fn upload(&self, file: &Stored, now: UnixMillis, faults: &Faults) -> Result<Line, CheckpointError> {
-        pass(faults, "upload.begin")?;
+        faults.check("upload.begin")?;
         let (bytes, sha256) = put_verified(self.place, &file.file, &self.warc_dir.join(&file.file), u64::MAX)?;
-        pass(faults, "upload.verified")?;
+        faults.check("upload.verified")?;
         let line = Line { file: file.file.clone(), bytes, sha256, to: self.place.url(&file.file), ts: stamp(now) };
         self.note(&line)?;
-        pass(faults, "upload.listed")?;
+        faults.check("upload.listed")?;
         Ok(line)
     }
 
