@@ -176,6 +176,7 @@ pub const POINTS: &[Point] = &[
     at("upload.begin", "before a closed archive file is copied").fails(),
     at("upload.verified", "after it was read back, before it is listed").fails(),
     at("upload.listed", "after that, before it may be removed here").fails(),
+    at("memory.look", "before resident memory is judged; its error is memory that is short").fails(),
     at("node.drain", "before the drain"),
     at("node.drained", "after it, before the Store closes"),
     at("store.close", "before the last group is written").fails(),

@@ -84,7 +84,7 @@ fn busy() -> Sandbox {
 }
 
 /// Rooms that a crawl in memory does not enter: a database on disk, the program's own, checkpoints (`checkpoint.rs`, `carry.rs`).
-const ELSEWHERE: [&str; 7] = ["storage", "node", "checkpoint", "restore", "export", "import", "upload"];
+const ELSEWHERE: [&str; 8] = ["storage", "node", "memory", "checkpoint", "restore", "export", "import", "upload"];
 
 /// Passed in every crawl: no start from a saved filter, no disk that refuses.
 fn usual() -> Vec<&'static Point> {
