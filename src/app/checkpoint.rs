@@ -106,9 +106,8 @@ fn source(node: &Node, name: &str) -> Source {
     Source { dir: shelf(node).path(name), data: settings.store.data_dir.clone(), warc_dir: settings.warc_dir() }
 }
 
-/// What a kill left half made goes at the start.
-fn sweep(node: &Node) {
-    let Ok(_turn) = node.checkpoints.try_acquire() else { return };
+/// What a kill left half made goes at the start, before anybody can ask for a checkpoint.
+pub(super) fn sweep(node: &Node) {
     match shelf(node).sweep() {
         Ok(left) if left.is_empty() => {}
         Ok(left) => log::info!("half made checkpoints removed: names={left:?}"),
@@ -118,7 +117,6 @@ fn sweep(node: &Node) {
 
 /// Makes one every `checkpoint.every` while something changes and the disk has room, until the node ends.
 pub async fn keep(node: Arc<Node>) {
-    sweep(&node);
     let every = node.rules.settings.checkpoint.every;
     if every.is_zero() {
         return;

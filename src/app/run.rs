@@ -71,6 +71,7 @@ pub fn run<W>(
     let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
     let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
+    super::checkpoint::sweep(&running.node);
     let admin = serve_admin(&running)?;
     let node = running.node.clone();
     let looker = node.clone();

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::DiskFault;
+use crate::fault::Injected;
 use crate::storage::StorageError;
 use crate::warc::WarcError;
 
@@ -134,7 +135,7 @@ pub enum CheckpointError {
     Node(String),
     /// A fault the tests asked for.
     #[error(transparent)]
-    Injected(#[from] crate::fault::Injected),
+    Injected(#[from] Injected),
 }
 
 impl CheckpointError {

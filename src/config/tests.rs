@@ -212,7 +212,8 @@ const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
 fn switched_on() -> String {
     let is_key = |l: &str| {
         let name = l.split(" = ").next().unwrap_or_default();
-        l.contains(" = ") && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') || l.starts_with("[[")
+        l.contains(" = ") && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            || l.starts_with("[[")
     };
     let on = |l: &str| l.strip_prefix("# ").filter(|rest| is_key(rest)).map_or(l.to_owned(), str::to_owned);
     TEMPLATE.lines().map(on).collect::<Vec<_>>().join("\n")

@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::sandbox::{Daemon, Sandbox, lines_of, program, until, with_s3_keys};
 use crate::support::fsck;
 
-const SETTINGS: &str = "crawl.max_depth = 10000\nfetch.concurrency = 16\npoliteness.min_delay = \"30ms\"\n\
+const SETTINGS: &str = "crawl.max_depth = 10000\nfetch.concurrency = 16\npoliteness.min_delay = \"60ms\"\n\
     politeness.delay_factor = 0\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\ncheckpoint.every = \"0s\"\n";
 
 fn web() -> TestWebConfig {
@@ -83,6 +83,12 @@ pub fn ask(daemon: &Daemon) -> String {
     serde_json::from_str::<serde_json::Value>(&said).unwrap()["name"].as_str().unwrap().to_owned()
 }
 
+/// Asks it to end, and lets it.
+fn stop(mut daemon: Daemon) {
+    daemon.signal(Signal::SIGTERM);
+    assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+}
+
 /// Names of the checkpoints offered.
 pub fn names(data: &Path) -> Vec<String> {
     let said = on(data, &[&"list", &"--json"]).done();
@@ -104,10 +110,10 @@ pub fn assert_is_the_truth(sandbox: &Sandbox) {
 
 /// A daemon that was asked for a checkpoint in the middle and then killed; gives the checkpoint's name.
 pub fn crawl_into_the_middle(sandbox: &mut Sandbox) -> String {
-    let mut daemon = sandbox.start(&["--until-done"], None);
+    let mut daemon = sandbox.start(&[], None);
     until_requests(sandbox, &daemon, 60);
     let name = ask(&daemon);
-    until_requests(sandbox, &daemon, 120);
+    until_requests(sandbox, &daemon, sandbox.web.audit_len() + 30);
     daemon.signal(Signal::SIGKILL);
     daemon.wait();
     name
@@ -144,10 +150,11 @@ fn a_restore_in_place_is_refused_without_force_and_while_it_runs_and_destroys_no
     let name = crawl_into_the_middle(&mut sandbox);
     let data = sandbox.data();
     on(&data, &[&"restore", &name]).refused("--force");
-    let mut daemon = sandbox.start(&["--until-done"], None);
+    let daemon = sandbox.start(&[], None);
     admin(&daemon);
     on(&data, &[&"restore", &name, &"--force"]).refused("in use by a running crawl");
-    assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+    stop(daemon);
+    sandbox.finish();
 
     let (before, lines) = (archived(&data), fs::read(data.join("crawl.jsonl")).unwrap());
     let said = on(&data, &[&"restore", &name, &"--force", &"--json"]).done();
@@ -218,19 +225,20 @@ fn killed_at_each_step_of_a_checkpoint_no_half_one_is_offered_and_the_next_one_w
     let mut sandbox = sandbox("checkpoint.keep = 100\n");
     let mut made = Vec::new();
     for (step, requests) in STEPS.into_iter().zip((10..).step_by(10)) {
-        let mut daemon = sandbox.start(&["--until-done"], Some(&format!("{step}=kill@1")));
+        let mut daemon = sandbox.start(&[], Some(&format!("{step}=kill@1")));
         until_requests(&sandbox, &daemon, requests);
         let said = run(&[&"ctl", &"checkpoint", &"--admin", &admin(&daemon)], None);
-        assert_eq!((said.code, daemon.wait().code()), (Some(1), None), "{step}: {}", daemon.log());
+        assert_eq!((said.code, daemon.wait().code()), (Some(1), None), "{step}: {} {}", said.text, daemon.log());
         let offered = names(&sandbox.data());
         let whole = usize::from(step == "checkpoint.prune");
         assert_eq!(offered.len(), made.len() + whole, "{step}: {offered:?}");
         made = offered;
         made.iter().for_each(|name| drop(on(&sandbox.data(), &[&"verify", name]).done()));
     }
-    let mut daemon = sandbox.start(&["--until-done"], None);
+    let daemon = sandbox.start(&[], None);
     let name = ask(&daemon);
-    assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+    stop(daemon);
+    sandbox.finish();
     assert_is_the_truth(&sandbox);
     let left = fs::read_dir(sandbox.data().join("checkpoints")).unwrap().count();
     assert_eq!(left, made.len() + 1, "what was half made is swept away");
@@ -241,12 +249,13 @@ fn killed_at_each_step_of_a_checkpoint_no_half_one_is_offered_and_the_next_one_w
 fn a_step_that_fails_costs_the_checkpoint_and_not_the_crawl() {
     for step in ["checkpoint.begin=error@1", "checkpoint.linked=panic@1", "checkpoint.manifest=panic@1"] {
         let mut sandbox = sandbox("");
-        let mut daemon = sandbox.start(&["--until-done"], Some(step));
+        let daemon = sandbox.start(&[], Some(step));
         until_requests(&sandbox, &daemon, 20);
         run(&[&"ctl", &"checkpoint", &"--admin", &admin(&daemon)], None).refused("checkpoint");
         assert_eq!(names(&sandbox.data()), [""; 0]);
         let name = ask(&daemon);
-        assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+        stop(daemon);
+        sandbox.finish();
         on(&sandbox.data(), &[&"verify", &name]).done();
         assert_is_the_truth(&sandbox);
     }
