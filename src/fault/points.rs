@@ -155,6 +155,7 @@ pub const POINTS: &[Point] = &[
     at("storage.reopen", "RocksDB is closed, before it is opened again").fails(),
     at("storage.close", "before RocksDB is closed"),
     at("store.mend", "before a disk that refused is tried again"),
+    at("node.memory", "the memory is looked at; an error says that all of memory.max is resident").fails(),
     at("node.drain", "before the drain"),
     at("node.drained", "after it, before the Store closes"),
     at("store.close", "before the last group is written").fails(),
