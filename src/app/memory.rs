@@ -70,7 +70,7 @@ impl<'n> Governor<'n> {
     pub fn look(&mut self) {
         let node = self.node;
         let Some(mut resident) = resident_bytes() else { return };
-        if node.faults.pass("memory.look") == Some(Fault::Error) {
+        if node.faults.pass("node.memory") == Some(Fault::Error) {
             resident = node.memory.max;
         }
         let wanted = permits_wanted(resident, node.memory.max, self.allowed, node.pages_total);

@@ -115,7 +115,7 @@ fn a_crawl_short_of_memory_goes_on_with_fewer_pages_at_a_time_and_gets_all_back(
         .set("memory.max=1TiB")
         .set("crawl.until_done=false")
         .gap(Duration::from_millis(20));
-    sandbox.faults.set("memory.look", Fault::Error, 1, 3);
+    sandbox.faults.set("node.memory", Fault::Error, 1, 3);
     let live = sandbox.start();
     live.during_watch(|| {
         live.until("permits to be withheld", |s| s.permits_withheld == 4);
@@ -134,8 +134,8 @@ fn a_crawl_short_of_memory_goes_on_with_fewer_pages_at_a_time_and_gets_all_back(
 fn a_crawl_that_stays_short_of_memory_comes_to_its_end() {
     use lycosa::fault::Fault;
     let sandbox = Sandbox::new(small()).set("memory.max=1TiB").gap(Duration::from_millis(40));
-    sandbox.faults.set("memory.look", Fault::Error, 1, u64::MAX);
+    sandbox.faults.set("node.memory", Fault::Error, 1, u64::MAX);
     let ended = sandbox.crawl();
     ended.assert_is(&sandbox.web.truth(truth_any()));
-    assert!(sandbox.faults.hits("memory.look") > 0, "too quick to be short of anything");
+    assert!(sandbox.faults.hits("node.memory") > 0, "too quick to be short of anything");
 }

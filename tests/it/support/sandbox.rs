@@ -306,14 +306,21 @@ impl Live<'_> {
 
     /// Does something while limits and disk are watched.
     pub fn during_watch(&self, doing: impl FnOnce()) {
+        /// Ends the watch also when what is done meanwhile fails, which else would hang.
+        struct Ends<'n>(&'n Node);
+        impl Drop for Ends<'_> {
+            fn drop(&mut self) {
+                self.0.stop_with(Stop::Asked);
+            }
+        }
         let node = self.node.clone();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 runtime.block_on(watch(&node));
             });
+            let _ends = Ends(&self.node);
             doing();
-            self.node.stop_with(Stop::Asked);
         });
     }
 
