@@ -22,9 +22,7 @@ pub enum StorageError {
         source: KeyError,
     },
     /// A value on disk does not decode.
-    #[error(
-        "{family}: value of key {key} is damaged: {source}; stop the crawl and run `lycosa check`"
-    )]
+    #[error("{family}: value of key {key} is damaged: {source}; stop the crawl and run `lycosa check`")]
     Value {
         /// Where it lies.
         family: Family,

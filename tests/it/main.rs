@@ -4,11 +4,11 @@
 
 mod admin;
 mod blackout;
+#[cfg(feature = "rocksdb")]
+mod carry;
 mod check;
 #[cfg(feature = "rocksdb")]
 mod check_program;
-#[cfg(feature = "rocksdb")]
-mod carry;
 #[cfg(feature = "rocksdb")]
 mod checkpoint;
 mod cli;
