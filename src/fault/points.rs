@@ -178,7 +178,7 @@ pub const POINTS: &[Point] = &[
     at("upload.begin", "before a closed file of the archive is uploaded").fails(),
     at("upload.verified", "it is there and read back, before that is listed").fails(),
     at("upload.listed", "it is listed, before it may be removed here").fails(),
-    at("memory.look", "resident memory is known; an error: it is as much as is allowed").fails(),
+    at("node.memory", "resident memory is known; an error: it is as much as is allowed").fails(),
     at("node.drain", "before the drain"),
     at("node.drained", "after it, before the Store closes"),
     at("store.close", "before the last group is written").fails(),
