@@ -227,7 +227,7 @@ fn faults_of_the_database_end_a_run_at_worst_and_the_next_one_goes_on() {
     let steps =
         ["storage.get", "storage.multi_get", "storage.scan", "storage.write", "storage.written", "storage.sync"];
     let mut ended: BTreeSet<&str> = BTreeSet::new();
-    for (step, at) in steps.into_iter().zip([40, 20, 20, 12, 12, 2]) {
+    for (step, at) in steps.into_iter().zip([40, 20, 20, 12, 12, 5]) {
         for fault in [Fault::Error, Fault::Panic] {
             let mut sandbox = sandbox().set("durability.sync=20ms").on_rocks();
             sandbox.faults.set(step, fault, at, at);
