@@ -87,7 +87,7 @@ fn busy() -> Sandbox {
 /// no checkpoint.
 fn usual() -> Vec<&'static Point> {
     let rare = |p: &&Point| is_of_the_end(p) || ["filter.load", "store.mend"].contains(&p.name);
-    let elsewhere = ["storage", "node", "checkpoint", "export", "import", "restore", "upload", "memory"];
+    let elsewhere = ["storage", "node", "checkpoint", "export", "import", "restore", "upload"];
     POINTS.iter().filter(|p| !elsewhere.contains(&p.room()) && !rare(p)).collect()
 }
 
@@ -227,7 +227,7 @@ fn faults_of_the_database_end_a_run_at_worst_and_the_next_one_goes_on() {
     let steps =
         ["storage.get", "storage.multi_get", "storage.scan", "storage.write", "storage.written", "storage.sync"];
     let mut ended: BTreeSet<&str> = BTreeSet::new();
-    for (step, at) in steps.into_iter().zip([40, 20, 20, 12, 12, 2]) {
+    for (step, at) in steps.into_iter().zip([40, 20, 20, 12, 12, 5]) {
         for fault in [Fault::Error, Fault::Panic] {
             let mut sandbox = sandbox().set("durability.sync=20ms").on_rocks();
             sandbox.faults.set(step, fault, at, at);
