@@ -247,6 +247,11 @@ impl Lane {
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing;
         }
+        // Else it would keep the host's place for as long as that.
+        let earliest = self.seat.earliest();
+        if earliest.since(self.node.clock.now()) > WORTH_WAITING {
+            return Standing::Unreachable(earliest, None);
+        }
         let _one_at_a_time = self.robots.fetching.lock().await; // may last: who holds it waits for the host's slot
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing; // another lane was faster
