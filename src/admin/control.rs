@@ -1,6 +1,7 @@
 //! What the admin endpoint can do to a crawl; the composition root implements it.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
@@ -57,8 +58,8 @@ pub trait Control: Send + Sync {
     fn resume(&self) -> Result<(), ControlError>;
     /// Finishes what is in flight and ends the process.
     fn stop(&self) -> Result<(), ControlError>;
-    /// Makes a checkpoint; answers when it is whole.
-    fn checkpoint(&self) -> Reply<Summary>;
+    /// Makes a checkpoint; answers when it is whole. Refuses when `of` is given and is not its data folder.
+    fn checkpoint(&self, of: Option<PathBuf>) -> Reply<Summary>;
     /// The checkpoints there are.
     fn checkpoints(&self) -> Result<Listing, ControlError>;
     /// The metrics in Prometheus' text form.

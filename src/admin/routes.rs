@@ -134,8 +134,9 @@ async fn stop(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     Ok(done("stop"))
 }
 
-async fn checkpoint(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(shared.control.checkpoint().await?))
+async fn checkpoint(body: String, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let of = Some(body.trim()).filter(|dir| !dir.is_empty()).map(Into::into);
+    Ok(HttpResponse::Ok().json(shared.control.checkpoint(of).await?))
 }
 
 async fn checkpoints(shared: Data<Shared>) -> Result<HttpResponse, Problem> {

@@ -48,7 +48,7 @@ impl Control for Recorder {
         self.note("stop");
         Ok(())
     }
-    fn checkpoint(&self) -> Reply<Summary> {
+    fn checkpoint(&self, _: Option<std::path::PathBuf>) -> Reply<Summary> {
         self.note("checkpoint");
         Box::pin(async { Err(ControlError::Refused("this crawl lives in memory".into())) })
     }

@@ -1,6 +1,7 @@
 //! What the admin endpoint may do to a node.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
+use crate::config::is_same_folder;
 use crate::domain::url::PageUrl;
 use crate::telemetry::StatusSnapshot;
 
@@ -117,8 +119,17 @@ impl Control for NodeControl {
         Ok(())
     }
 
-    fn checkpoint(&self) -> Reply<Summary> {
+    fn checkpoint(&self, of: Option<PathBuf>) -> Reply<Summary> {
         let node = self.0.clone();
+        let own = node.rules.settings.store.data_dir.clone();
+        if let Some(other) = of.filter(|of| !is_same_folder(of, &own)) {
+            let why = format!(
+                "this is the crawl of {}, not of {}: name the address of the other one with --admin",
+                own.display(),
+                other.display()
+            );
+            return Box::pin(std::future::ready(Err(ControlError::Refused(why))));
+        }
         let refused = |e: CheckpointError| match e {
             CheckpointError::Busy | CheckpointError::Node(_) => ControlError::Unavailable(e.to_string()),
             _ => ControlError::Refused(e.to_string()),

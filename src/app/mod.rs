@@ -48,10 +48,11 @@ use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined};
+use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
+use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
@@ -167,6 +168,7 @@ struct Mailboxes {
 /// # Errors
 /// See [`StartError`].
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
+    claimed_before(&*parts.storage, &settings)?;
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
@@ -203,6 +205,16 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
+}
+
+/// Refuses an archive folder that is another than before: mistyped, or a disk that is not mounted.
+fn claimed_before(storage: &dyn Storage, settings: &Settings) -> Result<(), StartError> {
+    let known: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
+    let (dir, captures) = (settings.warc_dir(), known.pages_stored);
+    if captures > 0 && !folder::is_claimed(&dir) {
+        return Err(WarcError::Unclaimed { dir, captures }.into());
+    }
+    Ok(())
 }
 
 fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {

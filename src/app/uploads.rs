@@ -10,6 +10,7 @@ use crate::actors::node::Node;
 use crate::checkpoint::place::Place;
 use crate::checkpoint::uploads::Uploads;
 use crate::checkpoint::{CheckpointError, Target};
+use crate::config::is_same_folder;
 use crate::storage::read;
 use crate::storage::values::Tails;
 use crate::telemetry::trouble::UPLOAD;
@@ -74,6 +75,18 @@ fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
     }
 }
 
+/// The place; never the archive's own folder, whatever name it goes by.
+fn opened(node: &Node, to: &str, endpoint: Option<&str>) -> Result<Box<dyn Place>, CheckpointError> {
+    let target = Target::parse(to)?;
+    let place = target.open(endpoint)?;
+    match target {
+        Target::Folder(dir) if is_same_folder(&dir, &node.rules.settings.warc_dir()) => {
+            Err(CheckpointError::Node(format!("store.upload={to} is the archive's own folder: name another place")))
+        }
+        _ => Ok(place),
+    }
+}
+
 /// Copies all that is due, then removes what may go.
 fn look(
     node: &Node,
@@ -83,7 +96,7 @@ fn look(
 ) -> Result<(), CheckpointError> {
     let place = match place {
         Some(place) => place,
-        None => place.insert(Target::parse(to)?.open(endpoint)?),
+        None => place.insert(opened(node, to, endpoint)?),
     };
     let store = &node.rules.settings.store;
     let (data, warc_dir) = (store.data_dir.clone(), node.rules.settings.warc_dir());

@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::manifest::{MANIFEST, Manifest, Stored, is_name};
 use super::place::{Place, Target, fetch, put_verified, read_small};
-use super::restore::{Destination, Restored, Source, aside_name};
+use super::restore::{Destination, Restored, Source, aside_name, own};
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::wrong_with;
-use super::{CheckpointError, files, uploads};
+use super::{CheckpointError, files, lines, uploads};
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
 
@@ -44,6 +44,9 @@ pub fn export(
 ) -> Result<Carried, CheckpointError> {
     let mut manifest = Manifest::read(&from.dir)?;
     let target = target.below(&manifest.name);
+    if target == Target::Folder(from.dir.clone()) {
+        return Err(CheckpointError::NotEmpty { dir: from.dir.clone() });
+    }
     let place = target.open(endpoint)?;
     let mut carried = Carried { name: manifest.name.clone(), to: target.to_string(), ..Carried::default() };
     for file in &manifest.files {
@@ -52,8 +55,7 @@ pub fn export(
         carried.add(done.0);
         faults.check("export.file")?;
     }
-    let lines = from.data.join(&manifest.jsonl.file);
-    if lines.exists() {
+    if let Some(lines) = lines::find(&from.data, &manifest)? {
         carry(&*place, uploads::JSONL, &lines, &mut manifest.jsonl, &mut carried)?;
     }
     for file in &mut manifest.archive {
@@ -163,6 +165,7 @@ pub fn import(
     let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };
     let (archive, missing) = fetch_archive(&*place, &staging.join(&warc_dir), &manifest)?;
     database_is_whole(&staging, &manifest)?;
+    own(&staging.join(&warc_dir), &manifest)?;
     for folder in [staging.join("db"), staging.join(&warc_dir), staging] {
         files::sync_dir(&folder)?;
     }

@@ -39,6 +39,10 @@ impl Place for FolderPlace {
         Ok(names)
     }
 
+    fn is_itself(&self, key: &str, file: &Path) -> bool {
+        crate::config::is_same_folder(&self.0.join(key), file)
+    }
+
     fn url(&self, key: &str) -> String {
         self.0.join(key).display().to_string()
     }

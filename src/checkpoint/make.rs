@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, name, stamp};
 use super::shelf::PARTIAL;
-use super::{CheckpointError, Shelf, files, uploads};
+use super::{CheckpointError, Shelf, files, lines, uploads};
 use crate::domain::fingerprint::CrawlId;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
@@ -124,6 +124,7 @@ impl Draft {
             sequence: position.sequence,
             counts: position.counts,
             jsonl: Stored { file: uploads::JSONL.into(), bytes: position.jsonl, sha256: None },
+            lines_mark: lines::mark(&about.data.join(uploads::JSONL), position.jsonl)?.unwrap_or_default(),
             archive: position.archive,
             files: own,
         };

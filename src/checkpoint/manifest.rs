@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointError, files};
+use super::{CheckpointError, files, uploads};
 use crate::domain::time::UnixMillis;
+use crate::storage::folder::MARKER;
 use crate::storage::values::Counters;
 use crate::warc::date::{digits17, iso};
 
@@ -80,6 +81,8 @@ pub struct Manifest {
     pub counts: Counts,
     /// Length of `crawl.jsonl`.
     pub jsonl: Stored,
+    /// Digest of the last bytes of that length, by which its lines are found again.
+    pub lines_mark: String,
     /// The files of the archive: all that the database may refer to. None is open.
     pub archive: Vec<Stored>,
     /// The files of the checkpoint.
@@ -160,6 +163,13 @@ impl Manifest {
         }
         let below = |path: &str| path.strip_prefix("db/").unwrap_or(path).to_owned();
         let names = read.files.iter().map(|f| below(&f.file)).chain(read.archive.iter().map(|f| f.file.clone()));
+        let beside = |f: &&Stored| !f.file.starts_with("db/") && f.file != MARKER && f.file != uploads::LIST;
+        if let Some(other) = read.files.iter().find(beside) {
+            return Err(wrong(format!("{:?} is no file of a checkpoint", other.file)));
+        }
+        if read.jsonl.file != uploads::JSONL {
+            return Err(wrong(format!("{:?} is not {}", read.jsonl.file, uploads::JSONL)));
+        }
         match names.into_iter().find(|name| !is_plain(name)) {
             Some(name) => Err(wrong(format!("{name:?} is no name of a file"))),
             None if !is_name(&read.name) => Err(wrong(format!("{:?} is no name of a checkpoint", read.name))),
@@ -173,6 +183,10 @@ impl Manifest {
     /// As [`parse`](Self::parse), and [`CheckpointError::Io`].
     pub fn read(dir: &Path) -> Result<Self, CheckpointError> {
         let path = dir.join(MANIFEST);
+        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            let problem = "it is no file".to_owned(); // opening a pipe would wait for ever
+            return Err(CheckpointError::Manifest { at: path.display().to_string(), problem });
+        }
         let mut bytes = Vec::new();
         let all = std::fs::File::open(&path).and_then(|file| {
             files::digest_of(file, LARGEST, |piece| {
@@ -221,6 +235,7 @@ pub(super) mod tests {
             sequence: 99,
             counts: Counts::default(),
             jsonl: stored("crawl.jsonl"),
+            lines_mark: String::new(),
             archive: vec![stored("a.warc.gz")],
             files: vec![stored("FORMAT"), stored("db/CURRENT")],
         }

@@ -20,6 +20,7 @@ pub mod carry;
 mod error;
 pub mod files;
 mod folder_place;
+mod lines;
 pub mod make;
 pub mod manifest;
 pub mod place;

@@ -113,6 +113,11 @@ pub trait Place {
     /// [`CheckpointError`].
     fn folders(&self) -> Result<Vec<String>, CheckpointError>;
 
+    /// True when the object of this key is the file itself, by whatever way it is reached.
+    fn is_itself(&self, _key: &str, _file: &Path) -> bool {
+        false
+    }
+
     /// How an object is named to people.
     fn url(&self, key: &str) -> String;
 }

@@ -7,11 +7,12 @@ use serde::Serialize;
 use super::manifest::Manifest;
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::verify;
-use super::{CheckpointError, files, make, uploads};
+use super::{CheckpointError, files, lines, make, uploads};
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
 use crate::warc::date::digits17;
+use crate::warc::folder::{self, Claim};
 
 /// The Bloom filter of a clean stop: a restored database must not find it.
 const FILTER: &str = "seen.bloom";
@@ -78,6 +79,7 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
     let archive_dir = to.data.join(&to.warc_dir);
     let in_place = is_same(&archive_dir, &from.warc_dir);
     let swap = Swap::begin(&to.data, faults)?;
+    let _nobody_writes = if in_place { Some(claimed(&archive_dir, &manifest)?) } else { None };
     let staging = swap.staging();
     let mut plan = Plan { checkpoint: manifest.name.clone(), aside: aside_name(to.now), ..Plan::default() };
     stage_state(from, &staging, &manifest, &mut plan)?;
@@ -87,6 +89,7 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
         later = younger(&archive_dir, &manifest)?;
     } else if to.warc_dir.is_relative() {
         archive = stage_archive(&from.warc_dir, &staging.join(&to.warc_dir), &manifest)?;
+        own(&staging.join(&to.warc_dir), &manifest)?;
         plan.place.push(to.warc_dir.clone());
         plan.place.extend(stage_small(&from.data, &staging, uploads::LIST)?);
     }
@@ -126,10 +129,22 @@ fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), C
 /// Database and lines; the filter of another state makes room.
 fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
     stage_database(&from.dir, staging, manifest)?;
-    stage_lines(&from.data, staging, manifest)?;
+    lines::stage(&from.data, staging, manifest)?;
     plan.away.push(FILTER.into());
     plan.place.extend(["db".into(), uploads::JSONL.into()]);
     Ok(())
+}
+
+/// Notes whose folder of an archive this is: a start refuses one without that note.
+pub(super) fn own(warc_dir: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+    claimed(warc_dir, manifest).map(drop)
+}
+
+/// The archive's folder, which no crawl may write to meanwhile, whichever data folder it has.
+fn claimed(warc_dir: &Path, manifest: &Manifest) -> Result<Claim, CheckpointError> {
+    let wrong = |_| CheckpointError::Manifest { at: manifest.name.clone(), problem: "its seed is no number".into() };
+    let seed = u64::from_str_radix(&manifest.seed, 16).map_err(wrong)?;
+    Ok(folder::claim(warc_dir, seed)?)
 }
 
 /// The folder of what is set aside.
@@ -152,14 +167,6 @@ fn stage_database(dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(),
 }
 
 /// The lines that the database knows; what is longer belongs to a later state.
-fn stage_lines(data: &Path, staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
-    let (from, to) = (data.join(uploads::JSONL), staging.join(uploads::JSONL));
-    if !from.exists() {
-        return files::write_whole(&to, b"");
-    }
-    files::copy(&from, &to, manifest.jsonl.bytes).map(drop)
-}
-
 fn stage_archive(from: &Path, to: &Path, manifest: &Manifest) -> Result<usize, CheckpointError> {
     files::make_dir(to)?;
     let there = manifest.archive.iter().filter(|file| from.join(&file.file).exists());

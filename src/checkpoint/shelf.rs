@@ -116,7 +116,10 @@ impl Shelf {
     /// # Errors
     /// [`CheckpointError::Io`].
     pub fn prune(&self, keep: usize) -> Result<Vec<String>, CheckpointError> {
-        let mut old = self.names()?;
+        // By their own time, and whole ones only: the one just made is never among the old, whatever the others are called.
+        let mut whole = self.all()?;
+        whole.sort_by_key(|manifest| manifest.sequence);
+        let mut old: Vec<String> = whole.into_iter().map(|manifest| manifest.name).collect();
         old.truncate(old.len().saturating_sub(keep));
         for name in &old {
             let gone = self.path(&format!("{name}{GONE}"));

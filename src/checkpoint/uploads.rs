@@ -39,11 +39,11 @@ pub struct Line {
 /// [`CheckpointError::Io`].
 pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>, CheckpointError> {
     let path = data.join(LIST);
-    let text = match fs::read_to_string(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+    let text = match fs::read(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
         other => other.map_err(CheckpointError::io("read", &path))?,
     };
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     Ok(lines.map(|line| (line.file.clone(), line)).collect())
 }
 
@@ -115,6 +115,7 @@ impl Uploads<'_> {
         let mut copied = make::closed_files(&self.warc_dir)?;
         copied.retain(|f| listed.get(&f.file).is_some_and(|line| line.bytes == f.bytes));
         copied.retain(|f| needed != Some(f.file.as_str()));
+        copied.retain(|f| !self.place.is_itself(&f.file, &self.warc_dir.join(&f.file)));
         for file in &copied {
             let path = self.warc_dir.join(&file.file);
             fs::remove_file(&path).map_err(CheckpointError::io("remove", &path))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::manifest::{Manifest, Stored};
-use super::{CheckpointError, files, uploads};
+use super::{CheckpointError, files, lines, uploads};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,7 +68,7 @@ pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> 
             None => {}
         }
     }
-    report.missing.extend(too_short(&data.join(&manifest.jsonl.file), &manifest.jsonl));
+    report.missing.extend(lines::missing(data, manifest)?);
     Ok(report)
 }
 

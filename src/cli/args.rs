@@ -242,6 +242,9 @@ pub struct CtlArgs {
     /// JSON
     #[arg(long, global = true)]
     pub json: bool,
+    /// The data folder that the crawl must have; any when absent
+    #[arg(skip)]
+    pub folder: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub command: CtlCommand,

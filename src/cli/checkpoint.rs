@@ -36,8 +36,10 @@ pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let faults = faults()?;
     match &args.command {
         CheckpointCommand::Create { admin, token_file } => {
-            let (admin, token_file, config) = (admin.clone(), token_file.clone(), args.config.clone());
-            let crawl = CtlArgs { admin, token_file, config, json: args.json, command: CtlCommand::Checkpoint };
+            let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
+            let (token_file, config, json) = (token_file.clone(), args.config.clone(), args.json);
+            let folder = Some(settings.store.data_dir.clone());
+            let crawl = CtlArgs { admin, token_file, config, json, folder, command: CtlCommand::Checkpoint };
             made(args, &settings, &crawl, &faults, out)
         }
         CheckpointCommand::List => list(args, &settings, out),

@@ -43,7 +43,7 @@ struct Door {
 /// Nobody listens, the endpoint refuses, or the answer is none.
 pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let door = door(args)?;
-    let ask = ask(&args.command)?;
+    let ask = ask(args)?;
     let answer = actix_rt::System::new().block_on(send(&door, ask))?;
     if args.json {
         return Ok(writeln!(out, "{}", answer.trim_end())?);
@@ -103,13 +103,13 @@ fn door(args: &CtlArgs) -> Result<Door, CliError> {
     Ok(Door { address, token })
 }
 
-fn ask(command: &CtlCommand) -> Result<Ask, CliError> {
+fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     let post = |path, body| Ask { method: Method::POST, path, body };
-    Ok(match command {
+    Ok(match &args.command {
         CtlCommand::Status => Ask { method: Method::GET, path: "/api/v1/status", body: String::new() },
         CtlCommand::Pause => post("/api/v1/pause", String::new()),
         CtlCommand::Resume => post("/api/v1/resume", String::new()),
-        CtlCommand::Checkpoint => post("/api/v1/checkpoint", String::new()),
+        CtlCommand::Checkpoint => post("/api/v1/checkpoint", folder(args)),
         CtlCommand::Stop => post("/api/v1/stop", String::new()),
         CtlCommand::Seeds(SeedsCommand::Add { urls, file }) => {
             let mut urls = urls.clone();
@@ -122,6 +122,12 @@ fn ask(command: &CtlCommand) -> Result<Ask, CliError> {
             post("/api/v1/seeds", urls.join("\n"))
         }
     })
+}
+
+/// The folder whose crawl is asked, so that another one that listens there refuses.
+fn folder(args: &CtlArgs) -> String {
+    let whole = args.folder.as_deref().map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
+    whole.map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
@@ -167,7 +173,7 @@ mod tests {
     use crate::cli::Exit;
 
     fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
-        CtlArgs { admin: Some(admin.to_string()), token_file: None, config: None, json: false, command }
+        CtlArgs { admin: Some(admin.to_string()), token_file: None, config: None, json: false, folder: None, command }
     }
 
     fn told(args: &CtlArgs) -> Result<String, CliError> {

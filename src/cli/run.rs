@@ -27,6 +27,7 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         log::warn!("{notice}");
     }
     settings.ready_to_run(args.config.is_some())?;
+    settings.places()?;
     if args.dry_run {
         dry_run::check(&settings)?;
         out.write_all(plan(&settings).as_bytes())?;

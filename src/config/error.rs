@@ -32,6 +32,16 @@ pub enum ConfigError {
         /// What the parser expected.
         problem: String,
     },
+    /// A folder inside another that must be left alone.
+    #[error("{key}: {} is, or lies in, {within}; name a folder of its own", path.display())]
+    Place {
+        /// The dotted key.
+        key: &'static str,
+        /// The folder, without links.
+        path: PathBuf,
+        /// What it lies in.
+        within: String,
+    },
     /// Nothing to crawl.
     #[error(
         "nothing to crawl: no seed is set; add `--seed https://example.org/`, or set crawl.seeds in the configuration"

@@ -83,6 +83,15 @@ pub enum StorageError {
         /// The folder refused.
         path: PathBuf,
     },
+    /// The folder holds a crawl's lines and no database that knows them.
+    #[error(
+        "data folder {path}: its database is gone (no readable one in db/), though crawl.jsonl has lines of a crawl; nothing was \
+         changed; restore a checkpoint (`lycosa checkpoint list --data {path}`) or a copy, or name another folder with --data"
+    )]
+    Gone {
+        /// The data folder.
+        path: PathBuf,
+    },
     /// The folder was written by another version.
     #[error(
         "data folder {path} has format {found}, this program reads and writes format {FORMAT_VERSION}; \
@@ -128,7 +137,7 @@ impl StorageError {
             }
             Self::Folder { source, .. } => DiskFault::of_io(source),
             Self::Key { .. } | Self::Value { .. } | Self::Unsorted { .. } => DiskFault::Damaged,
-            Self::NotADataFolder { .. } | Self::Version { .. } => DiskFault::Damaged,
+            Self::NotADataFolder { .. } | Self::Gone { .. } | Self::Version { .. } => DiskFault::Damaged,
             Self::Locked { .. } | Self::NoCheckpoint | Self::Injected { .. } => DiskFault::Other,
         }
     }

@@ -33,7 +33,19 @@ pub fn prepare(dir: &Path) -> Result<PathBuf, StorageError> {
         None if is_empty(dir)? => write_marker(dir)?,
         None => return Err(StorageError::NotADataFolder { path: dir.into() }),
     }
+    refuse_lost(dir)?;
     Ok(dir.join(DATABASE))
+}
+
+/// Refuses a folder that had a crawl and has no database any more: a new one would hide the loss.
+fn refuse_lost(dir: &Path) -> Result<(), StorageError> {
+    let lost = !dir.join(DATABASE).join("CURRENT").exists() && has_lines(dir);
+    if lost { Err(StorageError::Gone { path: dir.into() }) } else { Ok(()) }
+}
+
+/// True when a crawl has finished URLs here.
+pub(super) fn has_lines(dir: &Path) -> bool {
+    fs::metadata(dir.join("crawl.jsonl")).is_ok_and(|found| found.len() > 0)
 }
 
 /// Whether [`prepare`] would take this folder, as far as can be told without making or writing anything.
@@ -85,6 +97,7 @@ pub fn find(dir: &Path) -> Result<Option<PathBuf>, StorageError> {
         None if is_empty(dir)? => return Ok(None),
         None => return Err(StorageError::NotADataFolder { path: dir.into() }),
     }
+    refuse_lost(dir)?;
     let database = dir.join(DATABASE);
     Ok(database.join("CURRENT").exists().then_some(database)) // a first start may have been killed before there was one
 }

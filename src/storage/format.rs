@@ -17,6 +17,9 @@ pub fn prepare(storage: &dyn Storage, seed: Option<u64>, dir: &Path) -> Result<F
         }
         return Ok(found);
     }
+    if super::folder::has_lines(dir) {
+        return Err(StorageError::Gone { path: dir.into() });
+    }
     let format = Format { version: FORMAT_VERSION, seed: seed.unwrap_or_else(random_seed) };
     let mut batch = Batch::new();
     batch.put_meta((), &format);

@@ -124,6 +124,14 @@ pub trait Storage: Send + Sync {
         Ok(false)
     }
 
+    /// Writes what is only in the log to where it needs none, so that the log is not its only copy. At a clean stop.
+    ///
+    /// # Errors
+    /// When the engine fails; nothing is lost then.
+    fn flush(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
     /// Lets go of the folder and of what runs in the background; everything asked afterwards is refused. A store without
     /// either does nothing.
     fn close(&self) {}

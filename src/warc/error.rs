@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::folder::NOTE;
 use crate::disk::DiskFault;
 
 /// A fault of the archive files. Every variant names the file; the fault of the system is kept as its source.
@@ -67,6 +68,19 @@ pub enum WarcError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// The database knows captures, and the folder never held an archive.
+    #[error(
+        "archive folder {} holds no archive of this crawl ({NOTE} is missing), though the database knows {captures} captures; \
+         mount its disk or name its folder in store.warc_dir; if the archive is gone for good, make an empty file {NOTE} there \
+         and let `lycosa check --repair` queue its pages again",
+        dir.display()
+    )]
+    Unclaimed {
+        /// The folder.
+        dir: PathBuf,
+        /// Captures in the database.
+        captures: u64,
+    },
     /// The prefix or host name of archive files leaves nothing after cleaning.
     #[error("{what} {value:?} has no letter or digit; archive file names need one")]
     BadName {
@@ -89,7 +103,9 @@ impl WarcError {
     pub fn fault(&self) -> DiskFault {
         match self {
             Self::Io { source, .. } => DiskFault::of_io(source),
-            Self::InUse { .. } | Self::Foreign { .. } | Self::BadName { .. } => DiskFault::Damaged,
+            Self::InUse { .. } | Self::Foreign { .. } | Self::Unclaimed { .. } | Self::BadName { .. } => {
+                DiskFault::Damaged
+            }
             // A file that is missing may be on a disk that comes back.
             Self::Refusing { .. } | Self::BeyondEnd { .. } | Self::Missing { .. } => DiskFault::Other,
         }

@@ -13,7 +13,13 @@ use super::append::sync_dir;
 use super::error::WarcError;
 
 /// Name of the note.
-const NOTE: &str = ".lycosa-owner";
+pub(super) const NOTE: &str = ".lycosa-owner";
+
+/// Whether the folder was ever claimed: an archive that is not where the settings say has no note.
+#[must_use]
+pub fn is_claimed(dir: &Path) -> bool {
+    dir.join(NOTE).exists()
+}
 
 /// The claim on a folder; given up by Drop, and by the system when the process ends.
 #[derive(Debug)]

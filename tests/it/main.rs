@@ -28,6 +28,8 @@ mod limits;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+#[cfg(feature = "rocksdb")]
+mod places;
 mod politeness;
 mod power;
 mod real_pages;

@@ -88,7 +88,7 @@ impl Store {
         node.epoch.raise();
         let freed = fault == DiskFault::Full && node.reserve.free();
         let level = if news { log::Level::Error } else { log::Level::Warn };
-        log::log!(level, "{what}: fault={} reserve_freed={freed} next={next:?} error={text}", fault.as_str());
+        log::log!(level, "{what}: fault={} reserve_freed={freed} error={text}", fault.as_str());
         match next {
             Next::GiveUp if fault == DiskFault::Damaged => node.stop_with(Stop::Disk(text)),
             Next::GiveUp => node.stop_with(Stop::Disk(format!(
@@ -96,6 +96,9 @@ impl Store {
                 format_duration(patience)
             ))),
             Next::Again(wait) => {
+                if news {
+                    log::error!("the crawl pauses, and goes on by itself when the disk takes writes again: fault={}", fault.as_str());
+                }
                 let node = Arc::clone(node);
                 actix_rt::spawn(async move {
                     tokio::time::sleep(wait).await;

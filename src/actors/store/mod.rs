@@ -165,6 +165,7 @@ impl Store {
         }
         self.node.storage.write(&txn.into_batch())?;
         self.node.storage.sync()?;
+        self.node.storage.flush()?;
         self.node.faults.pass("store.closed");
         Ok(())
     }

@@ -142,6 +142,12 @@ fn tell(repair: &ArchiveRepair) {
             repair.removed
         );
     }
+    if repair.jsonl.missing > 0 {
+        log::warn!(
+            "crawl.jsonl is shorter than what was committed to it; those lines are lost, the pages are not: bytes={}",
+            repair.jsonl.missing
+        );
+    }
     if let Some((file, offset)) = &repair.lost {
         log::warn!("archive lacks committed records, as after a power failure: file={file} from={offset}");
     }

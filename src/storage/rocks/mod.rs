@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use rocksdb::checkpoint::Checkpoint;
-use rocksdb::{ColumnFamily, DB, ReadOptions, WriteBatch, properties};
+use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteBatch, properties};
 
 use options::Budget;
 pub use options::RocksOptions;
@@ -283,6 +283,14 @@ impl Storage for RocksStorage {
     fn checkpoint(&self, dir: &Path) -> Result<(), StorageError> {
         const DOING: &str = "making a checkpoint";
         self.with(DOING, |db| Checkpoint::new(db).and_then(|made| made.create_checkpoint(dir)).map_err(engine(DOING)))
+    }
+
+    fn flush(&self) -> Result<(), StorageError> {
+        const DOING: &str = "flushing the memtables";
+        self.change(DOING, |db| {
+            let families: Vec<_> = Family::ALL.iter().map(|family| column(db, *family)).collect::<Result<_, _>>()?;
+            db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(engine(DOING))
+        })
     }
 
     fn reopen(&self) -> Result<bool, StorageError> {
