@@ -34,8 +34,9 @@ fn bound(node: &Node, registry: Registry) -> u64 {
             active + pages
         }
         Registry::Heads => 1_024 * (8 + 2),
-        Registry::PendingUrls => pages * settings.parse.max_links_per_page as u64,
-        Registry::PendingContents => pages,
+        // A page's permit is back a moment before its marks are taken away.
+        Registry::PendingUrls => 2 * pages * settings.parse.max_links_per_page as u64,
+        Registry::PendingContents => 2 * pages,
         Registry::PopularUrls => 200_000,
         Registry::LedgerHosts => 20_000,
         Registry::DnsNames => 100_000,
