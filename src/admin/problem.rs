@@ -3,11 +3,12 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::control::ControlError;
 
 /// What went wrong with a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
 #[error("{title}: {detail}")]
 pub struct Problem {
     /// HTTP status.
@@ -47,6 +48,8 @@ impl From<ControlError> for Problem {
         let status = match error {
             ControlError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             ControlError::Refused(_) => StatusCode::CONFLICT,
+            ControlError::Absent(_) => StatusCode::NOT_FOUND,
+            ControlError::Invalid(_) => StatusCode::BAD_REQUEST,
         };
         Self::new(status, error.to_string())
     }

@@ -15,7 +15,9 @@ use actix_web::{App, HttpServer};
 
 use super::auth::{Token, TokenError, is_loopback, read_token};
 use super::control::Control;
-use super::routes::{Shared, configure, guard};
+use super::guard::{Guard, guard};
+use super::room::Room;
+use super::{crawl, openapi, probes};
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -60,11 +62,16 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Binds `listen` (port 0: any free one) and serves `control` until dropped.
+    /// Binds `listen` (port 0: any free one) and serves `control` and more rooms until dropped.
     ///
     /// # Errors
     /// The address is taken, the token file unusable, or the address is not loopback and there is no token.
-    pub fn start(listen: SocketAddr, token_file: Option<&Path>, control: Arc<dyn Control>) -> Result<Self, AdminError> {
+    pub fn start(
+        listen: SocketAddr,
+        token_file: Option<&Path>,
+        control: Arc<dyn Control>,
+        more: Vec<Room>,
+    ) -> Result<Self, AdminError> {
         let token = token_file.map(read_token).transpose()?.map(|t| Token::new(&t));
         if token.is_none() && !is_loopback(listen) {
             return Err(AdminError::NeedsToken(listen));
@@ -72,11 +79,13 @@ impl AdminServer {
         let bind = |source| AdminError::Bind { address: listen, source };
         let listener = TcpListener::bind(listen).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let shared = Data::new(Shared { control, token, listening: address });
+        let guard = Data::new(Guard { token, listening: address });
+        let mut rooms = vec![probes::room(control.clone()), crawl::room(control)];
+        rooms.extend(more);
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("admin".into())
-            .spawn(move || serve(listener, shared, &started))
+            .spawn(move || serve(listener, guard, rooms, &started))
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
@@ -111,13 +120,19 @@ impl Drop for AdminServer {
     }
 }
 
-fn serve(listener: TcpListener, shared: Data<Shared>, started: &Sender<io::Result<ServerHandle>>) {
+fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started: &Sender<io::Result<ServerHandle>>) {
+    let doc = Data::new(openapi::describe(&rooms));
+    let rooms = Arc::new(rooms);
     let build = move || {
+        let (rooms, doc) = (rooms.clone(), doc.clone());
         App::new()
-            .app_data(shared.clone())
+            .app_data(guarded.clone())
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
-            .configure(configure)
+            .configure(move |app| {
+                rooms.iter().for_each(|room| (room.add)(app));
+                openapi::configure(app, &doc);
+            })
     };
     let ended = actix_web::rt::System::new().block_on(async move {
         let server = HttpServer::new(build)
