@@ -23,6 +23,7 @@ mod crawl;
 mod guard;
 pub mod jobs;
 mod openapi;
+pub mod own;
 pub mod paging;
 mod probes;
 mod problem;
@@ -34,6 +35,7 @@ mod server;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;
