@@ -16,7 +16,7 @@ use super::own::{is_own_host, is_own_origin};
 use super::problem::Problem;
 
 /// Requests a second that are answered, with twice as many at once.
-const CALLS: NonZeroU32 = NonZeroU32::new(200).unwrap();
+const CALLS: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// The same for requests without a good token.
 const REFUSALS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 

@@ -44,6 +44,11 @@ pub enum Command {
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
     Checkpoint(CheckpointArgs),
+    /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Sources of settings that every command shares.
@@ -255,6 +260,8 @@ pub struct CtlArgs {
 pub enum CtlCommand {
     /// Show counts and rates
     Status,
+    /// Exit code 0 when it takes work, 1 when it does not
+    Health,
     /// Seeds
     #[command(subcommand)]
     Seeds(SeedsCommand),

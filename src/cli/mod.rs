@@ -26,6 +26,8 @@ pub mod why;
 
 use std::io::Write;
 
+use clap::CommandFactory as _;
+
 use args::{Cli, Command, ConfigCommand};
 pub use exit::{CliError, Exit};
 
@@ -67,5 +69,11 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         }
         Command::Checkpoint(args) => checkpoint::run(&args, out).map(|()| Exit::Done),
         Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lycosa", &mut text);
+            out.write_all(&text)?;
+            Ok(Exit::Done)
+        }
     }
 }
