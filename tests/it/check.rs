@@ -12,7 +12,7 @@ use lycosa::domain::fingerprint::{ContentDigest, CrawlId};
 use lycosa::domain::time::UnixMillis;
 use lycosa::storage::keys::{Key, KeyRange, MetaKey, SeenKey};
 use lycosa::storage::tables::{self, MetaRecord, Table};
-use lycosa::storage::values::{Counters, Place, QueueEntry, Tails, Unsynced, UrlState};
+use lycosa::storage::values::{Counters, Place, QueueEntry, Tails, Unsynced, UnsyncedLines, UrlState};
 use lycosa::storage::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, StorageStats, read};
 use proptest::prelude::*;
 
@@ -441,7 +441,33 @@ const HARMLESS: &[(&str, Damage, &[Fault])] = &[
             let text = fs::read_to_string(&path).unwrap().replacen("{\"ts\"", "{}\"ts\"", 1);
             fs::write(&path, text).unwrap();
         },
-        &[Fault::LineDamaged],
+        &[Fault::LineDamaged, Fault::LineMissing],
+    ),
+    (
+        "a line of crawl.jsonl is another URL's",
+        |_, data| {
+            let path = data.join("crawl.jsonl");
+            let text = fs::read_to_string(&path).unwrap();
+            let captured = text.lines().find(|line| line.contains("\"offset\":")).unwrap();
+            let other = captured.replacen("\"url\":\"http://h", "\"url\":\"http://g", 1);
+            fs::write(&path, text.replacen(captured, &other, 1)).unwrap();
+        },
+        &[Fault::LineMissing],
+    ),
+    (
+        "lines said to be pending are not the end of crawl.jsonl",
+        |s, _| {
+            let tails: Tails = meta(s);
+            let pending = UnsyncedLines { from: tails.jsonl / 2, text: "{}\n".into() };
+            write(s, |b| {
+                read::unsynced_lines(s, usize::MAX)
+                    .unwrap()
+                    .iter()
+                    .for_each(|(n, _)| b.delete_meta::<UnsyncedLines>(*n));
+                b.put_meta(3, &pending);
+            });
+        },
+        &[Fault::UnsyncedStray],
     ),
 ];
 
@@ -493,6 +519,25 @@ fn garbage_in_any_family_is_found_and_removed() {
             is_mended(&fork, family.name());
         }
     }
+}
+
+#[test]
+fn a_line_made_anew_says_what_the_capture_knows_and_that_it_was_restored() {
+    let fork = MIDDLE.fork();
+    let path = fork.data().join("crawl.jsonl");
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let lost = text.lines().find(|line| line.contains("\"offset\":")).unwrap();
+    fs::write(&path, text.replacen(lost, "lost", 1)).unwrap();
+    repair(&fork);
+    let text = fs::read_to_string(&path).unwrap();
+    let (made, lost) = (parse(text.lines().last().unwrap()), parse(lost));
+    assert_eq!(made["restored"], true);
+    for field in ["url", "status", "reason", "bytes", "mime", "hop_path", "digest", "ms", "warc", "offset"] {
+        assert_eq!(made[field], lost[field], "{field}");
+    }
+    let tails: Tails = meta(fork.storage());
+    assert_eq!(tails.jsonl, text.len() as u64);
 }
 
 /// All damages at once, but those that leave the others nothing to damage.
