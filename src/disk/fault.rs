@@ -18,11 +18,12 @@ pub enum DiskFault {
 }
 
 /// The system's own words for each kind (strerror in the C locale, which this program never leaves).
-const WORDS: [(&str, DiskFault); 4] = [
+const WORDS: [(&str, DiskFault); 5] = [
     ("No space left on device", DiskFault::Full),
     ("Disk quota exceeded", DiskFault::Full),
     ("Input/output error", DiskFault::Io),
     ("Read-only file system", DiskFault::ReadOnly),
+    ("Corruption: ", DiskFault::Damaged), // RocksDB's own word
 ];
 
 impl DiskFault {
@@ -83,6 +84,7 @@ mod tests {
             let known = (fault != DiskFault::Other).then_some(fault);
             assert_eq!(DiskFault::of_text(&engine), known, "RocksDB's words: {engine}");
         }
+        assert_eq!(DiskFault::of_text("Corruption: checksum mismatch"), Some(DiskFault::Damaged));
         assert_eq!(DiskFault::of_text("70000 more bytes do not fit the spill budget"), None);
     }
 }

@@ -259,6 +259,7 @@ fn below_the_set_space_the_crawl_pauses_before_a_write_fails_and_says_so_once() 
         assert_eq!(daemon.metric("lycosa_commit_failures_total{kind=\"full\"}"), 0.0);
         let log = daemon.finish();
         assert_eq!(log.matches("disk low").count(), 1, "{log}");
+        assert!(log.contains("needed_bytes=31457280"), "what it waits for, half as much again: {log}");
         assert_whole(&sandbox);
         assert_eq!(asked_again(&sandbox), 0);
         drop((apart, data));

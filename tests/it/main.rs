@@ -33,6 +33,8 @@ mod places;
 mod politeness;
 mod power;
 mod real_pages;
+#[cfg(feature = "rocksdb")]
+mod refusals;
 mod rejected;
 mod restart;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
