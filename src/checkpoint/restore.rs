@@ -11,6 +11,7 @@ use super::{CheckpointError, files, lines, make, uploads};
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
+use crate::storage::mark::MARK;
 use crate::warc::date::digits17;
 use crate::warc::folder::{self, Claim};
 
@@ -152,7 +153,7 @@ fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec
 fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
     stage_database(&from.dir, staging, manifest)?;
     lines::stage(&from.data, staging, manifest)?;
-    plan.away.push(FILTER.into());
+    plan.away.extend([FILTER.into(), MARK.into()]);
     plan.place.extend(["db".into(), uploads::JSONL.into()]);
     Ok(())
 }

@@ -34,6 +34,7 @@ const NEWEST: &str = "newest";
 pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = settings(args)?;
     let faults = faults()?;
+    crate::disk::outlive_file_limit()?;
     if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
         has_crawl(&settings, matches!(args.command, CheckpointCommand::Create { .. })).map_err(failed)?;
     }

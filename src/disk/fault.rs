@@ -5,7 +5,7 @@ use std::io;
 /// What is wrong with a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
-    /// No space, no inode or no quota left (ENOSPC, EDQUOT): waits for space.
+    /// No space, no inode or no quota left, or a limit of file sizes (ENOSPC, EDQUOT, EFBIG): waits for space.
     Full,
     /// The device failed (EIO).
     Io,
@@ -18,9 +18,10 @@ pub enum DiskFault {
 }
 
 /// The system's own words for each kind (strerror in the C locale, which this program never leaves).
-const WORDS: [(&str, DiskFault); 5] = [
+const WORDS: [(&str, DiskFault); 6] = [
     ("No space left on device", DiskFault::Full),
     ("Disk quota exceeded", DiskFault::Full),
+    ("File too large", DiskFault::Full),
     ("Input/output error", DiskFault::Io),
     ("Read-only file system", DiskFault::ReadOnly),
     ("Corruption: ", DiskFault::Damaged), // RocksDB's own word
@@ -46,7 +47,7 @@ impl DiskFault {
     #[must_use]
     pub fn of_io(error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Self::Full,
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             _ => Self::of_text(&error.to_string()).unwrap_or(Self::Other),
         }
@@ -70,6 +71,7 @@ mod tests {
         let cases = [
             (Errno::ENOSPC, DiskFault::Full),
             (Errno::EDQUOT, DiskFault::Full),
+            (Errno::EFBIG, DiskFault::Full),
             (Errno::EIO, DiskFault::Io),
             (Errno::EROFS, DiskFault::ReadOnly),
             (Errno::EACCES, DiskFault::Other),

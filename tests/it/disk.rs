@@ -535,6 +535,44 @@ fn what_fails_at_a_start_or_an_end_is_said_and_nothing_is_damaged() {
 }
 
 #[test]
+fn a_disk_that_takes_no_seeds_is_waited_for_with_patience_and_ends_with_its_exit_code() {
+    let Some(library) = bad_disk() else { return };
+    let mut sandbox = Sandbox::new(web(5), &format!("{SETTINGS}disk.retry_for = \"600ms\"\n"));
+    let rule = Rule::of(&sandbox);
+    for errno in [Errno::ENOSPC, Errno::EIO] {
+        rule.set(("open", "before", "*/data/crawl.jsonl"), errno);
+        let mut daemon = sandbox.start_with(&[], &rule.variables(library));
+        let (status, log) = (daemon.wait(), daemon.log());
+        assert_eq!(status.code(), Some(3), "{errno}\n{log}");
+        assert!(log.contains("the seeds cannot be committed yet") && log.contains("disk.retry_for"), "{errno}\n{log}");
+        rule.lift();
+    }
+    sandbox.finish();
+    assert_whole(&sandbox);
+}
+
+/// Sets the largest length of a file that the daemon may write.
+fn limit_files(daemon: &Running, bytes: &str) -> bool {
+    run("prlimit", &["--pid", &daemon.daemon.id().to_string(), &format!("--fsize={bytes}:unlimited")])
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_a_full_disk_and_not_the_end_of_the_process() {
+    let mut sandbox = Sandbox::with(small(60), &format!("{SETTINGS}disk.pause_below = 0\ndisk.reserve = 0\n"));
+    let daemon = Running::start(&mut sandbox, &["--until-done"], &[]);
+    daemon.until_beyond(20);
+    if !limit_files(&daemon, "500000") {
+        return;
+    }
+    let paused = daemon.until_paused();
+    assert!(paused.idle_reason.contains("File too large"), "{}", paused.idle_reason);
+    assert!(limit_files(&daemon, "unlimited"));
+    daemon.until_beyond(paused.pages_stored);
+    daemon.finish();
+    assert_whole(&sandbox);
+}
+
+#[test]
 fn an_operators_stop_during_a_pause_ends_cleanly_with_the_reserves_room() {
     let settings = format!("{SETTINGS}disk.pause_below = 0\ndisk.reserve = \"4MiB\"\n");
     let mut sandbox = Sandbox::with(web(30), &settings);

@@ -25,6 +25,8 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "rocksdb")]
+mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
