@@ -16,7 +16,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::config::units::format_duration;
 use crate::fault::Faults;
-use crate::storage::values::{Format, RunState};
+use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
 use crate::telemetry::{State, StatusSnapshot};
 
@@ -143,6 +143,7 @@ fn faults() -> Result<Faults, String> {
 #[cfg(feature = "rocksdb")]
 fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
     use crate::disk::Reserve;
+    use crate::storage::values::Format;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let data = &settings.store.data_dir;

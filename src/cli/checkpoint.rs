@@ -11,7 +11,6 @@ use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, Settin
 use super::exit::{CliError, Exit, unless_gone};
 use super::{ctl, gather};
 use crate::checkpoint::carry::{Carried, export, import};
-use crate::checkpoint::make::About;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::restore::{Destination, Restored, Source, restore};
 use crate::checkpoint::shelf::Listing;
@@ -152,7 +151,8 @@ fn failed(error: CheckpointError) -> CliError {
 
 #[cfg(feature = "rocksdb")]
 fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointError> {
-    use crate::checkpoint::{make, swap};
+    use crate::checkpoint::make::{self, About};
+    use crate::checkpoint::swap;
     let data = settings.store.data_dir.clone();
     swap::settle(&data, faults)?;
     let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep, by_hand: true };
