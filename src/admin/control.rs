@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
@@ -22,10 +23,16 @@ pub enum ControlError {
     /// The command makes no sense now.
     #[error("{0}")]
     Refused(String),
+    /// There is no such thing.
+    #[error("{0}")]
+    Absent(String),
+    /// The question is not understood.
+    #[error("{0}")]
+    Invalid(String),
 }
 
 /// What became of seeds handed in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SeedReport {
     /// Taken into the frontier, committed.
     pub accepted: u64,
@@ -36,7 +43,7 @@ pub struct SeedReport {
 }
 
 /// A seed that was turned away.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RejectedSeed {
     /// As it was given.
     pub url: String,

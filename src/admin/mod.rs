@@ -10,14 +10,24 @@
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod auth;
+mod bounded;
 mod control;
+mod crawl;
+mod guard;
+pub mod jobs;
+mod openapi;
+pub mod own;
+pub mod paging;
+mod probes;
 mod problem;
-mod routes;
+mod room;
 mod seeds;
 mod server;
 
@@ -25,6 +35,8 @@ mod server;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use guard::Entrance;
 pub use problem::Problem;
+pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;
 pub use server::{AdminError, AdminServer};

@@ -3,11 +3,12 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::control::ControlError;
 
 /// What went wrong with a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
 #[error("{title}: {detail}")]
 pub struct Problem {
     /// HTTP status.
@@ -38,6 +39,9 @@ impl ResponseError for Problem {
         if self.status == 401 {
             response.insert_header(("WWW-Authenticate", "Bearer"));
         }
+        if self.status == 429 {
+            response.insert_header(("Retry-After", "1"));
+        }
         response.content_type("application/problem+json").body(body)
     }
 }
@@ -47,6 +51,8 @@ impl From<ControlError> for Problem {
         let status = match error {
             ControlError::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             ControlError::Refused(_) => StatusCode::CONFLICT,
+            ControlError::Absent(_) => StatusCode::NOT_FOUND,
+            ControlError::Invalid(_) => StatusCode::BAD_REQUEST,
         };
         Self::new(status, error.to_string())
     }

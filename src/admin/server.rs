@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
@@ -13,9 +12,12 @@ use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::web::Data;
 use actix_web::{App, HttpServer};
 
-use super::auth::{Token, TokenError, is_loopback, read_token};
+use super::auth::TokenError;
 use super::control::Control;
-use super::routes::{Shared, configure, guard};
+use super::guard::{Entrance, Guard, guard};
+use super::own::is_loopback;
+use super::room::Room;
+use super::{crawl, openapi, probes};
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +35,9 @@ pub enum AdminError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// Reachable from other machines without a token.
-    #[error("the admin endpoint would be open to other machines on {0}: set admin.token_file, or listen on 127.0.0.1")]
+    #[error(
+        "the admin endpoint would be open to other machines on {0}: set admin.token_file (a file that is not there is made), or listen on 127.0.0.1"
+    )]
     NeedsToken(SocketAddr),
     /// The thread or the server could not be started.
     #[error("the admin endpoint could not be started: {0}")]
@@ -60,23 +64,29 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Binds `listen` (port 0: any free one) and serves `control` until dropped.
+    /// Binds `listen` (port 0: any free one) and serves `control` and more rooms until dropped.
     ///
     /// # Errors
-    /// The address is taken, the token file unusable, or the address is not loopback and there is no token.
-    pub fn start(listen: SocketAddr, token_file: Option<&Path>, control: Arc<dyn Control>) -> Result<Self, AdminError> {
-        let token = token_file.map(read_token).transpose()?.map(|t| Token::new(&t));
-        if token.is_none() && !is_loopback(listen) {
+    /// The address is taken, or it is not loopback and there is no token.
+    pub fn start(
+        listen: SocketAddr,
+        entrance: Entrance,
+        control: Arc<dyn Control>,
+        more: Vec<Room>,
+    ) -> Result<Self, AdminError> {
+        if entrance.keys.is_empty() && !is_loopback(listen) {
             return Err(AdminError::NeedsToken(listen));
         }
         let bind = |source| AdminError::Bind { address: listen, source };
         let listener = TcpListener::bind(listen).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let shared = Data::new(Shared { control, token, listening: address });
+        let guard = Data::new(Guard::new(entrance, address));
+        let mut rooms = vec![probes::room(control.clone()), crawl::room(control)];
+        rooms.extend(more);
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("admin".into())
-            .spawn(move || serve(listener, shared, &started))
+            .spawn(move || serve(listener, guard, rooms, &started))
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
@@ -111,18 +121,24 @@ impl Drop for AdminServer {
     }
 }
 
-fn serve(listener: TcpListener, shared: Data<Shared>, started: &Sender<io::Result<ServerHandle>>) {
+fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started: &Sender<io::Result<ServerHandle>>) {
+    let doc = Data::new(openapi::describe(&rooms));
+    let rooms = Arc::new(rooms);
     let build = move || {
+        let (rooms, doc) = (rooms.clone(), doc.clone());
         App::new()
-            .app_data(shared.clone())
+            .app_data(guarded.clone())
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
-            .configure(configure)
+            .configure(move |app| {
+                rooms.iter().for_each(|room| (room.add)(app));
+                openapi::configure(app, &doc);
+            })
     };
     let ended = actix_web::rt::System::new().block_on(async move {
         let server = HttpServer::new(build)
             .workers(1)
-            .max_connections(64)
+            .max_connections(512)
             .client_request_timeout(Duration::from_secs(5))
             .keep_alive(Duration::from_secs(15))
             .shutdown_timeout(1)

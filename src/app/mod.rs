@@ -1,11 +1,14 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod checkpoint;
+mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod jobs;
 mod memory;
 mod next;
+mod notify;
 mod pulse;
 mod refresh;
 mod rules;
@@ -57,6 +60,7 @@ use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
+pub use jobs::{Job, JobError, Jobs};
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
@@ -272,6 +276,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
         checkpoints: Arc::new(Semaphore::new(1)),
+        jobs: Arc::default(),
         disk: DiskState::default(),
         reserve,
         stop: channel::Sender::new(None),
@@ -456,6 +461,7 @@ impl Running {
     }
 
     fn end(&mut self, patience: Duration) -> bool {
+        self.node.jobs.close();
         if let Some(ask) = self.ask.take() {
             let _ = ask.send(patience);
         }

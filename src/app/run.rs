@@ -9,9 +9,10 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
-use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
+use crate::admin::auth::Keys;
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::config::units::format_duration;
@@ -82,11 +83,13 @@ pub fn run<W>(
     let uploader = Uploader::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
-        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
+        let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
+        notify::ready();
         begin(&running).await;
         let why = watch(&node).await;
+        notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
-        keeper.abort();
+        keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, signals)
     });
     let (why, signals) = stop;
@@ -187,7 +190,9 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control)?;
+    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }
@@ -306,7 +311,7 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    hangup();
+                    notify::reloading(&*hangup);
                     continue;
                 }
                 _ = usr1.recv() => {

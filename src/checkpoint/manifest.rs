@@ -30,7 +30,7 @@ pub struct Stored {
 }
 
 /// The counts at that moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[expect(missing_docs, reason = "the names of the status")]
 pub struct Counts {
     pub discovered: u64,
@@ -93,7 +93,7 @@ pub struct Manifest {
 }
 
 /// A checkpoint in a few figures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Summary {
     /// Its name.
     pub name: String,

@@ -16,7 +16,7 @@ pub(super) const PARTIAL: &str = ".partial";
 const GONE: &str = ".gone";
 
 /// The checkpoints there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Listing {
     /// Those with a good manifest, the oldest first.
     pub checkpoints: Vec<Summary>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::trouble::Trouble;
 
 /// What the daemon is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Opening its data folder.
@@ -26,7 +26,7 @@ pub enum State {
 }
 
 /// Counts and rates at one moment. Invariant I2: `discovered = waiting + processing + done + errors + rejected`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct StatusSnapshot {
     /// What it does.
     pub state: State,

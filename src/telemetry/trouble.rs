@@ -21,7 +21,7 @@ pub const UPLOAD: &str = "upload_failed";
 pub const CHECKPOINT: &str = "checkpoint_failed";
 
 /// One reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Trouble {
     /// How often since the process began; an attempt that is repeated later counts each time.
     pub count: u64,

@@ -15,7 +15,7 @@ use lycosa::cli::testweb::TestWebConfig;
 use crate::dice::Dice;
 use crate::sandbox::Sandbox;
 use judge::{Life, Sum, judge};
-use moments::{Moment, POINTS};
+use moments::{Moment, points};
 
 /// Requests in flight; twice as many pages may be between fetch and commit.
 pub const CONCURRENCY: usize = 16;
@@ -39,7 +39,7 @@ pub const QUICK: Kind = Kind {
     name: "quick",
     settings: "crawl.max_depth = 10000\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
         politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
-        store.memory = \"32MiB\"\n",
+        store.memory = \"32MiB\"\nfrontier.host_quantum = { pages = 8, time = \"10s\" }\n",
     gap: Duration::from_millis(300),
     crawl_delay: None,
     retry_after: Duration::ZERO,
@@ -59,7 +59,8 @@ const SLOW: Kind = Kind {
 /// The web of the quick kind.
 pub fn web(pages: u32) -> TestWebConfig {
     let (min_size, max_size) = (8_000, 32_000);
-    TestWebConfig { hosts: HOSTS, pages, min_size, max_size, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() }
+    let rough = TestWebConfig { duplicates: 0.1, latency_ms: 10, jitter_ms: 30, ..TestWebConfig::rough() };
+    TestWebConfig { hosts: HOSTS, pages, min_size, max_size, ..rough }
 }
 
 impl Kind {
@@ -144,8 +145,8 @@ fn killed_at_every_fault_point_it_loses_nothing() {
     let passes: Vec<u32> = passes.split(',').map(|n| n.trim().parse().unwrap()).collect();
     let mut sum = Sum::default();
     for pass in passes {
-        let moments = POINTS.iter().map(|point| Moment::at(point, pass.into()));
-        let (of_row, lives) = QUICK.row(12 + pass / 2, moments, &mut Dice::of(pass.into()));
+        let moments = points().into_iter().map(|point| Moment::at(point, pass.into()));
+        let (of_row, lives) = QUICK.row(32 + pass / 2, moments, &mut Dice::of(pass.into()));
         sum.add(&of_row);
         println!("pass {pass}\n{}\n{}", Sum::HEAD, sum.row());
         let missed: Vec<_> = lives.iter().filter(|l| l.is_beside_its_point()).map(|l| &l.how).collect();

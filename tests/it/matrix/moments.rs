@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use lycosa::fault::{POINTS, Point};
 use nix::sys::signal::Signal;
 
 use super::judge::{Life, now_us};
@@ -16,38 +17,65 @@ const POINT_PATIENCE: Duration = Duration::from_secs(3);
 /// The same for a WARC that is not closed.
 const ROTATION_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the program can end itself: before and after each step of a page's way and of its commit.
-pub const POINTS: &[&str] = &[
-    "store.started",
-    "store.commit",
-    "store.group",
-    "store.archived",
-    "store.applied",
-    "store.write",
-    "store.written",
-    "store.barrier",
+/// Every point that a crawl passes by itself, in an order that takes neighbours apart: a page that meets three points which
+/// blame it would be poison. The rest is passed after deaths, by broken disks and by checkpoints, and killed in their tests.
+pub fn points() -> Vec<&'static str> {
+    let passed = |p: &&Point| !ELSEWHERE.contains(&p.room()) && !AFTER_FAULTS.contains(&p.name);
+    let (once, often): (Vec<_>, Vec<_>) = POINTS.iter().filter(passed).map(|p| p.name).partition(|p| ONCE.contains(p));
+    let mixed = (0..STRIDE).flat_map(|first| often.iter().copied().skip(first).step_by(STRIDE));
+    once.iter().copied().chain(mixed).collect()
+}
+
+const STRIDE: usize = 12;
+const ELSEWHERE: &[&str] = &["checkpoint", "export", "import", "restore", "upload"];
+const AFTER_FAULTS: &[&str] = &[
+    "supervisor.died",
+    "frontier.reload",
+    "frontier.returned",
+    "host.retire",
+    "store.mend",
+    "storage.reopen",
+    "node.memory",
+];
+/// Passed once for each host of a web.
+const ONCE: &[&str] = &["host.robots", "host.robots.learned"];
+/// Passed when the daemon is asked to stop.
+const AT_THE_END: &[&str] = &[
+    "node.drain",
+    "node.drained",
+    "store.close",
+    "store.closing",
+    "store.closed",
+    "filter.save",
+    "filter.saved",
+    "storage.close",
+    "node.closed",
+];
+/// Passed once or twice in a life, or by chance.
+const SELDOM: &[&str] = &[
+    "supervisor.new",
+    "supervisor.started",
+    "frontier.new",
+    "frontier.started",
+    "frontier.loaded",
+    "frontier.gave_up",
+    "fetcher.new",
+    "fetcher.started",
+    "parser.new",
+    "parser.started",
+    "deduper.new",
     "deduper.started",
     "deduper.inject",
-    "deduper.parsed",
-    "deduper.commit",
-    "deduper.settled",
     "deduper.revisit",
-    "frontier.started",
-    "frontier.tick",
-    "frontier.committed",
-    "frontier.committed.after",
-    "frontier.want",
-    "host.started",
-    "host.leases",
-    "host.visit",
-    "fetcher.started",
-    "fetcher.fetch",
-    "fetcher.fetched",
-    "fetcher.hand_over",
-    "parser.started",
-    "parser.parse",
-    "parser.page",
-    "parser.archive",
+    "filter.load",
+    "store.new",
+    "store.started",
+    "store.opened",
+    "archive.rotate",
+    "archive.sorted",
+    "archive.renamed",
+    "storage.open",
+    "storage.opened",
 ];
 
 /// A moment of a life.
@@ -92,8 +120,8 @@ impl Moment {
             4..=5 => Self::After(Duration::from_micros(dice.below(250_000))),
             6..=9 => Self::Requests(requests, Duration::from_micros(dice.below(8_000))),
             10..=13 => {
-                let point = POINTS[dice.below(POINTS.len() as u64) as usize];
-                Self::at(point, 1 + dice.below(60))
+                let points = points();
+                Self::at(points[dice.below(points.len() as u64) as usize], 1 + dice.below(60))
             }
             14..=15 => Self::Rotation(Duration::from_micros(dice.below(3_000))),
             16..=17 => Self::Draining(requests, Duration::from_micros(dice.below(120_000))),
@@ -104,8 +132,7 @@ impl Moment {
 
     /// At a point, where it is passed more than once or twice for this time.
     pub fn at(point: &'static str, pass: u64) -> Self {
-        let seldom = point.ends_with(".started") || ["deduper.inject", "deduper.revisit"].contains(&point);
-        Self::Point(point, if seldom { 1 } else { pass })
+        Self::Point(point, if SELDOM.contains(&point) || AT_THE_END.contains(&point) { 1 } else { pass })
     }
 
     /// Starts the daemon and ends it at this moment. `None` when its crawl was over before.
@@ -126,7 +153,13 @@ impl Moment {
                 requests(n, &mut daemon);
                 std::thread::sleep(time);
             }
-            Self::Point(..) => wait(&mut daemon, POINT_PATIENCE, || false),
+            Self::Point(point, _) => {
+                if AT_THE_END.contains(&point) {
+                    requests(3, &mut daemon);
+                    daemon.signal_if_there(Signal::SIGTERM);
+                }
+                wait(&mut daemon, POINT_PATIENCE, || false);
+            }
             Self::Rotation(time) => {
                 let (warc, began) = (sandbox.data().join("warc"), names(&sandbox.data().join("warc")));
                 wait(&mut daemon, ROTATION_PATIENCE, || names(&warc).iter().any(|n| !began.contains(n)));

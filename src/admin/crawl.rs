@@ -1,0 +1,124 @@
+//! The crawl as a whole: status, seeds, pause, resume, stop, checkpoints.
+
+use std::sync::Arc;
+
+use actix_web::http::{StatusCode, header};
+use actix_web::web::{self, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+
+use super::bounded::reading;
+use super::control::{Control, SeedReport};
+use super::problem::Problem;
+use super::room::{Room, getting, posting};
+use super::seeds;
+use crate::checkpoint::manifest::Summary;
+use crate::checkpoint::shelf::Listing;
+use crate::telemetry::StatusSnapshot;
+
+/// Largest request body, bytes.
+const MAX_BODY: usize = 1 << 20;
+/// A body up to this size is read to its end before it is refused: closing earlier would reset the connection and
+/// the client might never see the answer.
+const MAX_READ: usize = 2 * MAX_BODY;
+
+#[derive(OpenApi)]
+#[openapi(paths(status, add_seeds, pause, resume, stop, checkpoint, checkpoints))]
+struct Doc;
+
+/// A command that was carried out.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Done {
+    /// Its name.
+    done: &'static str,
+}
+
+/// The room.
+pub(super) fn room(control: Arc<dyn Control>) -> Room {
+    let control: Data<dyn Control> = Data::from(control);
+    Room::new(Doc::openapi(), move |app| {
+        app.app_data(control.clone())
+            .service(getting("/api/v1/status").route(web::get().to(status)))
+            .service(posting("/api/v1/seeds").route(web::post().to(add_seeds)))
+            .service(posting("/api/v1/pause").route(web::post().to(pause)))
+            .service(posting("/api/v1/resume").route(web::post().to(resume)))
+            .service(posting("/api/v1/stop").route(web::post().to(stop)))
+            .service(posting("/api/v1/checkpoint").route(web::post().to(checkpoint)))
+            .service(getting("/api/v1/checkpoints").route(web::get().to(checkpoints)));
+    })
+}
+
+/// Counts and rates at this moment.
+#[utoipa::path(get, path = "/api/v1/status", tag = "crawl", responses((status = 200, body = StatusSnapshot)))]
+async fn status(control: Data<dyn Control>) -> HttpResponse {
+    HttpResponse::Ok().json(control.status())
+}
+
+/// Adds seeds: one URL a line, or `{"urls": […]}`. Answers when they are committed.
+#[utoipa::path(post, path = "/api/v1/seeds", tag = "crawl", request_body(content = String, content_type = "text/plain"), responses(
+    (status = 200, body = SeedReport),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn add_seeds(
+    request: HttpRequest,
+    payload: Payload,
+    control: Data<dyn Control>,
+) -> Result<HttpResponse, Problem> {
+    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY} bytes at a time"));
+    let body = payload.to_bytes_limited(MAX_READ).await.map_err(|_| too_large())?;
+    let body = body.map_err(|e| Problem::new(StatusCode::BAD_REQUEST, format!("the body did not arrive: {e}")))?;
+    if body.len() > MAX_BODY {
+        return Err(too_large());
+    }
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let urls = seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
+    Ok(HttpResponse::Ok().json(control.seeds(urls).await?))
+}
+
+/// No new requests until `resume`.
+#[utoipa::path(post, path = "/api/v1/pause", tag = "crawl", responses((status = 200, body = Done)))]
+async fn pause(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    control.pause()?;
+    Ok(done("pause"))
+}
+
+/// Goes on after a pause.
+#[utoipa::path(post, path = "/api/v1/resume", tag = "crawl", responses((status = 200, body = Done)))]
+async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    control.resume()?;
+    Ok(done("resume"))
+}
+
+/// Finishes what is in flight and ends the process.
+#[utoipa::path(post, path = "/api/v1/stop", tag = "crawl", responses((status = 200, body = Done)))]
+async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    control.stop()?;
+    Ok(done("stop"))
+}
+
+/// Makes a checkpoint; answers when it is whole. A body names the data folder that is meant.
+#[utoipa::path(post, path = "/api/v1/checkpoint", tag = "crawl", request_body(content = String, content_type = "text/plain"), responses(
+    (status = 200, body = Summary),
+    (status = 409, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn checkpoint(body: String, control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    let of = Some(body.trim()).filter(|dir| !dir.is_empty()).map(Into::into);
+    Ok(HttpResponse::Ok().json(control.checkpoint(of).await?))
+}
+
+/// The checkpoints there are.
+#[utoipa::path(get, path = "/api/v1/checkpoints", tag = "crawl", responses(
+    (status = 200, body = Listing),
+    (status = 409, body = Problem, content_type = "application/problem+json"),
+))]
+async fn checkpoints(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || control.checkpoints()).await?))
+}
+
+fn done(what: &'static str) -> HttpResponse {
+    HttpResponse::Ok().json(Done { done: what })
+}

@@ -1,0 +1,12 @@
+//! The running node behind the rooms of the admin endpoint.
+
+use std::sync::Arc;
+
+use crate::actors::node::Node;
+use crate::admin::{Room, jobs};
+
+/// The rooms of a node, besides those that every endpoint has.
+#[must_use]
+pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
+    vec![jobs::room(node.jobs.clone())]
+}
