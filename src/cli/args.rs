@@ -356,6 +356,9 @@ pub enum CheckpointCommand {
     Import {
         /// Where it was exported to: its own folder, or the one above for the newest
         source: String,
+        /// Although archive files were left behind
+        #[arg(long)]
+        incomplete: bool,
     },
 }
 
@@ -430,7 +433,7 @@ mod tests {
             "lycosa checkpoint verify newest --data d",
             "lycosa checkpoint restore newest --data new --from old --force --incomplete",
             "lycosa checkpoint export newest s3://bucket/prefix --without-warc",
-            "lycosa checkpoint import /mnt/copies --data new --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
+            "lycosa checkpoint import /mnt/copies --data new --incomplete --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
         ];
         for line in lines {
             assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());

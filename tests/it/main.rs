@@ -25,6 +25,8 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "rocksdb")]
+mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
@@ -33,6 +35,8 @@ mod places;
 mod politeness;
 mod power;
 mod real_pages;
+#[cfg(feature = "rocksdb")]
+mod refusals;
 mod rejected;
 mod restart;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
