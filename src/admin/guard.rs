@@ -11,6 +11,7 @@ use actix_web::web::Data;
 
 use super::auth::{Token, is_own_host, is_own_origin};
 use super::problem::Problem;
+use super::ui::is_page;
 
 /// What a request must show.
 pub(super) struct Guard {
@@ -47,7 +48,7 @@ fn refusal(request: &ServiceRequest, guard: &Guard) -> Option<Problem> {
     if !safe && !is_own_origin(origin, text("sec-fetch-site"), host) {
         return Some(Problem::new(StatusCode::FORBIDDEN, "requests from other web pages are refused"));
     }
-    let open = matches!(request.path(), "/healthz" | "/readyz");
+    let open = matches!(request.path(), "/healthz" | "/readyz") || is_page(request.path());
     match &guard.token {
         Some(token) if !open && !token.admits(text("authorization")) => {
             let detail = "send the token of admin.token_file as `Authorization: Bearer TOKEN`";

@@ -2,6 +2,7 @@
 //!
 //! | route | answer |
 //! |---|---|
+//! | `GET /` | the live page, [`ui`]; it and its files under `/ui/` need no token |
 //! | `GET /healthz` | 200 while the process runs; needs no token |
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
@@ -10,6 +11,7 @@
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -19,6 +21,7 @@ pub mod auth;
 mod bounded;
 mod control;
 mod crawl;
+pub mod events;
 mod guard;
 mod openapi;
 pub mod paging;
@@ -27,6 +30,7 @@ mod problem;
 mod room;
 mod seeds;
 mod server;
+mod ui;
 
 #[cfg(test)]
 pub(crate) mod tests;

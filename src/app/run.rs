@@ -17,7 +17,7 @@ use crate::config::Settings;
 use crate::fault::Faults;
 use crate::storage::values::{Format, RunState};
 use crate::storage::{Storage, read};
-use crate::telemetry::{State, StatusSnapshot};
+use crate::telemetry::{State, StateChange, StatusSnapshot};
 
 /// How often the seeds are handed in before the run gives up.
 const SEED_TRIES: u32 = 5;
@@ -96,6 +96,7 @@ pub fn run<W>(
     }
     drop(signals);
     drop(watched);
+    node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     if let Some(admin) = admin {
         admin.stop();
     }
@@ -168,7 +169,12 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control, Vec::new())?;
+    let server = AdminServer::start(
+        listen,
+        settings.admin_token_file.as_deref(),
+        control,
+        super::cockpit::rooms(&running.node),
+    )?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }
