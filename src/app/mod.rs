@@ -14,6 +14,7 @@ mod run;
 mod status;
 mod uploads;
 mod watch;
+mod webhooks;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};

@@ -9,6 +9,7 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
+use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
@@ -46,6 +47,9 @@ pub enum RunError {
     /// The admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// The webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
     /// The system.
     #[error("{0}")]
     System(#[from] std::io::Error),
@@ -78,6 +82,7 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let uploader = Uploader::start(&node)?;
+    let webhooks = Webhooks::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
         let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
@@ -93,6 +98,9 @@ pub fn run<W>(
     let clean = running.shutdown(patience);
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
+    }
+    if let Some(webhooks) = webhooks {
+        webhooks.finish(&node, &why);
     }
     drop(signals);
     drop(watched);
