@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::{Pulses, Rules};
+use crate::app::{Jobs, Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
@@ -176,6 +176,8 @@ pub struct Node {
     pub draining: AtomicBool,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
+    /// Background jobs.
+    pub jobs: Arc<Jobs>,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
     /// Given up when a write finds no space.

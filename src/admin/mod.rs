@@ -12,6 +12,7 @@
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
+//! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -23,7 +24,9 @@ mod control;
 mod crawl;
 pub mod events;
 mod guard;
+pub mod jobs;
 mod openapi;
+pub mod own;
 pub mod paging;
 mod probes;
 mod problem;
@@ -36,6 +39,7 @@ mod ui;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;

@@ -5,6 +5,7 @@ mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod jobs;
 mod memory;
 mod next;
 mod pulse;
@@ -60,6 +61,7 @@ use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use control::NodeControl;
+pub use jobs::{Job, JobError, Jobs};
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
@@ -277,6 +279,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
         checkpoints: Arc::new(Semaphore::new(1)),
+        jobs: Arc::default(),
         disk: DiskState::default(),
         reserve,
         stop: channel::Sender::new(None),
@@ -462,6 +465,7 @@ impl Running {
     }
 
     fn end(&mut self, patience: Duration) -> bool {
+        self.node.jobs.close();
         if let Some(ask) = self.ask.take() {
             let _ = ask.send(patience);
         }

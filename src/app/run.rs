@@ -12,7 +12,8 @@ use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
 use crate::actors::node::{Node, Stop};
-use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
+use crate::admin::auth::Keys;
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::fault::Faults;
@@ -177,12 +178,9 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(
-        listen,
-        settings.admin_token_file.as_deref(),
-        control,
-        super::cockpit::rooms(&running.node),
-    )?;
+    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }

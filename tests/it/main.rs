@@ -28,6 +28,8 @@ mod limits;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+mod metrics;
+mod page;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;
@@ -41,3 +43,5 @@ mod site;
 mod support;
 mod warc;
 mod warc_tools;
+#[cfg(feature = "faults")]
+mod webhook;

@@ -1,12 +1,12 @@
-//! What the admin endpoint shows of a node and may do to it beyond the crawl as a whole: one line a room.
+//! The running node behind the rooms of the admin endpoint.
 
 use std::sync::Arc;
 
 use crate::actors::node::Node;
-use crate::admin::{Room, events};
+use crate::admin::{Room, events, jobs};
 
-/// The rooms of a running node.
+/// The rooms of a node, besides those that every endpoint has.
 #[must_use]
 pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
-    vec![events::room(node.events.clone())]
+    vec![events::room(node.events.clone()), jobs::room(node.jobs.clone())]
 }
