@@ -8,6 +8,7 @@ mod files;
 mod jobs;
 mod memory;
 mod next;
+mod notify;
 mod pulse;
 mod refresh;
 mod rules;

@@ -10,7 +10,7 @@ use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
@@ -86,11 +86,13 @@ pub fn run<W>(
     let webhooks = Webhooks::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
-        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
+        let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
+        notify::ready();
         begin(&running).await;
         let why = watch(&node).await;
+        notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
-        keeper.abort();
+        keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, signals)
     });
     let (why, signals) = stop;
@@ -272,7 +274,7 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    hangup();
+                    notify::reloading(&*hangup);
                     continue;
                 }
                 _ = usr1.recv() => {

@@ -39,6 +39,7 @@ mod rejected;
 mod restart;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
+mod service;
 mod site;
 mod support;
 mod warc;
