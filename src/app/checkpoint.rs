@@ -13,6 +13,7 @@ use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
 use crate::domain::time::UnixMillis;
 use crate::storage::read;
 use crate::storage::values::RunState;
+use crate::telemetry::StateChange;
 use crate::telemetry::trouble::{CHECKPOINT, UPLOAD};
 
 /// Longest wait for the Store's part.
@@ -34,18 +35,19 @@ pub async fn create(node: Arc<Node>, by_hand: bool) -> Result<Manifest, Checkpoi
     match &made {
         Ok(manifest) => {
             node.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
-            log::info!(
+            let text = format!(
                 "checkpoint made: name={} pages={} waiting={} bytes={}",
                 manifest.name,
                 manifest.counts.pages_stored,
                 manifest.counts.waiting,
                 manifest.bytes()
             );
+            node.changed(StateChange::Checkpoint, text);
         }
         Err(e) => {
             node.metrics.checkpoint(None);
             node.troubles.note(node.clock.now(), CHECKPOINT, e.to_string());
-            log::error!("no checkpoint was made, the crawl goes on: {e}");
+            node.changed(StateChange::CheckpointFailed, format!("no checkpoint was made, the crawl goes on: {e}"));
         }
     }
     made

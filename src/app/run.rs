@@ -9,6 +9,7 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
+use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
@@ -19,7 +20,7 @@ use crate::config::units::format_duration;
 use crate::fault::Faults;
 use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
-use crate::telemetry::{State, StatusSnapshot};
+use crate::telemetry::{State, StateChange, StatusSnapshot};
 
 /// How often the seeds are handed in before the run gives up.
 const SEED_TRIES: u32 = 5;
@@ -48,6 +49,9 @@ pub enum RunError {
     /// The admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// The webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
     /// The system.
     #[error("{0}")]
     System(#[from] std::io::Error),
@@ -81,6 +85,7 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let uploader = Uploader::start(&node)?;
+    let webhooks = Webhooks::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
         let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
@@ -99,8 +104,12 @@ pub fn run<W>(
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
+    if let Some(webhooks) = webhooks {
+        webhooks.finish(&node, &why);
+    }
     drop(signals);
     drop(watched);
+    node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     if let Some(admin) = admin {
         admin.stop();
     }

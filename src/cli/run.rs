@@ -66,7 +66,7 @@ pub(super) fn failed(error: RunError) -> CliError {
     }
     let fault = match &error {
         RunError::Start(e) => e.fault(),
-        RunError::Admin(_) | RunError::System(_) => None,
+        RunError::Admin(_) | RunError::Webhooks(_) | RunError::System(_) => None,
     };
     let (exit, advice) = match fault {
         Some(DiskFault::Full) => (Exit::Disk, "; free some space, then start again"),

@@ -30,6 +30,8 @@ mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+mod metrics;
+mod page;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;
@@ -46,3 +48,5 @@ mod site;
 mod support;
 mod warc;
 mod warc_tools;
+#[cfg(feature = "faults")]
+mod webhook;
