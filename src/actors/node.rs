@@ -25,7 +25,7 @@ use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{StatusSnapshot, Troubles};
+use crate::telemetry::{Attempt, Attempts, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -161,6 +161,8 @@ pub struct Node {
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
     /// What goes wrong, for people.
     pub troubles: Troubles,
+    /// Attempts that failed lately.
+    pub attempts: Attempts,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -312,7 +314,10 @@ impl Node {
         }
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
-                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                let status = page.capture.as_ref().map(|c| c.status);
+                let (url, at) = (self.prints.url(&page.url), self.clock.now());
+                self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
+                let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),

@@ -10,6 +10,9 @@
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `GET /api/v1/urls?url=` | what is known of a URL |
+//! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
+//! | `GET /api/v1/why-idle` | why nothing is happening |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -27,6 +30,9 @@ mod problem;
 mod room;
 mod seeds;
 mod server;
+pub mod urls;
+pub mod views;
+pub mod why_idle;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,9 +1,11 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
 mod checkpoint;
+mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod idle;
 mod memory;
 mod next;
 mod pulse;
@@ -50,12 +52,13 @@ use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
-use crate::telemetry::Troubles;
+use crate::telemetry::{Attempts, Troubles};
 use crate::telemetry::metrics::Metrics;
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+pub use cockpit::rooms as cockpit_rooms;
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
@@ -268,6 +271,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         hosts: Mutex::default(),
         rate: Mutex::default(),
         troubles: Troubles::default(),
+        attempts: Attempts::default(),
         next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),

@@ -168,7 +168,8 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control, Vec::new())?;
+    let rooms = super::cockpit::rooms(&running.node);
+    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control, rooms)?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }

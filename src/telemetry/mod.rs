@@ -1,5 +1,6 @@
 //! What can be seen of a running crawl: metric names, log set-up, the status snapshot.
 
+pub mod attempts;
 pub mod log;
 pub mod machine;
 pub mod metrics;
@@ -7,6 +8,7 @@ pub mod process;
 pub mod status;
 pub mod trouble;
 
+pub use attempts::{Attempt, Attempts};
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;
 pub use status::{State, StatusSnapshot};

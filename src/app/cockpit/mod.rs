@@ -1,0 +1,29 @@
+//! The cockpit: what the admin endpoint's rooms ask of the running node. Reads only, from storage, registries and the rules
+//! in force; no actor is asked, so that an answer comes also while one is down.
+
+mod find;
+mod robots;
+mod urls;
+pub(in crate::app) mod waits;
+mod why_idle;
+
+use std::sync::Arc;
+
+use crate::actors::node::Node;
+use crate::admin::{Room, urls as url_room, why_idle as idle_room};
+
+/// The node, for the rooms that only look.
+#[derive(Clone)]
+struct Cockpit {
+    node: Arc<Node>,
+}
+
+/// The rooms beyond those of `Control`.
+#[must_use]
+pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
+    let cockpit = Arc::new(Cockpit { node: node.clone() });
+    vec![
+        url_room::room(cockpit.clone()),
+        idle_room::room(cockpit),
+    ]
+}
