@@ -13,6 +13,9 @@
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET /api/v1/urls?url=` | what is known of a URL |
+//! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
+//! | `GET /api/v1/why-idle` | why nothing is happening |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -34,6 +37,9 @@ mod room;
 mod seeds;
 mod server;
 mod ui;
+pub mod urls;
+pub mod views;
+pub mod why_idle;
 
 #[cfg(test)]
 pub(crate) mod tests;
