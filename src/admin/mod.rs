@@ -11,12 +11,16 @@
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
+//! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
+//! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod auth;
+mod body;
 mod bounded;
 mod control;
 mod crawl;
@@ -29,6 +33,7 @@ mod problem;
 mod room;
 mod seeds;
 mod server;
+pub mod settings;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -51,13 +51,16 @@ pub enum RunError {
     System(#[from] std::io::Error),
 }
 
+/// Reads the settings again; `None` when they are no good, which it has told.
+pub type ReadAgain = Box<dyn Fn() -> Option<Settings> + Send>;
+
 /// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
-    hangup: Box<dyn Fn() + Send>,
+    hangup: ReadAgain,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -99,7 +102,7 @@ pub fn run<W>(
     if let Some(admin) = admin {
         admin.stop();
     }
-    let until_done = node.rules.settings.crawl.until_done;
+    let until_done = node.live().settings.crawl.until_done;
     Ok(Outcome { stop: why, status: last_status(&node), until_done, clean })
 }
 
@@ -193,7 +196,8 @@ async fn begin(running: &Running) {
                 report.accepted,
                 report.known
             );
-            let crawl = &node.rules.settings.crawl;
+            let live = node.live();
+            let crawl = &live.settings.crawl;
             if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
@@ -255,7 +259,7 @@ impl Drop for Signals {
 
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Signals {
+fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
     let node = running.node.clone();
     let Wishes { mut term, mut int, mut hup, mut usr1 } = wishes;
     second_signal_ends_all();
@@ -265,7 +269,9 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    hangup();
+                    if let Some(settings) = hangup() {
+                        tokio::spawn(take_up(node.clone(), settings));
+                    }
                     continue;
                 }
                 _ = usr1.recv() => {
@@ -278,6 +284,13 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
             return;
         }
     }))
+}
+
+/// Takes up what may change of settings that were read again.
+async fn take_up(node: Arc<Node>, settings: Settings) {
+    if let Err(e) = super::live::reload(&node, &settings).await {
+        log::warn!("settings not taken up, the former ones hold: {e}");
+    }
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.

@@ -95,7 +95,7 @@ fn idle_reason(node: &Node, s: &StatusSnapshot) -> String {
         return "paused by the operator; resume with `lycosa ctl resume`".into();
     }
     if s.waiting + s.processing == 0 {
-        return if node.rules.settings.crawl.until_done {
+        return if node.live().settings.crawl.until_done {
             "the frontier is empty: the crawl is about to end".into()
         } else {
             "the frontier is empty; add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`".into()

@@ -1,6 +1,7 @@
 //! The ranges and forms of values that serde cannot see.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
@@ -93,6 +94,7 @@ impl Settings {
             memory: form.memory,
             log: form.log,
             hosts: form.host,
+            source: Arc::default(),
         })
     }
 }
