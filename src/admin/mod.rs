@@ -27,6 +27,7 @@ mod crawl;
 mod guard;
 pub mod jobs;
 mod openapi;
+pub mod own;
 pub mod paging;
 mod probes;
 mod problem;
@@ -39,6 +40,7 @@ pub mod settings;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;

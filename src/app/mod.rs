@@ -9,6 +9,7 @@ mod jobs;
 mod live;
 mod memory;
 mod next;
+mod notify;
 mod pulse;
 mod readmit;
 mod refresh;
@@ -59,6 +60,7 @@ use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+pub use cockpit::rooms as admin_rooms;
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use live::{

@@ -9,9 +9,10 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
-use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
+use crate::admin::auth::Keys;
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::fault::Faults;
@@ -83,11 +84,13 @@ pub fn run<W>(
     let uploader = Uploader::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
-        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
+        let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
+        notify::ready();
         begin(&running).await;
         let why = watch(&node).await;
+        notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
-        keeper.abort();
+        keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, signals)
     });
     let (why, signals) = stop;
@@ -171,12 +174,9 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(
-        listen,
-        settings.admin_token_file.as_deref(),
-        control,
-        super::cockpit::rooms(&running.node),
-    )?;
+    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }
@@ -226,6 +226,8 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     }
 }
 
+/// Longest wait for settings that were read again to be committed.
+const RELOAD: Duration = Duration::from_secs(10);
 /// A second signal within this time of the first is the same wish.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
@@ -269,9 +271,8 @@ fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    if let Some(settings) = hangup() {
-                        tokio::spawn(take_up(node.clone(), settings));
-                    }
+                    notify::reloading();
+                    tokio::spawn(take_up(node.clone(), hangup()));
                     continue;
                 }
                 _ = usr1.recv() => {
@@ -287,10 +288,15 @@ fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
 }
 
 /// Takes up what may change of settings that were read again.
-async fn take_up(node: Arc<Node>, settings: Settings) {
-    if let Err(e) = super::live::reload(&node, &settings).await {
-        log::warn!("settings not taken up, the former ones hold: {e}");
+async fn take_up(node: Arc<Node>, settings: Option<Settings>) {
+    if let Some(settings) = settings {
+        match tokio::time::timeout(RELOAD, super::live::reload(&node, &settings)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(e)) => log::warn!("settings not taken up, the former ones hold: {e}"),
+            Err(_) => log::warn!("settings not taken up yet: the store does not commit them"),
+        }
     }
+    notify::ready();
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.

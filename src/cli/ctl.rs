@@ -14,6 +14,7 @@ use super::gather::{layers, read_input};
 use super::summary;
 use crate::admin::{Problem, SeedReport, auth, seed_lines};
 use crate::checkpoint::manifest::Summary;
+use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use crate::telemetry::StatusSnapshot;
 
 /// Largest answer taken, bytes.
@@ -99,7 +100,10 @@ fn door(args: &CtlArgs) -> Result<Door, CliError> {
         })?,
     };
     let file = args.token_file.as_deref().or(settings.admin_token_file.as_deref());
-    let token = file.map(auth::read_token).transpose().map_err(CliError::usage)?;
+    let token = match file {
+        Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
+        None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),
+    };
     Ok(Door { address, token })
 }
 

@@ -74,6 +74,7 @@ impl Settings {
             agent: agent(&form.agent)?,
             admin_listen: listen(&form.admin)?,
             admin_token_file: form.admin.token_file,
+            admin_read_token_file: form.admin.read_token_file,
             crawl: form.crawl,
             scope: form.scope,
             frontier: form.frontier,
@@ -359,8 +360,10 @@ fn listen(admin: &AdminSection) -> Result<Option<SocketAddr>, Wrong> {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip.is_loopback(),
     };
-    if !loopback && admin.token_file.is_none() {
-        return Err(wrong(format!("{address} can be reached from other machines: set admin.token_file too")));
+    if !loopback && admin.token_file.is_none() && admin.read_token_file.is_none() && !admin_token_in_environment() {
+        return Err(wrong(format!(
+            "{address} can be reached from other machines: set admin.token_file too (a file that is not there is made)"
+        )));
     }
     Ok(Some(address))
 }

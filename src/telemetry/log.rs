@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn an_error_is_counted_even_when_nothing_is_written() {
         let inner = Builder::new().parse_filters("off").build();
-        let logger = Counting { inner: RwLock::new(inner) };
+        let logger = Counting { inner: RwLock::new(inner), rust_log: None };
         let before = errors_logged();
         logger.log(&Record::builder().level(Level::Error).args(format_args!("disk\nfull")).build());
         logger.log(&Record::builder().level(Level::Warn).args(format_args!("no error")).build());

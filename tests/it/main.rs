@@ -35,8 +35,10 @@ mod power;
 mod real_pages;
 mod rejected;
 mod restart;
+mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
+mod service;
 mod site;
 mod support;
 mod warc;

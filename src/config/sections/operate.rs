@@ -13,14 +13,27 @@ use crate::config::units::{duration, optional_size};
 pub struct AdminSection {
     /// Address and port, port 0 for any free one, or `off`.
     pub listen: String,
-    /// File with the bearer token; required off loopback.
+    /// File with the bearer token; it is made when it is not there. A token is required off loopback.
     pub token_file: Option<PathBuf>,
+    /// File with a token that only looks.
+    pub read_token_file: Option<PathBuf>,
 }
 
 impl Default for AdminSection {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:7700".into(), token_file: None }
+        Self { listen: "127.0.0.1:7700".into(), token_file: None, read_token_file: None }
     }
+}
+
+/// Environment variable with a token for everything.
+pub const ADMIN_TOKEN: &str = "LYCOSA_ADMIN_TOKEN";
+/// Environment variable with a token that only looks.
+pub const ADMIN_READ_TOKEN: &str = "LYCOSA_ADMIN_READ_TOKEN";
+
+/// Whether the environment holds a token of the admin endpoint.
+#[must_use]
+pub fn admin_token_in_environment() -> bool {
+    [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// `[memory]`: fewer pages are taken at a time before the process has more than this.
