@@ -42,6 +42,7 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod service;

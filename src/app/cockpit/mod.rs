@@ -7,10 +7,12 @@ mod urls;
 pub(in crate::app) mod waits;
 mod why_idle;
 
+mod settings;
+
 use std::sync::Arc;
 
 use crate::actors::node::Node;
-use crate::admin::{Room, events, jobs, urls as url_room, why_idle as idle_room};
+use crate::admin::{self, Room, events, jobs, urls as url_room, why_idle as idle_room};
 
 /// The node, for the rooms that only look.
 #[derive(Clone)]
@@ -25,6 +27,7 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
     vec![
         events::room(node.events.clone()),
         jobs::room(node.jobs.clone()),
+        admin::settings::room(Arc::new(settings::NodeSettings(node.clone()))),
         url_room::room(cockpit.clone()),
         idle_room::room(cockpit),
     ]
