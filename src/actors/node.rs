@@ -24,8 +24,9 @@ use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
+use crate::telemetry::notice::Notices;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{StatusSnapshot, Troubles};
+use crate::telemetry::{Events, StateChange, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -163,6 +164,10 @@ pub struct Node {
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
     /// What goes wrong, for people.
     pub troubles: Troubles,
+    /// What happens, for whoever listens.
+    pub events: Arc<Events>,
+    /// What the operator is called for.
+    pub notices: Notices,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -286,13 +291,16 @@ impl Node {
                 let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
                 self.trouble(ROBOTS_UNREACHABLE, at);
+                self.robots_failed(host, value.failures);
                 return;
             }
             _ => return,
         };
         self.note_trouble(page);
+        self.tell_page(page);
         match &page.ending {
-            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => self.metrics.error(*failure),
+            Ending::Error(failure) => self.metrics.error(*failure),
+            Ending::Retry { reason, .. } => self.metrics.retry(*reason),
             Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
             Ending::Done(_) => {}
         }
@@ -353,7 +361,9 @@ impl Node {
     pub fn spill_failed(&self, error: &str) {
         let Some(fault) = DiskFault::of_text(error) else { return };
         if self.disk.spill_failed(fault, error, self.clock.now()) {
-            log::error!("temporary files cannot be written, the crawl pauses: fault={} error={error}", fault.as_str());
+            let fault = fault.as_str();
+            let text = format!("temporary files cannot be written, the crawl pauses: fault={fault} error={error}");
+            self.changed(StateChange::DiskBroken, text);
         }
     }
 
@@ -372,8 +382,12 @@ impl Node {
             (Registry::DnsNames, self.resolver.names_kept()),
         ];
         registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
-        let database = self.storage.stats().memory;
-        self.metrics.memory(self.memory.max, database, self.filter_bytes.load(Ordering::Relaxed));
+        let stats = self.storage.stats();
+        self.metrics.storage(&stats);
+        self.metrics.memory(self.memory.max, stats.memory, self.filter_bytes.load(Ordering::Relaxed));
+        self.metrics.in_hand(status.in_flight, self.parsing.load(Ordering::Relaxed));
+        self.metrics.dns(self.resolver.stats());
+        self.metrics.listening(self.events.listeners(), self.events.missed());
     }
 
     /// The counters of the last commit.
@@ -402,6 +416,7 @@ impl Coroner for Node {
             death.why,
             death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
         );
+        self.tell_death(&death);
         if death.rest.is_none() {
             self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
         }

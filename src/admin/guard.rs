@@ -14,9 +14,10 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use super::auth::{Keys, Role};
 use super::own::{is_own_host, is_own_origin};
 use super::problem::Problem;
+use super::ui::is_page;
 
 /// Requests a second that are answered, with twice as many at once.
-const CALLS: NonZeroU32 = NonZeroU32::new(200).unwrap();
+const CALLS: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// The same for requests without a good token.
 const REFUSALS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
@@ -96,7 +97,7 @@ impl Guard {
 
     /// A request without the token it needs, or one of too many.
     fn unwelcome(&self, request: &ServiceRequest) -> Option<Problem> {
-        if matches!(request.path(), "/healthz" | "/readyz") {
+        if matches!(request.path(), "/healthz" | "/readyz") || is_page(request.path()) {
             return None;
         }
         let too_many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again in a second");

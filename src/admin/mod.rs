@@ -2,6 +2,7 @@
 //!
 //! | route | answer |
 //! |---|---|
+//! | `GET /` | the live page, [`ui`]; it and its files under `/ui/` need no token |
 //! | `GET /healthz` | 200 while the process runs; needs no token |
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
@@ -10,6 +11,7 @@
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
 //! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
@@ -24,6 +26,7 @@ mod body;
 mod bounded;
 mod control;
 mod crawl;
+pub mod events;
 mod guard;
 pub mod jobs;
 mod openapi;
@@ -35,6 +38,7 @@ mod room;
 mod seeds;
 mod server;
 pub mod settings;
+mod ui;
 
 #[cfg(test)]
 pub(crate) mod tests;

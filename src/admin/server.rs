@@ -17,7 +17,7 @@ use super::control::Control;
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::room::Room;
-use super::{crawl, openapi, probes};
+use super::{crawl, openapi, probes, ui};
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +81,7 @@ impl AdminServer {
         let listener = TcpListener::bind(listen).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let guard = Data::new(Guard::new(entrance, address));
-        let mut rooms = vec![probes::room(control.clone()), crawl::room(control)];
+        let mut rooms = vec![ui::room(), probes::room(control.clone()), crawl::room(control)];
         rooms.extend(more);
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()

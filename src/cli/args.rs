@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::ctl::settings::SettingsCommand;
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
@@ -44,6 +45,11 @@ pub enum Command {
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
     Checkpoint(CheckpointArgs),
+    /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Sources of settings that every command shares.
@@ -255,6 +261,8 @@ pub struct CtlArgs {
 pub enum CtlCommand {
     /// Show counts and rates
     Status,
+    /// Exit code 0 when it takes work, 1 when it does not
+    Health,
     /// Seeds
     #[command(subcommand)]
     Seeds(SeedsCommand),
@@ -266,6 +274,9 @@ pub enum CtlCommand {
     Checkpoint,
     /// Finish what is in flight and end
     Stop,
+    /// Settings of the running crawl.
+    #[command(flatten)]
+    Settings(SettingsCommand),
 }
 
 /// `lycosa ctl seeds …`.
@@ -349,6 +360,9 @@ pub enum CheckpointCommand {
     Import {
         /// Where it was exported to: its own folder, or the one above for the newest
         source: String,
+        /// Although archive files were left behind
+        #[arg(long)]
+        incomplete: bool,
     },
 }
 
@@ -416,6 +430,12 @@ mod tests {
             "lycosa ctl pause",
             "lycosa ctl resume",
             "lycosa ctl stop",
+            "lycosa ctl set politeness.min_delay=2s scope.exclude=/x --dry-run",
+            "lycosa ctl set scope.mode=any --readmit --json",
+            "lycosa ctl unset scope.mode",
+            "lycosa ctl undo",
+            "lycosa ctl settings --origin",
+            "lycosa ctl urls readmit --reason scope --host a.test",
             "lycosa ctl checkpoint --json",
             "lycosa checkpoint create --data d --admin 127.0.0.1:7700",
             "lycosa checkpoint list --config crawl.toml --json",
@@ -423,7 +443,7 @@ mod tests {
             "lycosa checkpoint verify newest --data d",
             "lycosa checkpoint restore newest --data new --from old --force --incomplete",
             "lycosa checkpoint export newest s3://bucket/prefix --without-warc",
-            "lycosa checkpoint import /mnt/copies --data new --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
+            "lycosa checkpoint import /mnt/copies --data new --incomplete --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
         ];
         for line in lines {
             assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());

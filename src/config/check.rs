@@ -16,6 +16,7 @@ use super::units::format_duration;
 use crate::checkpoint::Target;
 use crate::domain::host::is_canonical_host;
 use crate::net::guard::{HostPattern, parse_allow};
+use crate::telemetry::notice::NoticeKind;
 
 /// A value out of its range.
 #[derive(Debug)]
@@ -69,6 +70,7 @@ impl Settings {
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
+        check_webhooks(&form.webhook)?;
         check_log(&form.log)?;
         Ok(Self {
             agent: agent(&form.agent)?,
@@ -93,6 +95,7 @@ impl Settings {
             disk: form.disk,
             supervision: form.supervision,
             memory: form.memory,
+            webhooks: form.webhook,
             log: form.log,
             hosts: form.host,
             source: Arc::default(),
@@ -330,6 +333,18 @@ fn check_hosts(hosts: &[HostSection]) -> Checked {
         let good = !name.is_empty() && !name.contains(['*', '/', ' ']);
         ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;
         host.max_connections.map_or(Ok(()), |n| within(&format!("host[{i}].max_connections"), n, 1, 64))?;
+    }
+    Ok(())
+}
+
+fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
+    ensure(webhooks.len() <= 16, "webhook", || "at most 16 of them".into())?;
+    for (i, webhook) in webhooks.iter().enumerate() {
+        ensure(is_web_url(&webhook.url), &format!("webhook[{i}].url"), || "must be an http or https URL".into())?;
+        let kinds: Vec<&str> = NoticeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        ensure(!webhook.on.is_empty(), &format!("webhook[{i}].on"), || {
+            format!("must name some of {}", kinds.join(", "))
+        })?;
     }
     Ok(())
 }

@@ -25,14 +25,20 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "rocksdb")]
+mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+mod metrics;
+mod page;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;
 mod power;
 mod real_pages;
+#[cfg(feature = "rocksdb")]
+mod refusals;
 mod rejected;
 mod restart;
 mod rules;
@@ -43,3 +49,5 @@ mod site;
 mod support;
 mod warc;
 mod warc_tools;
+#[cfg(feature = "faults")]
+mod webhook;

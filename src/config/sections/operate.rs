@@ -1,4 +1,4 @@
-//! How it is watched and steered: `[admin] [memory] [log]`.
+//! How it is watched and steered: `[admin] [[webhook]] [memory] [log]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, optional_size};
+use crate::telemetry::notice::NoticeKind;
 
 /// `[admin]`: the HTTP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,24 @@ impl Default for AdminSection {
     fn default() -> Self {
         Self { listen: "127.0.0.1:7700".into(), token_file: None, read_token_file: None }
     }
+}
+
+/// `[[webhook]]`: an address that is called when something happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookSection {
+    /// An http or https URL of the operator's own choice; `net.allow` does not hold for it.
+    pub url: String,
+    /// What it is called for.
+    #[serde(default = "all_notices")]
+    pub on: Vec<NoticeKind>,
+    /// File with the secret that signs the calls.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+}
+
+fn all_notices() -> Vec<NoticeKind> {
+    NoticeKind::ALL.to_vec()
 }
 
 /// Environment variable with a token for everything.
