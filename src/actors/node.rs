@@ -26,7 +26,7 @@ use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{Events, StateChange, StatusSnapshot, Troubles};
+use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -168,6 +168,8 @@ pub struct Node {
     pub events: Arc<Events>,
     /// What the operator is called for.
     pub notices: Notices,
+    /// Attempts that failed lately.
+    pub attempts: Attempts,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -330,7 +332,10 @@ impl Node {
         }
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
-                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                let status = page.capture.as_ref().map(|c| c.status);
+                let (url, at) = (self.prints.url(&page.url), self.clock.now());
+                self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
+                let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),

@@ -13,6 +13,9 @@
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET /api/v1/urls?url=` | what is known of a URL |
+//! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
+//! | `GET /api/v1/why-idle` | why nothing is happening |
 //! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
 //! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
 //! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
@@ -39,6 +42,9 @@ mod seeds;
 mod server;
 pub mod settings;
 mod ui;
+pub mod urls;
+pub mod views;
+pub mod why_idle;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -5,6 +5,7 @@ mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod idle;
 mod jobs;
 mod live;
 mod memory;
@@ -57,12 +58,12 @@ use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
-use crate::telemetry::{StateChange, Troubles};
+use crate::telemetry::{Attempts, StateChange, Troubles};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
-pub use cockpit::rooms as admin_rooms;
+pub use cockpit::rooms as cockpit_rooms;
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use live::{
@@ -281,6 +282,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         hosts: Mutex::default(),
         rate: Mutex::default(),
         troubles: Troubles::default(),
+        attempts: Attempts::default(),
         events: Arc::default(),
         notices: Notices::default(),
         next_try: AtomicU64::new(0),

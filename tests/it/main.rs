@@ -12,6 +12,7 @@ mod check_program;
 #[cfg(feature = "rocksdb")]
 mod checkpoint;
 mod cli;
+mod cockpit;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;

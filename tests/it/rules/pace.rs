@@ -25,9 +25,9 @@ fn gaps_since(entries: &[AuditEntry], since: usize) -> Vec<(String, Duration)> {
     for (host, mut entries) in hosts {
         entries.sort_by_key(|e| e.t_request_us);
         let pairs = entries.windows(2);
-        gaps.extend(pairs.map(|p| {
-            (host.to_owned(), Duration::from_micros(p[1].t_request_us.saturating_sub(p[0].t_end_us)))
-        }));
+        gaps.extend(
+            pairs.map(|p| (host.to_owned(), Duration::from_micros(p[1].t_request_us.saturating_sub(p[0].t_end_us)))),
+        );
     }
     gaps
 }

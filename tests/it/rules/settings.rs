@@ -150,8 +150,11 @@ fn the_description_tells_of_every_route_and_lets_values_be_of_any_type() {
         ("/api/v1/urls/readmit", &["post"]),
     ] {
         for method in methods {
-            assert!(doc["paths"][path][method]["responses"]["200"].is_object()
-                || doc["paths"][path][method]["responses"]["202"].is_object(), "{method} {path}");
+            assert!(
+                doc["paths"][path][method]["responses"]["200"].is_object()
+                    || doc["paths"][path][method]["responses"]["202"].is_object(),
+                "{method} {path}"
+            );
         }
     }
     let value = &doc["components"]["schemas"]["SettingView"]["properties"]["value"];

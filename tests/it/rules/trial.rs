@@ -8,7 +8,8 @@ use crate::support::Sandbox;
 
 #[test]
 fn a_trial_of_all_tells_exactly_what_the_change_does_and_a_sample_says_that_it_is_one() {
-    let web = TestWebConfig { hosts: 70, pages: 6, links: 30, min_size: 300, max_size: 900, ..TestWebConfig::default() };
+    let web =
+        TestWebConfig { hosts: 70, pages: 6, links: 30, min_size: 300, max_size: 900, ..TestWebConfig::default() };
     let sandbox = Sandbox::new(web).set("crawl.until_done=false");
     let live = sandbox.start();
     let admin = Admin::of(&live);
