@@ -3,11 +3,10 @@
 
 mod find;
 mod robots;
+mod settings;
 mod urls;
 pub(in crate::app) mod waits;
 mod why_idle;
-
-mod settings;
 
 use std::sync::Arc;
 
