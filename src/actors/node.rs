@@ -24,6 +24,7 @@ use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
+use crate::telemetry::series::Series;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, Attempts, StatusSnapshot, Troubles};
 
@@ -163,6 +164,8 @@ pub struct Node {
     pub troubles: Troubles,
     /// Attempts that failed lately.
     pub attempts: Attempts,
+    /// Counts over time.
+    pub series: Series,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.

@@ -161,7 +161,8 @@ mod tests {
             max_url_length: 50_000,
             ..Default::default()
         });
-        let explained = |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
+        let explained =
+            |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
         assert_eq!(explained("/a"), Ok(()));
         for (tail, reason, part) in [
             (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2014 bytes are more than max_url_length 2000"),

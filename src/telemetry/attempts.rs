@@ -53,7 +53,8 @@ mod tests {
     #[test]
     fn the_newest_attempts_of_a_url_are_told_and_the_number_kept_is_bounded() {
         let attempts = Attempts::default();
-        let attempt = |n: u64| Attempt { url: UrlKey([(n % 2) as u8; 12]), at: UnixMillis(n), reason: "reset", status: None };
+        let attempt =
+            |n: u64| Attempt { url: UrlKey([(n % 2) as u8; 12]), at: UnixMillis(n), reason: "reset", status: None };
         (0..KEPT as u64 + 4).for_each(|n| attempts.note(attempt(n)));
         assert_eq!(attempts.0.lock().unwrap().len(), KEPT);
         let told: Vec<u64> = attempts.of(&UrlKey([1; 12])).iter().map(|a| a.at.0).collect();

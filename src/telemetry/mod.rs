@@ -5,6 +5,7 @@ pub mod log;
 pub mod machine;
 pub mod metrics;
 pub mod process;
+pub mod series;
 pub mod status;
 pub mod trouble;
 

@@ -15,7 +15,8 @@ pub fn answer(e: &Explanation, now: UnixMillis) -> String {
     match e.state {
         UrlState::Unknown => format!("Nobody found a link to it yet; {}.", would_be(e)),
         UrlState::Processing => {
-            "It is in hand: its host waits for its turn, its request is under way, or its page waits for its commit.".into()
+            "It is in hand: its host waits for its turn, its request is under way, or its page waits for its commit."
+                .into()
         }
         UrlState::Waiting => waiting(e, now),
         UrlState::Done => done(e),
@@ -47,7 +48,8 @@ fn waiting(e: &Explanation, now: UnixMillis) -> String {
     }
     match &e.hold {
         Some(hold) => parts.push(format!("nothing is begun now ({})", hold.sentence)),
-        None => parts.extend(e.host.as_ref().and_then(|host| host.wait.as_ref()).map(|wait| host_wait(wait.why, wait.seconds))),
+        None => parts
+            .extend(e.host.as_ref().and_then(|host| host.wait.as_ref()).map(|wait| host_wait(wait.why, wait.seconds))),
     }
     if queue.due_ms.is_none() {
         parts.push(before(queue));
@@ -109,7 +111,10 @@ fn rejected(e: &Explanation) -> String {
         },
         (false, _) if same => format!("It was turned away ({reason}): {}; {}.", e.rules.rule, advice(reason)),
         (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
-            format!("It was turned away ({reason}) by earlier rules or on a longer path; those in force would accept it ({}).", e.rules.rule)
+            format!(
+                "It was turned away ({reason}) by earlier rules or on a longer path; those in force would accept it ({}).",
+                e.rules.rule
+            )
         }
         _ => format!("It was turned away ({reason}): {}.", advice(reason)),
     }

@@ -67,7 +67,9 @@ impl Record {
         let mut record = Self { state: read::seen_state(storage, key)?, ..Self::default() };
         match record.state {
             None => return Ok(record),
-            Some(UrlState::Waiting { due: Some(time), .. }) => record.entry = read::get::<Due>(storage, &key.due(time))?,
+            Some(UrlState::Waiting { due: Some(time), .. }) => {
+                record.entry = read::get::<Due>(storage, &key.due(time))?
+            }
             Some(UrlState::Waiting { rank, order, .. }) => {
                 record.entry = read::get::<Queue>(storage, &key.host_crawl().queue(rank, order))?;
             }

@@ -153,7 +153,12 @@ fn queue(
 }
 
 /// URLs of the host that stand before it, and whether that is all of them.
-fn before(node: &Node, key: SeenKey, (rank, order): (u8, u64), counts: &HostCounts) -> Result<(u64, bool), StorageError> {
+fn before(
+    node: &Node,
+    key: SeenKey,
+    (rank, order): (u8, u64),
+    counts: &HostCounts,
+) -> Result<(u64, bool), StorageError> {
     let better: u64 = counts.queued.iter().take(rank.into()).sum();
     let host = key.host_crawl();
     let head = counts.heads.get(usize::from(rank)).copied().unwrap_or_default();

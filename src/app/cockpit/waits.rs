@@ -66,7 +66,8 @@ pub(in crate::app) fn wait_of(
         return Ok(paced);
     }
     let copies = read::scan::<Robots>(&*node.storage, &KeyRange::host(at), COPIES)?;
-    let unreachable = copies.iter().any(|(_, copy)| copy.failures > 0 && copy.retry_at.is_some_and(|retry| retry >= time));
+    let unreachable =
+        copies.iter().any(|(_, copy)| copy.failures > 0 && copy.retry_at.is_some_and(|retry| retry >= time));
     let why = match (unreachable, dns_fails(node, now)) {
         (true, _) => WaitWhy::RobotsUnreachable,
         (false, true) => WaitWhy::DnsFailing,

@@ -130,7 +130,10 @@ mod tests {
             ("http://a.test/x/../y", &["dot segments of the path resolved"]),
             ("http://a.test/%7ey", &["encoding of the path normalised"]),
             ("http://a.test/x;jsessionid=1", &["session id dropped from the path"]),
-            ("http://a.test/?utm_a=1&b=2&gclid=3#top", &["parameter utm_a dropped", "parameter gclid dropped", "fragment #top dropped"]),
+            (
+                "http://a.test/?utm_a=1&b=2&gclid=3#top",
+                &["parameter utm_a dropped", "parameter gclid dropped", "fragment #top dropped"],
+            ),
             ("http://a.test/?", &["empty query dropped"]),
         ];
         for (input, expected) in cases {
@@ -142,7 +145,7 @@ mod tests {
         #[test]
         fn any_text_has_an_answer_and_a_canonical_one_has_no_changes(input in "(http|HTTPS)://[a-zA-Z@:.]{1,9}(/[ -~é]{0,20})?") {
             if let Ok(url) = Canonicaliser::default().parse(&input) {
-                changes(&input, &url);
+                proptest::prop_assert!(changes(&input, &url).len() < 40);
                 proptest::prop_assert_eq!(changes(url.as_str(), &url), Vec::<String>::new());
             }
         }

@@ -1,8 +1,8 @@
 //! Why nothing is happening: each kind of blocker is named.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::sync::Mutex;
 
 use lycosa::disk::DiskFault;
 use lycosa::disk::policy::Lack;
@@ -73,7 +73,10 @@ fn holds_of_the_whole_crawl_are_named() {
             assert_eq!(codes(desk).0, ["paused"]);
             node.disk.set_low(Shortage { path: "/data".into(), lack: Lack::Bytes { free: 5, needed: 6 } });
             let (low, why) = codes(desk);
-            assert!(low == ["disk_low"] && why["answer"].as_str().unwrap().contains("/data is low on space"), "{why:#}");
+            assert!(
+                low == ["disk_low"] && why["answer"].as_str().unwrap().contains("/data is low on space"),
+                "{why:#}"
+            );
             node.disk.has_room();
             node.disk.spill_failed(DiskFault::Io, "EIO", UnixMillis(1));
             assert_eq!(codes(desk).0, ["disk_fault"]);
@@ -127,6 +130,7 @@ fn a_request_in_flight_is_not_idle() {
         &site,
         |live, desk| {
             live.seed(&["http://a.test/"]);
+            live.until("the page to be asked for", |_| site.asked().contains(&"a.test /".to_owned()));
             let finding = until_told(live, desk, "not_idle");
             assert!(finding["sentence"].as_str().unwrap().contains("1 request is in flight"), "{finding:#}");
             assert_eq!(codes(desk).1["answer"], "");

@@ -1,6 +1,9 @@
 //! The cockpit: the endpoint's rooms on a node in this process.
 
+mod actors;
+mod hosts;
 mod idle;
+mod pages;
 mod urls;
 
 use std::io::{Read, Write};
@@ -31,7 +34,8 @@ impl Desk {
         let at = self.0.address();
         let mut stream = TcpStream::connect(at).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
@@ -44,7 +48,8 @@ impl Desk {
     /// Status and JSON of the answer; of a failure it must be a problem.
     fn json(&self, method: &str, path: &str) -> (u16, Value) {
         let (status, head, body) = self.ask(method, path);
-        let kind = if status == 200 { "content-type: application/json" } else { "content-type: application/problem+json" };
+        let kind =
+            if status == 200 { "content-type: application/json" } else { "content-type: application/problem+json" };
         assert!(head.contains(kind), "{path}: {head}\n{}", String::from_utf8_lossy(&body));
         (status, serde_json::from_slice(&body).unwrap())
     }

@@ -68,7 +68,12 @@ fn a_url_never_seen_is_told_what_would_become_of_it() {
     assert_eq!(said(&e), format!("{begin}it would be accepted: a.test is a host of the scope."));
     e.robots_verdict = VerdictView { allowed: Some(false), because: "2: Disallow: /x".into() };
     assert_eq!(said(&e), format!("{begin}the rules would accept it, but robots.txt forbids it (2: Disallow: /x)."));
-    e.rules = RuleView { accepted: false, reason: Some("scope".into()), rule: "a.test is no host of the scope".into(), depth: 1 };
+    e.rules = RuleView {
+        accepted: false,
+        reason: Some("scope".into()),
+        rule: "a.test is no host of the scope".into(),
+        depth: 1,
+    };
     assert_eq!(said(&e), format!("{begin}it would be turned away (scope): a.test is no host of the scope."));
 }
 
@@ -120,7 +125,10 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
         warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
     };
     e.page = Some(page.clone());
-    assert_eq!(said(&e), "It was fetched at 2024-05-06T07:08:09.000Z with status 200; its record is in w.warc.gz at 7.");
+    assert_eq!(
+        said(&e),
+        "It was fetched at 2024-05-06T07:08:09.000Z with status 200; its record is in w.warc.gz at 7."
+    );
     (page.how, page.status, page.warc) = ("redirect".into(), 301, None);
     e.page = Some(page);
     assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
@@ -132,8 +140,17 @@ fn what_was_given_up_or_turned_away_has_its_reason_and_what_to_do() {
     assert_eq!(said(&e), "It was given up: dns_not_found; check how the name is spelt.");
     let mut e = explanation(UrlState::Rejected, Some("scope"));
     assert!(said(&e).contains("those in force would accept it"), "{}", said(&e));
-    e.rules = RuleView { accepted: false, reason: Some("scope".into()), rule: "a.test is no host of the scope".into(), depth: 1 };
-    assert!(said(&e).starts_with("It was turned away (scope): a.test is no host of the scope; it lies outside"), "{}", said(&e));
+    e.rules = RuleView {
+        accepted: false,
+        reason: Some("scope".into()),
+        rule: "a.test is no host of the scope".into(),
+        depth: 1,
+    };
+    assert!(
+        said(&e).starts_with("It was turned away (scope): a.test is no host of the scope; it lies outside"),
+        "{}",
+        said(&e)
+    );
     let mut e = explanation(UrlState::Rejected, Some("robots"));
     assert!(said(&e).contains("it does not now"));
     e.robots_verdict = VerdictView { allowed: Some(false), because: "2: Disallow: /x".into() };
