@@ -15,6 +15,7 @@ pub mod door;
 pub mod fetcher;
 pub mod frontier;
 pub mod lease;
+mod news;
 pub mod node;
 pub mod parser;
 pub mod politeness;

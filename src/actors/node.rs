@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::{Pulses, Rules};
+use crate::app::{Jobs, Live, LiveCell, Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
@@ -24,9 +24,10 @@ use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
+use crate::telemetry::notice::Notices;
 use crate::telemetry::series::Series;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{Attempt, Attempts, StatusSnapshot, Troubles};
+use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -110,8 +111,10 @@ pub struct Doors {
 
 /// The shared part of a running node.
 pub struct Node {
-    /// Rules of the run.
+    /// Rules of the run that hold to its end.
     pub rules: Rules,
+    /// Rules that may change.
+    pub live: LiveCell,
     /// The only clock.
     pub clock: Clock,
     /// Read access; only the Store writes.
@@ -120,7 +123,7 @@ pub struct Node {
     pub prints: Fingerprinter,
     /// The crawl (one for now).
     pub crawl: CrawlId,
-    /// Scope, widened by seed redirects.
+    /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
     /// Slots of hosts.
     pub slots: Slots,
@@ -162,6 +165,10 @@ pub struct Node {
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
     /// What goes wrong, for people.
     pub troubles: Troubles,
+    /// What happens, for whoever listens.
+    pub events: Arc<Events>,
+    /// What the operator is called for.
+    pub notices: Notices,
     /// Attempts that failed lately.
     pub attempts: Attempts,
     /// Counts over time.
@@ -176,6 +183,8 @@ pub struct Node {
     pub draining: AtomicBool,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
+    /// Background jobs.
+    pub jobs: Arc<Jobs>,
     /// What is known of the disks. No leases while something is wrong with them.
     pub disk: DiskState,
     /// Given up when a write finds no space.
@@ -233,6 +242,12 @@ impl Node {
         &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
     }
 
+    /// The rules in force that may change.
+    #[must_use]
+    pub fn live(&self) -> Arc<Live> {
+        self.live.get()
+    }
+
     /// Ends the node; the first reason wins.
     pub fn stop_with(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
@@ -259,7 +274,7 @@ impl Node {
     /// How many more leases `crawl.max_pages` leaves room for.
     #[must_use]
     pub fn lease_room(&self) -> usize {
-        let Some(max) = self.rules.settings.crawl.max_pages else { return usize::MAX };
+        let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
         let spoken_for = lock(&self.counters).pages_stored.saturating_add(self.leases.len() as u64);
         usize::try_from(max.saturating_sub(spoken_for)).unwrap_or(usize::MAX)
     }
@@ -281,13 +296,16 @@ impl Node {
                 let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
                 self.trouble(ROBOTS_UNREACHABLE, at);
+                self.robots_failed(host, value.failures);
                 return;
             }
             _ => return,
         };
         self.note_trouble(page);
+        self.tell_page(page);
         match &page.ending {
-            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => self.metrics.error(*failure),
+            Ending::Error(failure) => self.metrics.error(*failure),
+            Ending::Retry { reason, .. } => self.metrics.retry(*reason),
             Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
             Ending::Done(_) => {}
         }
@@ -351,7 +369,9 @@ impl Node {
     pub fn spill_failed(&self, error: &str) {
         let Some(fault) = DiskFault::of_text(error) else { return };
         if self.disk.spill_failed(fault, error, self.clock.now()) {
-            log::error!("temporary files cannot be written, the crawl pauses: fault={} error={error}", fault.as_str());
+            let fault = fault.as_str();
+            let text = format!("temporary files cannot be written, the crawl pauses: fault={fault} error={error}");
+            self.changed(StateChange::DiskBroken, text);
         }
     }
 
@@ -370,8 +390,12 @@ impl Node {
             (Registry::DnsNames, self.resolver.names_kept()),
         ];
         registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
-        let database = self.storage.stats().memory;
-        self.metrics.memory(self.memory.max, database, self.filter_bytes.load(Ordering::Relaxed));
+        let stats = self.storage.stats();
+        self.metrics.storage(&stats);
+        self.metrics.memory(self.memory.max, stats.memory, self.filter_bytes.load(Ordering::Relaxed));
+        self.metrics.in_hand(status.in_flight, self.parsing.load(Ordering::Relaxed));
+        self.metrics.dns(self.resolver.stats());
+        self.metrics.listening(self.events.listeners(), self.events.missed());
     }
 
     /// The counters of the last commit.
@@ -400,6 +424,7 @@ impl Coroner for Node {
             death.why,
             death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
         );
+        self.tell_death(&death);
         if death.rest.is_none() {
             self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
         }

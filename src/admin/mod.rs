@@ -2,6 +2,7 @@
 //!
 //! | route | answer |
 //! |---|---|
+//! | `GET /` | the live page, [`ui`]; it and its files under `/ui/` need no token |
 //! | `GET /healthz` | 200 while the process runs; needs no token |
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
@@ -10,6 +11,8 @@
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
+//! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
 //! | `GET /api/v1/why-idle` | why nothing is happening |
@@ -22,6 +25,9 @@
 //! | `GET /api/v1/page?url=&at=` | one capture of a URL, and the list of all |
 //! | `GET /api/v1/snapshot?url=&at=&as=` | its bytes `stored`, its `text`, or `rendered` without scripts |
 //! | `GET /api/v1/statistics?since=` | pages, bytes, errors, queues, memory over time |
+//! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
+//! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
+//! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -29,12 +35,16 @@
 
 pub mod actors;
 pub mod auth;
+mod body;
 mod bounded;
 mod control;
 mod crawl;
+pub mod events;
 mod guard;
 pub mod host_list;
+pub mod jobs;
 mod openapi;
+pub mod own;
 pub mod pages;
 pub mod paging;
 mod probes;
@@ -42,7 +52,9 @@ mod problem;
 mod room;
 mod seeds;
 mod server;
+pub mod settings;
 pub mod statistics;
+mod ui;
 pub mod urls;
 pub mod views;
 pub mod why_idle;
@@ -51,6 +63,7 @@ pub mod why_idle;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;

@@ -33,6 +33,11 @@ pub(super) fn posting(path: &str) -> Resource {
     web::resource(path).default_service(web::to(|| wrong_method("POST")))
 }
 
+/// A path with several methods, named in `allowed`.
+pub(super) fn resource(path: &str, allowed: &'static str) -> Resource {
+    web::resource(path).default_service(web::to(move || wrong_method(allowed)))
+}
+
 async fn wrong_method(allowed: &'static str) -> Result<HttpResponse, Problem> {
     Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed} here")))
 }

@@ -90,7 +90,7 @@ fn resting(node: &Node) -> Option<Finding> {
 /// Is there work, and can it be begun?
 fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     if s.waiting + s.processing == 0 {
-        return vec![if node.rules.settings.crawl.until_done {
+        return vec![if node.live().settings.crawl.until_done {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";

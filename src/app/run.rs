@@ -9,15 +9,18 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
+use super::webhooks::{WebhookError, Webhooks};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
-use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
+use crate::admin::auth::Keys;
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
+use crate::config::units::format_duration;
 use crate::fault::Faults;
-use crate::storage::values::{Format, RunState};
+use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
-use crate::telemetry::{State, StatusSnapshot};
+use crate::telemetry::{State, StateChange, StatusSnapshot};
 
 /// How often the seeds are handed in before the run gives up.
 const SEED_TRIES: u32 = 5;
@@ -46,10 +49,16 @@ pub enum RunError {
     /// The admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// The webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
     /// The system.
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
+
+/// Reads the settings again; `None` when they are no good, which it has told.
+pub type ReadAgain = Box<dyn Fn() -> Option<Settings> + Send>;
 
 /// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
 ///
@@ -57,12 +66,13 @@ pub enum RunError {
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
-    hangup: Box<dyn Fn() + Send>,
+    hangup: ReadAgain,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // From here on a signal waits for the end of the start instead of ending the process.
     let wishes = runtime.block_on(async { Wishes::listen() })?;
+    crate::disk::outlive_file_limit()?;
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
@@ -78,13 +88,16 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let uploader = Uploader::start(&node)?;
+    let webhooks = Webhooks::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
-        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
+        let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
+        notify::ready();
         begin(&running).await;
         let why = watch(&node).await;
+        notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
-        keeper.abort();
+        keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, signals)
     });
     let (why, signals) = stop;
@@ -94,12 +107,16 @@ pub fn run<W>(
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
+    if let Some(webhooks) = webhooks {
+        webhooks.finish(&node, &why);
+    }
     drop(signals);
     drop(watched);
+    node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     if let Some(admin) = admin {
         admin.stop();
     }
-    let until_done = node.rules.settings.crawl.until_done;
+    let until_done = node.live().settings.crawl.until_done;
     Ok(Outcome { stop: why, status: last_status(&node), until_done, clean })
 }
 
@@ -141,6 +158,7 @@ fn faults() -> Result<Faults, String> {
 #[cfg(feature = "rocksdb")]
 fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
     use crate::disk::Reserve;
+    use crate::storage::values::Format;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let data = &settings.store.data_dir;
@@ -155,7 +173,23 @@ fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage
         opened => opened?,
     };
     let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
+    tell_of_loss(data, storage.sequence());
     Ok((Arc::new(storage), seed))
+}
+
+/// A database that is behind its mark has lost what was safe: its log is damaged, or an older copy was put in its place.
+#[cfg(feature = "rocksdb")]
+fn tell_of_loss(data: &std::path::Path, sequence: u64) {
+    let Some(lost) = crate::storage::mark::read(data).and_then(|mark| mark.checked_sub(sequence)).filter(|n| *n > 0)
+    else {
+        return;
+    };
+    log::error!(
+        "the database is behind what was synced, so its log (db/*.log) is damaged or db/ is an older copy; the crawl goes on from \
+         the last whole commit, and what came after is fetched again; to have it back, stop now, look at the disk, and put a \
+         copy of db/ in place or restore a newer checkpoint (`lycosa checkpoint list`): changes_lost={lost} \
+         sequence={sequence}"
+    );
 }
 
 #[cfg(not(feature = "rocksdb"))]
@@ -168,8 +202,9 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let rooms = super::cockpit::rooms(&running.node);
-    let server = AdminServer::start(listen, settings.admin_token_file.as_deref(), control, rooms)?;
+    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }
@@ -178,7 +213,11 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
 async fn begin(running: &Running) {
     let node = &running.node;
     let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
-    match hand_in(node).await {
+    let handed_in = tokio::select! {
+        handed_in = hand_in(node) => handed_in,
+        () = lose_patience(node) => return,
+    };
+    match handed_in {
         Ok(report) => {
             for refused in &report.rejected {
                 log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
@@ -189,7 +228,8 @@ async fn begin(running: &Running) {
                 report.accepted,
                 report.known
             );
-            let crawl = &node.rules.settings.crawl;
+            let live = node.live();
+            let crawl = &live.settings.crawl;
             if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
@@ -197,6 +237,29 @@ async fn begin(running: &Running) {
         Err(e) => {
             log::error!("the seeds were not taken: {e}");
             node.stop_with(Stop::Disk(e.to_string()));
+        }
+    }
+}
+
+/// Until the seeds are committed nobody else looks at the disks. One that refuses is waited for as long as `disk.retry_for`,
+/// be it full or broken; then the run ends.
+async fn lose_patience(node: &Node) {
+    let patience = node.rules.settings.disk.retry_for;
+    let mut since = None;
+    loop {
+        tokio::time::sleep(SEED_REST).await;
+        super::disk::look(node);
+        let now = node.clock.now();
+        let Some(why) = node.disk.why().filter(|_| node.disk.is_broken()) else { continue };
+        let first = *since.get_or_insert_with(|| {
+            let most = format_duration(patience);
+            log::warn!("the seeds cannot be committed yet, the disk is waited for: for_at_most={most} (disk.retry_for) why={why:?}");
+            now
+        });
+        if now.since(first) >= patience {
+            let most = format_duration(patience);
+            let told = format!("the seeds could not be committed for {most} (disk.retry_for), then start again: {why}");
+            return node.stop_with(Stop::Disk(told));
         }
     }
 }
@@ -218,6 +281,8 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     }
 }
 
+/// Longest wait for settings that were read again to be committed.
+const RELOAD: Duration = Duration::from_secs(10);
 /// A second signal within this time of the first is the same wish.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
@@ -251,7 +316,7 @@ impl Drop for Signals {
 
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Signals {
+fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
     let node = running.node.clone();
     let Wishes { mut term, mut int, mut hup, mut usr1 } = wishes;
     second_signal_ends_all();
@@ -261,7 +326,8 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    hangup();
+                    notify::reloading();
+                    tokio::spawn(take_up(node.clone(), hangup()));
                     continue;
                 }
                 _ = usr1.recv() => {
@@ -274,6 +340,18 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
             return;
         }
     }))
+}
+
+/// Takes up what may change of settings that were read again.
+async fn take_up(node: Arc<Node>, settings: Option<Settings>) {
+    if let Some(settings) = settings {
+        match tokio::time::timeout(RELOAD, super::live::reload(&node, &settings)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(e)) => log::warn!("settings not taken up, the former ones hold: {e}"),
+            Err(_) => log::warn!("settings not taken up yet: the store does not commit them"),
+        }
+    }
+    notify::ready();
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.

@@ -9,7 +9,7 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
-use crate::app::{self, Outcome, RunError, StartError};
+use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::config::Settings;
 use crate::config::units::format_duration;
 use crate::disk::DiskFault;
@@ -33,12 +33,12 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
-    let hangup = reload::on_hangup(args, &settings, rust_log);
+    let hangup = reload::on_hangup(args, &settings);
     start(settings, hangup, !args.no_progress, out)
 }
 
 /// Hands over to the composition root; shows progress meanwhile and a summary at the end.
-fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
+fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
     let every = settings.log.summary;
     let outcome = app::run(settings, hangup, |look| Progress::start(look, live, every)).map_err(failed)?;
     let exit = exit_of(&outcome);
@@ -66,15 +66,24 @@ pub(super) fn failed(error: RunError) -> CliError {
     }
     let fault = match &error {
         RunError::Start(e) => e.fault(),
-        RunError::Admin(_) | RunError::System(_) => None,
+        RunError::Admin(_) | RunError::Webhooks(_) | RunError::System(_) => None,
     };
     let (exit, advice) = match fault {
         Some(DiskFault::Full) => (Exit::Disk, "; free some space, then start again"),
         Some(DiskFault::ReadOnly) => (Exit::Disk, "; make it writable, then start again"),
         Some(DiskFault::Io) => (Exit::Disk, "; look at the disk and at the system's log, then start again"),
+        _ if is_broken(&error) => (Exit::Disk, BROKEN),
         Some(DiskFault::Damaged | DiskFault::Other) | None => (Exit::Error, ""),
     };
     CliError { exit, message: format!("{error}{advice}") }
+}
+
+/// What to do about a database that cannot be opened.
+const BROKEN: &str =
+    "; look at the disk; if the database is damaged, restore a checkpoint (`lycosa checkpoint list`) or a copy";
+
+fn is_broken(error: &RunError) -> bool {
+    matches!(error, RunError::Start(StartError::Storage(e)) if e.is_broken())
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::layers::Layers;
 use super::sections::*;
 
 /// The crawler's identity, ready for request headers.
@@ -49,8 +51,13 @@ pub struct Settings {
     pub admin_listen: Option<SocketAddr>,
     /// The bearer token's file.
     pub admin_token_file: Option<PathBuf>,
+    pub webhooks: Vec<WebhookSection>,
+    /// The file of the token that only looks.
+    pub admin_read_token_file: Option<PathBuf>,
     pub log: LogSection,
     pub hosts: Vec<HostSection>,
+    /// What they were made of.
+    pub source: Arc<Layers>,
 }
 
 impl Settings {

@@ -89,7 +89,7 @@ impl Row {
     }
 
     fn rules(&self, node: &Node) -> PaceRules {
-        node.rules.host_rules(&self.state.name).pace
+        node.live().host_rules(&self.state.name).pace
     }
 
     /// Requests a second that the pace allows.
@@ -127,7 +127,7 @@ impl Row {
     }
 
     fn schedule(&self, node: &Node) -> Schedule {
-        let own = node.rules.host_rules(&self.state.name);
+        let own = node.live().host_rules(&self.state.name);
         let gap = self.pace.gap(&own.pace);
         let delay_from = match self.pace.gap_why(&own.pace) {
             PaceWhy::CrawlDelay => DelayFrom::CrawlDelay,
@@ -166,7 +166,7 @@ impl Row {
             schedule: self.schedule(node),
             addresses,
             address_fault,
-            budget: node.rules.settings.pages_per_host().map(budget),
+            budget: node.live().settings.pages_per_host().map(budget),
             robots: copies.iter().map(look).collect(),
         })
     }

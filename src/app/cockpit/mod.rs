@@ -6,6 +6,7 @@ mod find;
 mod hosts;
 mod pages;
 mod robots;
+mod settings;
 pub(in crate::app) mod statistics;
 mod urls;
 pub(in crate::app) mod waits;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::actors::node::Node;
-use crate::admin::{Room, actors as actor_room, host_list, pages as page_room, statistics as series_room};
+use crate::admin::{self, Room, events, jobs};
+use crate::admin::{actors as actor_room, host_list, pages as page_room, statistics as series_room};
 use crate::admin::{urls as url_room, why_idle as idle_room};
 
 /// The node, for the rooms that only look.
@@ -35,6 +37,9 @@ const SNAPSHOTS: usize = 2;
 pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
     let cockpit = Arc::new(Cockpit { node: node.clone(), snapshots: Arc::new(Semaphore::new(SNAPSHOTS)) });
     vec![
+        events::room(node.events.clone()),
+        jobs::room(node.jobs.clone()),
+        admin::settings::room(Arc::new(settings::NodeSettings(node.clone()))),
         url_room::room(cockpit.clone()),
         idle_room::room(cockpit.clone()),
         host_list::room(cockpit.clone()),

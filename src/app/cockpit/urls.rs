@@ -112,11 +112,11 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let (verdict, rule) = match node.rules.traps.explain(url) {
+    let (verdict, rule) = match node.live().traps.explain(url) {
         Err((reason, rule)) => (Err(reason), rule),
         Ok(()) => scope.explain(url, depth),
     };
-    let max = node.rules.settings.fetch.max_redirects;
+    let max = node.live().settings.fetch.max_redirects;
     let (verdict, rule) = match verdict {
         Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),
         verdict => (verdict, rule),

@@ -11,7 +11,8 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lycosa::admin::{AdminServer, Control};
+use lycosa::admin::auth::Keys;
+use lycosa::admin::{AdminServer, Control, Entrance};
 use lycosa::app::{NodeControl, cockpit_rooms};
 use lycosa::cli::testweb::TestWebConfig;
 use serde_json::Value;
@@ -26,7 +27,9 @@ impl Desk {
     fn of(live: &Live<'_>) -> Self {
         let control = Arc::new(NodeControl(live.node.clone()));
         let rooms = cockpit_rooms(&live.node);
-        Self(AdminServer::start("127.0.0.1:0".parse().unwrap(), None, control, rooms).unwrap())
+        Self(
+            AdminServer::start("127.0.0.1:0".parse().unwrap(), Entrance::new(Keys::default()), control, rooms).unwrap(),
+        )
     }
 
     /// Status, head and body of the answer.

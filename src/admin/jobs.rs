@@ -1,0 +1,106 @@
+//! Background jobs: list, look, cancel.
+
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Data, Path};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::control::ControlError;
+use super::problem::Problem;
+use super::room::{Room, getting, resource};
+use crate::app::Jobs;
+use crate::domain::time::UnixMillis;
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JobState {
+    /// At work.
+    Running,
+    /// Through; see its result.
+    Done,
+    /// Met something; see its error.
+    Failed,
+    /// Told to stop; what it had done stands.
+    Cancelled,
+}
+
+/// One job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobView {
+    /// Its number in this process.
+    pub id: u64,
+    /// What kind of work.
+    pub kind: String,
+    /// What it is to do, for people.
+    pub about: String,
+    /// How far it is.
+    pub state: JobState,
+    /// Records looked at so far.
+    pub looked: u64,
+    /// Records changed so far.
+    pub changed: u64,
+    /// When it began, milliseconds since 1970.
+    #[schema(value_type = u64)]
+    pub started: UnixMillis,
+    /// When it ended.
+    #[schema(value_type = Option<u64>)]
+    pub ended: Option<UnixMillis>,
+    /// What it met, when it failed.
+    pub error: Option<String>,
+    /// What it found, when it is done.
+    #[schema(value_type = Object, nullable)]
+    pub result: serde_json::Value,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(jobs, job, cancel))]
+struct Doc;
+
+/// The room.
+pub fn room(jobs: Arc<Jobs>) -> Room {
+    let data = Data::from(jobs);
+    Room::new(Doc::openapi(), move |app| {
+        app.app_data(data.clone()).service(getting("/api/v1/jobs").route(web::get().to(self::jobs))).service(
+            resource("/api/v1/jobs/{id}", "GET or DELETE").route(web::get().to(job)).route(web::delete().to(cancel)),
+        );
+    })
+}
+
+/// The last jobs of this process, the newest first.
+#[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", responses((status = 200, body = Vec<JobView>)))]
+async fn jobs(jobs: Data<Jobs>) -> HttpResponse {
+    HttpResponse::Ok().json(jobs.all())
+}
+
+/// One job.
+#[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
+    (status = 200, body = JobView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+async fn job(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem> {
+    let id = number(&id)?;
+    Ok(HttpResponse::Ok().json(jobs.get(id).ok_or_else(|| unknown(id))?))
+}
+
+/// Tells a job to stop; what it has done stands.
+#[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
+    (status = 200, body = JobView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+))]
+async fn cancel(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem> {
+    let id = number(&id)?;
+    Ok(HttpResponse::Ok().json(jobs.cancel(id).ok_or_else(|| unknown(id))?))
+}
+
+fn number(id: &str) -> Result<u64, ControlError> {
+    id.parse().map_err(|_| ControlError::Invalid(format!("{id:?} is no number of a job; see /api/v1/jobs")))
+}
+
+fn unknown(id: u64) -> ControlError {
+    ControlError::Absent(format!("there is no job {id} in this process; see /api/v1/jobs"))
+}

@@ -1,0 +1,235 @@
+//! Background jobs: walks over many records that the admin endpoint starts, watches and cancels.
+//!
+//! Each has a thread of its own; two run at a time, the last sixteen are kept. A job does its work in steps that may be done
+//! again, so that one that was cut short by the end of the process is simply started anew.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+use crate::actors::supervise::lock;
+use crate::admin::jobs::{JobState, JobView};
+use crate::clock::Clock;
+use crate::domain::time::UnixMillis;
+
+/// Jobs at a time.
+const RUNNING: usize = 2;
+/// Jobs kept for a look.
+const KEPT: usize = 16;
+
+/// Why a job was not started, or ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JobError {
+    /// Others are running.
+    #[error("{RUNNING} jobs are running: wait for one, or cancel it (DELETE /api/v1/jobs/ID)")]
+    Busy,
+    /// The thread could not be started.
+    #[error("the job's thread could not be started: {0}")]
+    Thread(String),
+    /// It was told to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// What it met.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// The jobs of one node.
+#[derive(Default)]
+pub struct Jobs {
+    kept: Mutex<VecDeque<Kept>>,
+    last: AtomicU64,
+    closed: AtomicBool,
+}
+
+struct Kept {
+    job: Arc<Job>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A job as its own thread sees it.
+pub struct Job {
+    id: u64,
+    kind: &'static str,
+    about: String,
+    started: UnixMillis,
+    looked: AtomicU64,
+    changed: AtomicU64,
+    cancelled: AtomicBool,
+    end: Mutex<Option<End>>,
+}
+
+struct End {
+    at: UnixMillis,
+    outcome: Result<Value, JobError>,
+}
+
+impl Job {
+    /// Counts records looked at and changed.
+    ///
+    /// # Errors
+    /// [`JobError::Cancelled`] when it is to stop: the step that was counted stands.
+    pub fn step(&self, looked: u64, changed: u64) -> Result<(), JobError> {
+        self.looked.fetch_add(looked, Ordering::Relaxed);
+        self.changed.fetch_add(changed, Ordering::Relaxed);
+        if self.cancelled.load(Ordering::Acquire) { Err(JobError::Cancelled) } else { Ok(()) }
+    }
+
+    fn view(&self) -> JobView {
+        let end = lock(&self.end);
+        let (state, error, result) = match end.as_ref().map(|e| &e.outcome) {
+            None => (JobState::Running, None, Value::Null),
+            Some(Ok(result)) => (JobState::Done, None, result.clone()),
+            Some(Err(JobError::Cancelled)) => (JobState::Cancelled, None, Value::Null),
+            Some(Err(e)) => (JobState::Failed, Some(e.to_string()), Value::Null),
+        };
+        JobView {
+            id: self.id,
+            kind: self.kind.to_owned(),
+            about: self.about.clone(),
+            state,
+            looked: self.looked.load(Ordering::Relaxed),
+            changed: self.changed.load(Ordering::Relaxed),
+            started: self.started,
+            ended: end.as_ref().map(|e| e.at),
+            error,
+            result,
+        }
+    }
+}
+
+impl Jobs {
+    /// Starts a job on a thread of its own; `about` says for people what it is to do. Its result is shown as JSON.
+    ///
+    /// # Errors
+    /// [`JobError::Busy`], [`JobError::Thread`].
+    pub fn start<F>(&self, clock: &Clock, kind: &'static str, about: String, work: F) -> Result<JobView, JobError>
+    where
+        F: FnOnce(&Job) -> Result<Value, JobError> + Send + 'static,
+    {
+        let mut kept = lock(&self.kept);
+        let running = kept.iter().filter(|k| lock(&k.job.end).is_none()).count();
+        if running >= RUNNING || self.closed.load(Ordering::Acquire) {
+            return Err(JobError::Busy);
+        }
+        let job = Arc::new(Job {
+            id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
+            kind,
+            about,
+            started: clock.now(),
+            looked: AtomicU64::new(0),
+            changed: AtomicU64::new(0),
+            cancelled: AtomicBool::new(false),
+            end: Mutex::new(None),
+        });
+        let (of_thread, clock) = (job.clone(), clock.clone());
+        let thread = std::thread::Builder::new().name("job".into()).spawn(move || run(&of_thread, &clock, work));
+        let thread = thread.map_err(|e| JobError::Thread(e.to_string()))?;
+        kept.push_back(Kept { job: job.clone(), thread: Some(thread) });
+        while kept.len() > KEPT {
+            let Some(oldest) = kept.iter().position(|k| lock(&k.job.end).is_some()) else { break };
+            kept.remove(oldest);
+        }
+        Ok(job.view())
+    }
+
+    /// All that are kept, the newest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<JobView> {
+        lock(&self.kept).iter().rev().map(|k| k.job.view()).collect()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, id: u64) -> Option<JobView> {
+        lock(&self.kept).iter().find(|k| k.job.id == id).map(|k| k.job.view())
+    }
+
+    /// Tells a job to stop after its step.
+    #[must_use]
+    pub fn cancel(&self, id: u64) -> Option<JobView> {
+        let kept = lock(&self.kept);
+        let job = &kept.iter().find(|k| k.job.id == id)?.job;
+        job.cancelled.store(true, Ordering::Release);
+        Some(job.view())
+    }
+
+    /// Stops all and waits for their threads; no more are started. Before the database is closed.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let threads: Vec<_> = {
+            let mut kept = lock(&self.kept);
+            kept.iter().for_each(|k| k.job.cancelled.store(true, Ordering::Release));
+            kept.iter_mut().filter_map(|k| k.thread.take()).collect()
+        };
+        for thread in threads {
+            if thread.join().is_err() {
+                log::error!("a job's thread panicked");
+            }
+        }
+    }
+}
+
+fn run<F>(job: &Job, clock: &Clock, work: F)
+where
+    F: FnOnce(&Job) -> Result<Value, JobError>,
+{
+    log::info!("job begins: id={} kind={} about={:?}", job.id, job.kind, job.about);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(job)));
+    let outcome = outcome.unwrap_or_else(|_| Err(JobError::Failed("it panicked; see the log".into())));
+    let (looked, changed) = (job.looked.load(Ordering::Relaxed), job.changed.load(Ordering::Relaxed));
+    match &outcome {
+        Ok(_) => log::info!("job done: id={} kind={} looked={looked} changed={changed}", job.id, job.kind),
+        Err(e) => log::warn!("job ended: id={} kind={} looked={looked} changed={changed} why={e}", job.id, job.kind),
+    }
+    *lock(&job.end) = Some(End { at: clock.now(), outcome });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_job_counts_its_steps_and_keeps_its_result_and_a_panic_is_a_failure() {
+        let (jobs, clock) = (Jobs::default(), Clock::real());
+        let counts = |job: &Job| job.step(10, 3).map(|()| serde_json::json!({"n": 1}));
+        let first = jobs.start(&clock, "count", "ten".into(), counts).unwrap().id;
+        let second = jobs.start(&clock, "count", "none".into(), |_| panic!("as a test wants it")).unwrap().id;
+        jobs.close();
+        let done = jobs.get(first).unwrap();
+        assert_eq!((done.state, done.looked, done.changed), (JobState::Done, 10, 3));
+        assert_eq!(done.result["n"], 1);
+        assert_eq!(jobs.get(second).unwrap().state, JobState::Failed);
+        assert_eq!(jobs.all().len(), 2);
+    }
+
+    #[test]
+    fn two_run_at_a_time_and_one_that_is_cancelled_makes_room() {
+        let (jobs, clock) = (Jobs::default(), Clock::real());
+        let long = || {
+            let (ended, end) = mpsc::channel();
+            let work = move |job: &Job| loop {
+                if let Err(e) = job.step(1, 0) {
+                    let _ = ended.send(());
+                    return Err(e);
+                }
+                std::thread::yield_now();
+            };
+            (work, end)
+        };
+        let ((a, a_ends), (b, _b_ends), (c, _)) = (long(), long(), long());
+        let a = jobs.start(&clock, "long", String::new(), a).unwrap().id;
+        jobs.start(&clock, "long", String::new(), b).unwrap();
+        assert_eq!(jobs.start(&clock, "long", String::new(), c).unwrap_err(), JobError::Busy);
+        assert!(jobs.cancel(a).is_some() && jobs.cancel(99).is_none());
+        a_ends.recv().unwrap();
+        jobs.close();
+        assert!(jobs.all().iter().all(|job| job.state == JobState::Cancelled), "{:?}", jobs.all());
+        assert_eq!(jobs.start(&clock, "late", String::new(), |_| Ok(Value::Null)).unwrap_err(), JobError::Busy);
+    }
+}
