@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::ctl::events::EventsArgs;
+use super::ctl::look::LookCommand;
 use super::ctl::settings::SettingsCommand;
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
@@ -274,6 +276,11 @@ pub enum CtlCommand {
     Checkpoint,
     /// Finish what is in flight and end
     Stop,
+    /// Show what happens as it happens, until interrupted
+    Events(EventsArgs),
+    /// Questions.
+    #[command(flatten)]
+    Look(LookCommand),
     /// Settings of the running crawl.
     #[command(flatten)]
     Settings(SettingsCommand),

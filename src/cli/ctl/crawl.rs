@@ -36,6 +36,8 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
             }
             Ask::post("/api/v1/seeds", urls.join("\n"))
         }
+        CtlCommand::Events(_) => Ask::get("/api/v1/events"), // a stream, followed elsewhere
+        CtlCommand::Look(command) => super::look::ask(command),
         CtlCommand::Settings(command) => super::settings::ask(command)?,
     })
 }
@@ -69,6 +71,8 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
         }
+        CtlCommand::Events(_) => {}
+        CtlCommand::Look(command) => super::look::tell(command, answer, out)?,
         CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
     }
     Ok(())

@@ -1,10 +1,14 @@
 //! Where the endpoint of a running crawl is, and how it is asked (awc: the server is our own).
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
 use awc::Client;
+use awc::error::PayloadError;
 use awc::http::{Method, StatusCode};
+use bytes::Bytes;
+use futures_util::Stream;
 
 use crate::admin::{Problem, auth};
 use crate::cli::args::{CtlArgs, SettingsArgs};
@@ -31,6 +35,11 @@ impl Ask {
     /// Without a body.
     pub fn get(path: impl Into<String>) -> Self {
         Self { method: Method::GET, path: path.into(), body: String::new() }
+    }
+
+    /// Takes something away.
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self { method: Method::DELETE, path: path.into(), body: String::new() }
     }
 
     /// A command.
@@ -66,36 +75,63 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
     Ok(Door { address, token })
 }
 
+type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>>;
+
 /// Asks and gives the answer.
 ///
 /// # Errors
 /// Nobody listens, or the endpoint refuses.
 pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     let patience = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
+    let mut response = request(door, ask, Some(patience)).await?;
+    body(door, &mut response).await
+}
+
+/// Asks for an answer without end.
+///
+/// # Errors
+/// Nobody listens, or the endpoint refuses.
+pub(super) async fn stream(door: &Door, path: &str) -> Result<Answer, CliError> {
+    request(door, Ask::get(path), None).await
+}
+
+async fn request(door: &Door, ask: Ask, patience: Option<Duration>) -> Result<Answer, CliError> {
     let kind = if ask.body.starts_with('{') { "application/json" } else { "text/plain; charset=utf-8" };
-    let client = Client::builder().timeout(patience).disable_redirects().finish();
-    let mut request = client.request(ask.method, format!("http://{}{}", door.address, ask.path));
+    let builder = Client::builder().disable_redirects();
+    let client =
+        patience.map_or_else(|| Client::builder().disable_redirects().disable_timeout(), |p| builder.timeout(p));
+    let mut request = client.finish().request(ask.method, format!("http://{}{}", door.address, ask.path));
     if let Some(token) = &door.token {
         request = request.bearer_auth(token);
     }
     let sent = request.insert_header(("Content-Type", kind)).send_body(ask.body).await;
     let mut response = sent.map_err(|e| unreachable_endpoint(door.address, &e))?;
+    if response.status().is_success() { Ok(response) } else { Err(refusal(door, &mut response).await) }
+}
+
+async fn body(door: &Door, response: &mut Answer) -> Result<String, CliError> {
     let cut = |e| CliError::new(format!("the answer of {} did not arrive: {e}", door.address));
     let body = response.body().limit(MAX_ANSWER).await.map_err(cut)?;
-    let text = String::from_utf8_lossy(&body).into_owned();
-    if response.status().is_success() {
-        return Ok(text);
-    }
-    if response.status() == StatusCode::UNAUTHORIZED {
-        return Err(CliError::new(format!(
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// What an answer without success says.
+async fn refusal(door: &Door, response: &mut Answer) -> CliError {
+    let status = response.status();
+    let text = match body(door, response).await {
+        Ok(text) => text,
+        Err(e) => return e,
+    };
+    if status == StatusCode::UNAUTHORIZED {
+        return CliError::new(format!(
             "{} asks for its token (admin.token_file): use --token-file FILE or --config FILE",
             door.address
-        )));
+        ));
     }
     match serde_json::from_str::<Problem>(&text) {
-        Ok(problem) => Err(CliError::new(problem.detail)),
-        Err(_) if text.starts_with("not ready: ") => Err(CliError::new(text.trim_end())),
-        Err(_) => Err(CliError::new(format!("{} answered {}; is it a lycosa?", door.address, response.status()))),
+        Ok(problem) => CliError::new(problem.detail),
+        Err(_) if text.starts_with("not ready: ") => CliError::new(text.trim_end()),
+        Err(_) => CliError::new(format!("{} answered {status}; is it a lycosa?", door.address)),
     }
 }
 

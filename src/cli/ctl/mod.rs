@@ -5,11 +5,13 @@
 
 mod crawl;
 mod door;
+pub mod events;
+pub mod look;
 pub mod settings;
 
 use std::io::Write;
 
-use super::args::CtlArgs;
+use super::args::{CtlArgs, CtlCommand};
 use super::exit::CliError;
 
 /// Carries out a command and shows the answer.
@@ -18,6 +20,9 @@ use super::exit::CliError;
 /// Nobody listens, the endpoint refuses, or the answer is none.
 pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let door = door::door(args)?;
+    if let CtlCommand::Events(which) = &args.command {
+        return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out));
+    }
     let ask = crawl::ask(args)?;
     let answer = actix_rt::System::new().block_on(door::send(&door, ask))?;
     if args.json {
@@ -38,7 +43,7 @@ mod tests {
     use super::*;
     use crate::admin::tests::start;
     use crate::cli::Exit;
-    use crate::cli::args::{CtlCommand, SeedsCommand};
+    use crate::cli::args::SeedsCommand;
 
     fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
         CtlArgs { admin: Some(admin.to_string()), token_file: None, config: None, json: false, folder: None, command }
