@@ -243,8 +243,11 @@ fn page(node: &Node, query: HostQuery, limit: usize, mut begin: Vec<u8>) -> Resu
     Ok(HostPage { items, next, looked_at: looked_at as u64, all_looked_at: all })
 }
 
+/// A host and its place in the order it was found in; none when its record is gone.
+type Placed = (Vec<u8>, Option<Row>);
+
 /// Reads hosts in one go; one whose record is gone meanwhile has none.
-fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<(Vec<u8>, Option<Row>)>, StorageError> {
+fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, StorageError> {
     let hosts: Vec<HostAt> = found.iter().map(|(_, at)| *at).collect();
     let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl)).collect();
     let states = read::get_many::<tables::HostState>(&*node.storage, &hosts)?;

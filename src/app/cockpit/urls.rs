@@ -84,7 +84,7 @@ fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, S
     let counts = read::host_counts(&*node.storage, target.key.host_crawl())?;
     let kept = read::robots(&*node.storage, target.host().robots(url.scheme(), url.port()))?;
     let robots = Look::new(node, url.scheme(), url.port(), kept.as_ref(), now);
-    let waits = matches!(state, State::Waiting);
+    let waits = matches!(state, State::Waiting | State::Processing);
     let mut explanation = Explanation {
         answer: String::new(),
         canonical: CanonicalView::new(input, url),
