@@ -13,6 +13,7 @@
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -28,6 +29,7 @@ pub mod jobs;
 mod openapi;
 pub mod own;
 pub mod paging;
+pub mod pipeline;
 mod probes;
 mod problem;
 mod room;

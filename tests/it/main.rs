@@ -18,6 +18,7 @@ mod deaths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
+mod events;
 mod fetch;
 mod first_minutes;
 mod groups;

@@ -1,14 +1,23 @@
 // The live page: asks the daemon once a second while it is seen, and shows what it says.
 
 import { get, Refused } from "./api.js";
-import { Chart, SPANS } from "./chart.js";
+import { Chart } from "./chart.js";
 import { controls, showControls } from "./controls.js";
 import { $, choice, el, say, show } from "./dom.js";
+import { explain, searching, whyIdle } from "./explain.js";
 import { bytes, count, rate, span, words } from "./format.js";
+import { hosts, lookAtHosts } from "./hosts.js";
+import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
 
 const EVERY = 1_000;
 const PATIENCE = 8_000;
+/** Seconds that the chart shows. */
+const SPANS = [["600", "10 min"], ["3600", "1 h"]];
+/** Seconds that a point of it stands for. */
+const SMOOTHED = 6;
+/** It shows no less than this before there is more to show. */
+const SHORTEST = 120_000;
 
 const TILES = [
   ["pages a second", (s) => rate(s.pages_per_second)],
@@ -30,6 +39,7 @@ const tiles = TILES.map(([name]) => {
 const chart = new Chart($("chart"), "pages a second");
 let shown = 600;
 let points = [];
+let looks = [];
 
 function showStatus(s) {
   say($("crawl"), s.crawl);
@@ -37,7 +47,7 @@ function showStatus(s) {
   say($("state"), words(s.state));
   $("state").dataset.state = s.state;
   document.title = `${s.state === "running" ? rate(s.pages_per_second) + "/s" : s.state} – ${s.crawl} – Lycosa`;
-  say($("idle"), s.idle_reason);
+  say($("idle-line"), s.idle_reason);
   show($("idle"), s.idle_reason !== "");
   say($("folder"), `archive: ${s.warc_dir}`);
   showControls(s.state);
@@ -47,7 +57,7 @@ function showStatus(s) {
   });
   bars($("errors"), s.errors_by_reason, s.troubles, "no errors");
   bars($("rejected"), s.rejected_by_reason, s.troubles, "nothing turned away");
-  addPoint({ t: Date.now(), v: s.pages_per_second });
+  addPoint({ t: Date.now(), v: rateNow(s) });
 }
 
 function bars(list, counts, troubles, none) {
@@ -63,10 +73,19 @@ function bars(list, counts, troubles, none) {
   list.replaceChildren(...(lines.length ? lines : [el("li", { class: "empty" }, none)]));
 }
 
+/** Pages a second over the last few looks; the daemon's own figure is of the last minute. */
+function rateNow(s) {
+  const now = { at: s.uptime_seconds, pages: s.pages_stored };
+  looks = [...looks.filter((l) => l.at < now.at && now.at - l.at < SMOOTHED), now];
+  const [first] = looks;
+  return looks.length > 1 ? (now.pages - first.pages) / (now.at - first.at) : s.pages_per_second;
+}
+
 function addPoint(point) {
   points.push(point);
   points = points.slice(-3_600);
-  chart.draw(points, point.t - shown * 1_000, point.t);
+  const from = Math.max(point.t - shown * 1_000, Math.min(points[0].t, point.t - SHORTEST));
+  chart.draw(points, from, point.t);
 }
 
 let failures = 0;
@@ -94,9 +113,18 @@ function gone(error) {
   $("state").dataset.state = "gone";
 }
 
+/** Parts that are looked at beside the status, and every how many seconds. */
+const PARTS = [[lookAtActors, 1], [lookAtHosts, 3]];
+
+/** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
+async function lookAtParts(round) {
+  const due = PARTS.filter(([, every]) => round % every === 0);
+  await Promise.allSettled(due.map(([part]) => part(AbortSignal.timeout(PATIENCE))));
+}
+
 async function run() {
-  for (;;) {
-    if (!document.hidden) await look();
+  for (let round = 0; ; round += 1) {
+    if (!document.hidden && (await look())) await lookAtParts(round);
     await new Promise((resolve) => setTimeout(resolve, failures ? Math.min(5_000, EVERY * failures) : EVERY));
   }
 }
@@ -105,5 +133,11 @@ choice($("spans"), SPANS, String(shown), (key) => {
   shown = Number(key);
 });
 controls(look);
-recent((url) => ($("url").value = url), look);
+searching();
+hosts();
+recent((url) => {
+  explain(url);
+  $("explain").scrollIntoView({ block: "nearest" });
+}, look);
+$("idle-more").addEventListener("toggle", () => $("idle-more").open && whyIdle($("idle-why")).catch((e) => say($("idle-why"), e.message)));
 run();
