@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::ui::is_page;
 
 /// Requests a second that are answered, with twice as many at once.
-const CALLS: NonZeroU32 = NonZeroU32::new(200).unwrap();
+const CALLS: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// The same for requests without a good token.
 const REFUSALS: NonZeroU32 = NonZeroU32::new(10).unwrap();
 

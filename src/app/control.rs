@@ -134,7 +134,7 @@ impl Control for NodeControl {
             CheckpointError::Busy | CheckpointError::Node(_) => ControlError::Unavailable(e.to_string()),
             _ => ControlError::Refused(e.to_string()),
         };
-        Box::pin(async move { checkpoint::create(node).await.map(|made| Summary::from(&made)).map_err(refused) })
+        Box::pin(async move { checkpoint::create(node, true).await.map(|made| Summary::from(&made)).map_err(refused) })
     }
 
     fn checkpoints(&self) -> Result<Listing, ControlError> {

@@ -46,6 +46,8 @@ pub(super) fn look(node: &Node) {
     match (low, places.iter().find_map(|place| shortage(node, place, low))) {
         (false, None) => {}
         (false, Some(short)) => {
+            // What is told is what it waits for, which is more than what it began with.
+            let short = places.iter().find_map(|place| shortage(node, place, true)).unwrap_or(short);
             let fields = short.fields();
             node.disk.set_low(short);
             let text = "disk low, the crawl pauses until there is more (or start with a smaller disk.pause_below)";

@@ -44,6 +44,11 @@ pub enum Command {
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
     Checkpoint(CheckpointArgs),
+    /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Sources of settings that every command shares.
@@ -255,6 +260,8 @@ pub struct CtlArgs {
 pub enum CtlCommand {
     /// Show counts and rates
     Status,
+    /// Exit code 0 when it takes work, 1 when it does not
+    Health,
     /// Seeds
     #[command(subcommand)]
     Seeds(SeedsCommand),
@@ -349,6 +356,9 @@ pub enum CheckpointCommand {
     Import {
         /// Where it was exported to: its own folder, or the one above for the newest
         source: String,
+        /// Although archive files were left behind
+        #[arg(long)]
+        incomplete: bool,
     },
 }
 
@@ -423,7 +433,7 @@ mod tests {
             "lycosa checkpoint verify newest --data d",
             "lycosa checkpoint restore newest --data new --from old --force --incomplete",
             "lycosa checkpoint export newest s3://bucket/prefix --without-warc",
-            "lycosa checkpoint import /mnt/copies --data new --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
+            "lycosa checkpoint import /mnt/copies --data new --incomplete --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
         ];
         for line in lines {
             assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());

@@ -58,6 +58,7 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
                 writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
             }
         }
+        CtlCommand::Health => out.write_all(answer.as_bytes())?,
         CtlCommand::Seeds(_) => {
             let seeds: SeedReport = serde_json::from_str(&answer).map_err(unread)?;
             unless_gone(report(&seeds, out))?;
@@ -111,6 +112,7 @@ fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     let post = |path, body| Ask { method: Method::POST, path, body };
     Ok(match &args.command {
         CtlCommand::Status => Ask { method: Method::GET, path: "/api/v1/status", body: String::new() },
+        CtlCommand::Health => Ask { method: Method::GET, path: "/readyz", body: String::new() },
         CtlCommand::Pause => post("/api/v1/pause", String::new()),
         CtlCommand::Resume => post("/api/v1/resume", String::new()),
         CtlCommand::Checkpoint => post("/api/v1/checkpoint", folder(args)),
@@ -157,6 +159,7 @@ async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     }
     match serde_json::from_str::<Problem>(&text) {
         Ok(problem) => Err(CliError::new(problem.detail)),
+        Err(_) if text.starts_with("not ready: ") => Err(CliError::new(text.trim_end())),
         Err(_) => Err(CliError::new(format!("{} answered {}; is it a lycosa?", door.address, response.status()))),
     }
 }

@@ -72,9 +72,18 @@ pub(super) fn failed(error: RunError) -> CliError {
         Some(DiskFault::Full) => (Exit::Disk, "; free some space, then start again"),
         Some(DiskFault::ReadOnly) => (Exit::Disk, "; make it writable, then start again"),
         Some(DiskFault::Io) => (Exit::Disk, "; look at the disk and at the system's log, then start again"),
+        _ if is_broken(&error) => (Exit::Disk, BROKEN),
         Some(DiskFault::Damaged | DiskFault::Other) | None => (Exit::Error, ""),
     };
     CliError { exit, message: format!("{error}{advice}") }
+}
+
+/// What to do about a database that cannot be opened.
+const BROKEN: &str =
+    "; look at the disk; if the database is damaged, restore a checkpoint (`lycosa checkpoint list`) or a copy";
+
+fn is_broken(error: &RunError) -> bool {
+    matches!(error, RunError::Start(StartError::Storage(e)) if e.is_broken())
 }
 
 fn exit_of(outcome: &Outcome) -> Exit {

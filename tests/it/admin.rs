@@ -62,7 +62,11 @@ impl Running {
 
     /// Waits until the status is as wanted.
     pub fn until_status(&self, what: &str, wanted: impl Fn(&StatusSnapshot) -> bool) -> StatusSnapshot {
-        until(what, || Some(self.status()).filter(&wanted), || format!("{:?}\n{}", self.status(), self.daemon.log()))
+        let look = || {
+            std::thread::sleep(Duration::from_millis(5)); // the endpoint answers so many requests a second
+            Some(self.status()).filter(&wanted)
+        };
+        until(what, look, || format!("{:?}\n{}", self.status(), self.daemon.log()))
     }
 
     pub fn end(mut self) -> String {
@@ -95,6 +99,7 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
     let mut sandbox = endless();
     let crawl = Running::start(&mut sandbox, &[]);
     crawl.until_status("the first pages", |s| s.done > 20);
+    assert_eq!(crawl.ctl(&["health"]), (0, "ready\n".into()));
     assert_eq!(crawl.ctl(&["pause"]), (0, "pause: done\n".into()));
     let paused = crawl.until_status("the end of what was in flight", |s| s.in_flight == 0);
     assert_eq!(paused.state, State::Paused);

@@ -26,6 +26,8 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "rocksdb")]
+mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
@@ -36,6 +38,8 @@ mod places;
 mod politeness;
 mod power;
 mod real_pages;
+#[cfg(feature = "rocksdb")]
+mod refusals;
 mod rejected;
 mod restart;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
