@@ -210,6 +210,7 @@ def main():
     parser.add_argument("--token")
     parser.add_argument("--shots")
     options = parser.parse_args()
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         if options.token:

@@ -20,7 +20,7 @@ const SMOOTHED = 6;
 const SHORTEST = 120_000;
 
 const TILES = [
-  ["pages a second", (s) => rate(s.pages_per_second)],
+  ["pages a second", (s) => rate(s.rate)],
   ["pages stored", (s) => count(s.pages_stored)],
   ["waiting", (s) => count(s.waiting)],
   ["in flight", (s) => count(s.in_flight)],
@@ -42,13 +42,15 @@ let points = [];
 let looks = [];
 
 function showStatus(s) {
+  s.rate = rateNow(s);
   say($("crawl"), s.crawl);
   say($("about"), `version ${s.version} · up ${span(s.uptime_seconds)}`);
   say($("state"), words(s.state));
   $("state").dataset.state = s.state;
-  document.title = `${s.state === "running" ? rate(s.pages_per_second) + "/s" : s.state} – ${s.crawl} – Lycosa`;
+  document.title = `${s.state === "running" ? rate(s.rate) + "/s" : s.state} – ${s.crawl} – Lycosa`;
   say($("idle-line"), s.idle_reason);
-  show($("idle"), s.idle_reason !== "");
+  // Between two requests nothing is in flight either: only what lasts is worth a line.
+  show($("idle"), s.idle_reason !== "" && (s.state !== "running" || s.rate === 0));
   say($("folder"), `archive: ${s.warc_dir}`);
   showControls(s.state);
   TILES.forEach(([, text, isBad], n) => {
@@ -57,7 +59,7 @@ function showStatus(s) {
   });
   bars($("errors"), s.errors_by_reason, s.troubles, "no errors");
   bars($("rejected"), s.rejected_by_reason, s.troubles, "nothing turned away");
-  addPoint({ t: Date.now(), v: rateNow(s) });
+  addPoint({ t: Date.now(), v: s.rate });
 }
 
 function bars(list, counts, troubles, none) {

@@ -120,6 +120,6 @@ function seeds(changed) {
 
 function report({ accepted, known, rejected }) {
   const sum = `${count(accepted)} taken, ${count(known)} known already, ${count(rejected.length)} turned away`;
-  const lines = rejected.slice(0, 50).map((r) => el("li", {}, el("code", {}, r.url), ` ${r.reason}`));
+  const lines = rejected.slice(0, 50).map((r) => el("li", {}, el("code", {}, r.url), `: ${r.reason}`));
   return [el("p", { class: accepted || known ? "good" : "bad" }, sum), el("ul", {}, ...lines)];
 }
