@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::{Jobs, Pulses, Rules};
+use crate::app::{Jobs, Live, LiveCell, Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
@@ -26,7 +26,7 @@ use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{Events, StateChange, StatusSnapshot, Troubles};
+use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -110,8 +110,10 @@ pub struct Doors {
 
 /// The shared part of a running node.
 pub struct Node {
-    /// Rules of the run.
+    /// Rules of the run that hold to its end.
     pub rules: Rules,
+    /// Rules that may change.
+    pub live: LiveCell,
     /// The only clock.
     pub clock: Clock,
     /// Read access; only the Store writes.
@@ -120,7 +122,7 @@ pub struct Node {
     pub prints: Fingerprinter,
     /// The crawl (one for now).
     pub crawl: CrawlId,
-    /// Scope, widened by seed redirects.
+    /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
     /// Slots of hosts.
     pub slots: Slots,
@@ -166,6 +168,8 @@ pub struct Node {
     pub events: Arc<Events>,
     /// What the operator is called for.
     pub notices: Notices,
+    /// Attempts that failed lately.
+    pub attempts: Attempts,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -235,6 +239,12 @@ impl Node {
         &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
     }
 
+    /// The rules in force that may change.
+    #[must_use]
+    pub fn live(&self) -> Arc<Live> {
+        self.live.get()
+    }
+
     /// Ends the node; the first reason wins.
     pub fn stop_with(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
@@ -261,7 +271,7 @@ impl Node {
     /// How many more leases `crawl.max_pages` leaves room for.
     #[must_use]
     pub fn lease_room(&self) -> usize {
-        let Some(max) = self.rules.settings.crawl.max_pages else { return usize::MAX };
+        let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
         let spoken_for = lock(&self.counters).pages_stored.saturating_add(self.leases.len() as u64);
         usize::try_from(max.saturating_sub(spoken_for)).unwrap_or(usize::MAX)
     }
@@ -322,7 +332,10 @@ impl Node {
         }
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
-                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                let status = page.capture.as_ref().map(|c| c.status);
+                let (url, at) = (self.prints.url(&page.url), self.clock.now());
+                self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
+                let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),

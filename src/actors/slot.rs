@@ -26,15 +26,29 @@ use super::supervise::lock;
 pub struct Seat {
     free: Arc<Semaphore>,
     standing: Mutex<Standing>,
-    rules: PaceRules,
     between_starts: Duration,
     heeds_throttling: bool,
 }
 
-/// A pace, and whether it is on disk as it is.
+/// A pace with its rules, and whether it is on disk as it is.
 struct Standing {
     pace: Pace,
     stored: bool,
+    rules: PaceRules,
+    /// The generation of those rules; 0 before any was taken up.
+    generation: u32,
+    /// Requests in flight at a time.
+    connections: usize,
+    /// Tokens too many, to be kept back when they return.
+    owed: usize,
+}
+
+impl Standing {
+    fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
+        let before = self.pace.clone();
+        change(&mut self.pace, &self.rules);
+        self.stored &= self.pace == before;
+    }
 }
 
 impl Seat {
@@ -45,12 +59,38 @@ impl Seat {
     }
 
     /// Changes the pace: it is no longer that on disk.
-    fn change(&self, change: impl FnOnce(&mut Pace)) {
+    fn change(&self, change: impl FnOnce(&mut Pace, &PaceRules)) {
+        lock(&self.standing).change(change);
+    }
+
+    /// Takes up other rules, once for each generation. A longer gap counts from the end of the last response on, a shorter
+    /// one from that of the next; tokens beyond fewer connections are kept back when they return (I1).
+    pub fn take_up(&self, generation: u32, rules: &PaceRules, connections: usize) {
         let mut standing = lock(&self.standing);
-        let Standing { pace, stored } = &mut *standing;
-        let before = pace.clone();
-        change(pace);
-        *stored &= *pace == before;
+        if generation <= standing.generation {
+            return;
+        }
+        standing.generation = generation;
+        standing.rules.clone_from(rules);
+        standing.change(Pace::take_up);
+        let (had, wanted) = (standing.connections, connections.max(1));
+        standing.connections = wanted;
+        if wanted > had {
+            let paid = standing.owed.min(wanted - had);
+            standing.owed -= paid;
+            self.free.add_permits(wanted - had - paid);
+        } else if wanted < had {
+            let forgotten = self.free.forget_permits(had - wanted);
+            standing.owed += had - wanted - forgotten;
+        }
+    }
+
+    /// A token returns: false when it is one too many.
+    fn takes_back(&self) -> bool {
+        let mut standing = lock(&self.standing);
+        let keeps = standing.owed == 0;
+        standing.owed = standing.owed.saturating_sub(1);
+        keeps
     }
 
     /// The earliest moment of the next request.
@@ -62,17 +102,18 @@ impl Seat {
     /// The gap that the next request will have to keep.
     #[must_use]
     pub fn gap(&self) -> Duration {
-        lock(&self.standing).pace.gap(&self.rules)
+        let standing = lock(&self.standing);
+        standing.pace.gap(&standing.rules)
     }
 
     /// Sets what robots.txt asks for.
     pub fn set_crawl_delay(&self, delay: Option<Duration>) {
-        self.change(|pace| pace.set_crawl_delay(delay, &self.rules));
+        self.change(|pace, rules| pace.set_crawl_delay(delay, rules));
     }
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
-        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, _permit: permit })
+        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
     }
 }
 
@@ -115,7 +156,7 @@ pub struct Slot {
     clock: Clock,
     shared: Vec<Slot>,
     begun: bool,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Slot {
@@ -138,7 +179,7 @@ impl Slot {
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
         if !self.seat.between_starts.is_zero() {
-            self.seat.change(|pace| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
+            self.seat.change(|pace, _| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
         }
         self.shared.iter_mut().for_each(|token| token.mark(now));
     }
@@ -159,7 +200,7 @@ impl Slot {
             token.over(took, if heard { signal } else { PaceSignal::Ok });
         }
         let end = self.end();
-        self.seat.change(|pace| pace.finished(end, took, signal, &self.seat.rules));
+        self.seat.change(|pace, rules| pace.finished(end, took, signal, rules));
         self.begun = false;
     }
 
@@ -174,7 +215,12 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
             let end = self.end();
-            self.seat.change(|pace| pace.wait_one_full_gap(end, &self.seat.rules));
+            self.seat.change(|pace, rules| pace.wait_one_full_gap(end, rules));
+        }
+        if !self.seat.takes_back()
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
         }
     }
 }
@@ -204,8 +250,14 @@ impl SeatRules {
     fn seat(self, pace: Pace) -> Arc<Seat> {
         Arc::new(Seat {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
-            standing: Mutex::new(Standing { pace, stored: false }),
-            rules: self.pace,
+            standing: Mutex::new(Standing {
+                pace,
+                stored: false,
+                rules: self.pace,
+                generation: 0,
+                connections: self.connections.max(1),
+                owed: 0,
+            }),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })
@@ -343,6 +395,47 @@ mod tests {
         slot.finish(Duration::from_millis(30), PaceSignal::Ok);
         assert!(taken(seats.take(&clock)).is_some());
         assert_eq!(seats.earliest(), START.plus(Duration::from_millis(131)));
+    }
+
+    #[test]
+    fn i1_a_longer_gap_holds_from_the_last_response_on_and_a_shorter_one_from_the_next() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seat = host(&slots, 1, 100);
+        let seats = Seats::new(Vec::new(), seat.clone());
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        let end = START.plus(Duration::from_millis(1));
+        seat.take_up(2, &rules(700), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)));
+        seat.take_up(2, &rules(9_000), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)), "once a generation");
+        seat.take_up(3, &rules(10), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)));
+        clock.advance(Duration::from_millis(701));
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        assert_eq!(seats.earliest(), clock.now().plus(Duration::from_millis(11)));
+    }
+
+    #[test]
+    fn i1_fewer_connections_hold_as_tokens_return_and_more_at_once() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seat = slots.seat(HostKey([1; 8]), &rules(0), 3, Pace::new);
+        let seats = Seats::new(Vec::new(), seat.clone());
+        let mut out: Vec<Slot> = (0..3).map(|_| begun(&seats, &clock)).collect();
+        seat.take_up(2, &rules(0), 1);
+        for left in [2, 1] {
+            drop(out.pop());
+            assert_eq!(out.len(), left);
+            assert!(taken(seats.take(&clock)).is_none(), "{left} are in flight where one is allowed");
+        }
+        drop(out.pop());
+        out.push(begun(&seats, &clock));
+        assert!(taken(seats.take(&clock)).is_none(), "a second request in flight");
+        seat.take_up(3, &rules(0), 2);
+        out.push(begun(&seats, &clock));
+        assert!(taken(seats.take(&clock)).is_none());
+        drop(out);
+        let both: Vec<_> = (0..2).filter_map(|_| taken(seats.take(&clock)).flatten()).collect();
+        assert_eq!((both.len(), taken(seats.take(&clock)).is_none()), (2, true));
     }
 
     #[test]

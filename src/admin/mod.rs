@@ -14,12 +14,19 @@
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
+//! | `GET /api/v1/urls?url=` | what is known of a URL |
+//! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
+//! | `GET /api/v1/why-idle` | why nothing is happening |
+//! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
+//! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
+//! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod auth;
+mod body;
 mod bounded;
 mod control;
 mod crawl;
@@ -35,7 +42,11 @@ mod problem;
 mod room;
 mod seeds;
 mod server;
+pub mod settings;
 mod ui;
+pub mod urls;
+pub mod views;
+pub mod why_idle;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -8,14 +8,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::http::StatusCode;
 use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::web::Data;
+use actix_web::web::{Data, PathConfig, QueryConfig};
 use actix_web::{App, HttpServer};
 
 use super::auth::TokenError;
 use super::control::Control;
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
+use super::problem::Problem;
 use super::room::Room;
 use super::{crawl, openapi, probes, ui};
 
@@ -121,6 +123,12 @@ impl Drop for AdminServer {
     }
 }
 
+/// What was asked cannot be read.
+fn not_understood(what: &str, error: &dyn std::fmt::Display) -> actix_web::Error {
+    let detail = format!("{what} is not understood: {error}; see /api/openapi.json");
+    Problem::new(StatusCode::BAD_REQUEST, detail).into()
+}
+
 fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started: &Sender<io::Result<ServerHandle>>) {
     let doc = Data::new(openapi::describe(&rooms));
     let rooms = Arc::new(rooms);
@@ -128,6 +136,8 @@ fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started:
         let (rooms, doc) = (rooms.clone(), doc.clone());
         App::new()
             .app_data(guarded.clone())
+            .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
+            .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
             .configure(move |app| {

@@ -41,8 +41,9 @@ impl NodeControl {
         let mut report = SeedReport::default();
         let mut good: Vec<PageUrl> = Vec::new();
         let mut known = HashSet::new();
+        let live = node.live();
         for text in urls {
-            match node.rules.canon.parse(text.trim()) {
+            match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => good.push(url),
                 Ok(_) => {}
                 Err(e) => report.rejected.push(RejectedSeed { url: text, reason: e.to_string() }),

@@ -5,11 +5,14 @@ mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod idle;
 mod jobs;
+mod live;
 mod memory;
 mod next;
 mod notify;
 mod pulse;
+mod readmit;
 mod refresh;
 mod rules;
 mod run;
@@ -46,7 +49,6 @@ use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::time::UnixMillis;
-use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
@@ -56,17 +58,21 @@ use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
-use crate::telemetry::{StateChange, Troubles};
+use crate::telemetry::{Attempts, StateChange, Troubles};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+pub use cockpit::rooms as cockpit_rooms;
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
+pub use live::{
+    Live, LiveCell, Wish, change as change_settings, reload as reload_settings, resync, undo as undo_settings,
+};
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
-pub use run::{Outcome, RunError, run};
+pub use run::{Outcome, ReadAgain, RunError, run};
 pub use status::status;
 pub use watch::watch;
 
@@ -210,6 +216,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .spawn(move || system(&of_thread, placement, mailboxes, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
+    readmit::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 
@@ -231,11 +238,11 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name, record_key(parts.seed));
     let crawl = CrawlId::default();
-    let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
-    let scope = rules.scope(&seeds, &joined.0)?;
+    let (live, digest) = live::at_start(&*parts.storage, &rules)?;
+    let scope = rules.scope(&live.settings, &rules.seeds(), joined.0.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
-    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, (live.generation, digest))?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let memory = memory_plan(s)?;
@@ -248,6 +255,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     Ok(Node {
         rules,
+        live: LiveCell::new(live),
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
         prints: Fingerprinter::new(parts.seed),
@@ -274,6 +282,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         hosts: Mutex::default(),
         rate: Mutex::default(),
         troubles: Troubles::default(),
+        attempts: Attempts::default(),
         events: Arc::default(),
         notices: Notices::default(),
         next_try: AtomicU64::new(0),
@@ -297,7 +306,12 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
 const LINGER: Duration = Duration::from_millis(250);
 
 /// Marks the run as begun; gives by when the former run had surely ended.
-fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
+fn begin_run(
+    storage: &dyn Storage,
+    clock: &Clock,
+    rules: &Rules,
+    (generation, rules_digest): (u32, [u8; 16]),
+) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
@@ -310,8 +324,8 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Opti
         last_stop,
         node: rules.host_name.clone(),
         runs,
-        rules: former.as_ref().map_or(1, |r| r.rules),
-        rules_digest: former.map_or([0; 16], |r| r.rules_digest),
+        rules: generation,
+        rules_digest,
     };
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);

@@ -59,7 +59,8 @@ pub async fn watch(node: &Node) -> Stop {
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    let crawl = &node.rules.settings.crawl;
+    let live = node.live();
+    let crawl = &live.settings.crawl;
     let counters = node.counters();
     if crawl.max_pages.is_some_and(|max| counters.pages_stored >= max) {
         Some(Stop::Pages)
@@ -98,8 +99,10 @@ impl Patience {
             (self.finished, self.since, self.told) = (finished, now, false);
             next::publish(node, None);
         }
-        let crawl = &node.rules.settings.crawl;
-        if crawl.until_done && counters.queued == 0 && counters.discovered > 0 && node.is_quiet() {
+        let live = node.live();
+        let crawl = &live.settings.crawl;
+        let nothing_left = counters.queued == 0 && !node.live.is_readmitting();
+        if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
             return Some(Stop::Done);
         }
         if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
@@ -119,7 +122,8 @@ impl Patience {
         now: UnixMillis,
         next: Option<UnixMillis>,
     ) -> Option<Stop> {
-        let crawl = &node.rules.settings.crawl;
+        let live = node.live();
+        let crawl = &live.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
         let until = self.since.plus(if fetched_any { crawl.until_done_patience } else { first });

@@ -5,7 +5,9 @@ use super::keys::{
     WaitingKey,
 };
 use super::schema::Family;
-use super::values::{self, Counters, Format, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value};
+use super::values::{
+    self, Counters, Format, LiveSettings, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
+};
 use crate::domain::fingerprint::CrawlId;
 
 /// A family with the types of its keys and values.
@@ -79,6 +81,7 @@ meta_records! {
     Format(()) => |()| MetaKey::Format;
     Tails(()) => |()| MetaKey::Tails;
     RunState(()) => |()| MetaKey::Run;
+    LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
     Unsynced(u64) => MetaKey::Unsynced;

@@ -33,6 +33,19 @@ impl<'s> Txn<'s> {
         }
     }
 
+    /// A single record of the whole folder, as this commit will leave it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_meta<M: MetaRecord>(&self, of: M::Of) -> Result<Option<M>, StorageError> {
+        let slot = (Family::Meta, M::key(of).encode());
+        let bytes = match self.overlay.get(&slot) {
+            Some(bytes) => bytes.clone(),
+            None => self.storage.get(Family::Meta, &slot.1)?,
+        };
+        bytes.map(|bytes| read::value::<M>(Family::Meta, &slot.1, &bytes)).transpose()
+    }
+
     /// The first key of a range as stored: what this commit changes is not regarded.
     ///
     /// # Errors

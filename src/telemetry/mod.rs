@@ -1,5 +1,6 @@
 //! What can be seen of a running crawl: metric names, events, log set-up, the status snapshot.
 
+pub mod attempts;
 pub mod events;
 mod kinds;
 pub mod log;
@@ -10,6 +11,7 @@ pub mod process;
 pub mod status;
 pub mod trouble;
 
+pub use attempts::{Attempt, Attempts};
 pub use events::{Events, StateChange};
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;

@@ -12,6 +12,7 @@ mod check_program;
 #[cfg(feature = "rocksdb")]
 mod checkpoint;
 mod cli;
+mod cockpit;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
@@ -42,6 +43,7 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod service;

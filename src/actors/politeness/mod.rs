@@ -28,6 +28,7 @@ use crate::fault::Fault;
 use crate::storage::keys::HostAt;
 
 use lane::Lane;
+pub(crate) use robots::{copy_of, rules_of};
 
 /// URLs for a Host.
 #[derive(Message)]
@@ -71,7 +72,7 @@ impl Host {
         retired: Arc<AtomicBool>,
     ) -> Self {
         node.faults.pass("host.new");
-        let own = node.rules.host_rules(name);
+        let own = node.live().host_rules(name);
         let seat = node.slots.seat(at.host, &own.pace, own.connections, || seats::stored_pace(&node, pace, &own.pace));
         Self {
             name: Arc::from(name),
@@ -91,7 +92,7 @@ impl Actor for Host {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("host.started");
-        for _ in 0..self.node.rules.host_rules(&self.name).connections.max(1) {
+        for _ in 0..self.node.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
                 node: self.node.clone(),
                 at: self.at,

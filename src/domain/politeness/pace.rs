@@ -156,6 +156,24 @@ impl Pace {
         self.reasoned_gap(rules).0
     }
 
+    /// What asks for the gap in force: [`PaceWhy::CrawlDelay`] or [`PaceWhy::Gap`].
+    #[must_use]
+    pub fn gap_why(&self, rules: &PaceRules) -> PaceWhy {
+        self.reasoned_gap(rules).1
+    }
+
+    /// The end of the last answer.
+    #[must_use]
+    pub fn last_end(&self) -> Option<UnixMillis> {
+        self.last_end
+    }
+
+    /// How long the last answer took.
+    #[must_use]
+    pub fn last_took(&self) -> Duration {
+        self.last_took
+    }
+
     /// Ready, or until when and why not.
     #[must_use]
     pub fn state(&self, now: UnixMillis) -> PaceState {
@@ -182,6 +200,11 @@ impl Pace {
     /// holds only from the next response on, so the earliest time does not go back.
     pub fn set_crawl_delay(&mut self, delay: Option<Duration>, rules: &PaceRules) {
         self.crawl_delay = delay.map(whole_millis);
+        self.take_up(rules);
+    }
+
+    /// Other rules hold: a longer gap counts from the end of the last response on, a shorter one from that of the next.
+    pub fn take_up(&mut self, rules: &PaceRules) {
         if let Some(end) = self.last_end {
             let (gap, why) = self.reasoned_gap(rules);
             self.not_before(end.plus(gap), why);

@@ -20,7 +20,7 @@ use crate::invariant::{Invariant, uphold};
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, How, PageRecord, QueueEntry, RejectedValue, UnsyncedPage, UrlState};
+use super::values::{Counters, How, PageRecord, QueueEntry, RejectedValue, RunState, UnsyncedPage, UrlState};
 use super::{Storage, StorageError, read};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
@@ -59,6 +59,11 @@ impl Ledger {
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
         let counters: Counters = read::meta(storage, rules.crawl)?.unwrap_or_default();
         Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
+    }
+
+    /// Rules of this generation hold.
+    pub fn rules_are(&mut self, generation: u32) {
+        self.rules.generation = generation;
     }
 
     /// The counters of the last commit.
@@ -115,6 +120,14 @@ impl Ledger {
                 Ok(Done::default())
             }
             Change::Promote(due) => self.promote(txn, due),
+            Change::Settings { record, rules, digest } => {
+                txn.put_meta((), &**record);
+                if let Some(run) = txn.get_meta::<RunState>(())? {
+                    txn.put_meta((), &RunState { rules: *rules, rules_digest: *digest, ..run });
+                }
+                self.rules.generation = *rules;
+                Ok(Done::default())
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod counters;
 mod format;
 mod host_counts;
 mod host_state;
+mod live_settings;
 mod page;
 mod queue_entry;
 mod rejected;
@@ -23,6 +24,7 @@ pub use counters::Counters;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
+pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use page::{Cut, How, PageRecord, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
@@ -116,6 +118,7 @@ values! {
     Format = 1,
     HostCounts = 1,
     HostState = 1,
+    LiveSettings = 1,
     PageRecord = 1,
     QueueEntry = 1,
     RejectedValue = 1,
