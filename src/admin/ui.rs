@@ -35,6 +35,7 @@ const FILES: &[File] = &[
     ("/ui/facts.js", JS, include_str!("ui/facts.js")),
     ("/ui/explain.js", JS, include_str!("ui/explain.js")),
     ("/ui/recent.js", JS, include_str!("ui/recent.js")),
+    ("/ui/throughput.js", JS, include_str!("ui/throughput.js")),
 ];
 
 #[derive(OpenApi)]

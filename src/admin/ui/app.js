@@ -1,23 +1,17 @@
 // The live page: asks the daemon once a second while it is seen, and shows what it says.
 
 import { get, Refused } from "./api.js";
-import { Chart } from "./chart.js";
 import { controls, showControls } from "./controls.js";
-import { $, choice, el, say, show } from "./dom.js";
+import { $, el, say, show } from "./dom.js";
 import { explain, searching, whyIdle } from "./explain.js";
 import { bytes, count, rate, span, words } from "./format.js";
 import { hosts, lookAtHosts } from "./hosts.js";
 import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
+import { addPoint, lookBack, rateNow } from "./throughput.js";
 
 const EVERY = 1_000;
 const PATIENCE = 8_000;
-/** Seconds that the chart shows. */
-const SPANS = [["600", "10 min"], ["3600", "1 h"]];
-/** Seconds that a point of it stands for. */
-const SMOOTHED = 6;
-/** It shows no less than this before there is more to show. */
-const SHORTEST = 120_000;
 
 const TILES = [
   ["pages a second", (s) => rate(s.rate)],
@@ -35,11 +29,6 @@ const tiles = TILES.map(([name]) => {
   $("tiles").append(el("div", { class: "tile" }, el("dt", {}, name), value));
   return value;
 });
-
-const chart = new Chart($("chart"), "pages a second");
-let shown = 600;
-let points = [];
-let looks = [];
 
 function showStatus(s) {
   s.rate = rateNow(s);
@@ -75,21 +64,6 @@ function bars(list, counts, troubles, none) {
   list.replaceChildren(...(lines.length ? lines : [el("li", { class: "empty" }, none)]));
 }
 
-/** Pages a second over the last few looks; the daemon's own figure is of the last minute. */
-function rateNow(s) {
-  const now = { at: s.uptime_seconds, pages: s.pages_stored };
-  looks = [...looks.filter((l) => l.at < now.at && now.at - l.at < SMOOTHED), now];
-  const [first] = looks;
-  return looks.length > 1 ? (now.pages - first.pages) / (now.at - first.at) : s.pages_per_second;
-}
-
-function addPoint(point) {
-  points.push(point);
-  points = points.slice(-3_600);
-  const from = Math.max(point.t - shown * 1_000, Math.min(points[0].t, point.t - SHORTEST));
-  chart.draw(points, from, point.t);
-}
-
 let failures = 0;
 
 /** True when the daemon answered. */
@@ -116,7 +90,7 @@ function gone(error) {
 }
 
 /** Parts that are looked at beside the status, and every how many seconds. */
-const PARTS = [[lookAtActors, 1], [lookAtHosts, 3]];
+const PARTS = [[lookAtActors, 1], [lookAtHosts, 3], [lookBack, 30]];
 
 /** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
 async function lookAtParts(round) {
@@ -131,9 +105,6 @@ async function run() {
   }
 }
 
-choice($("spans"), SPANS, String(shown), (key) => {
-  shown = Number(key);
-});
 controls(look);
 searching();
 hosts();
