@@ -108,6 +108,9 @@ def hosts_are_listed(page):
     expect(page.locator("#host-facts")).to_contain_text("in its queue")
     page.locator("#host-dialog [data-close]").click()
     page.locator("#host-filter").fill("")
+    first = page.locator("#hosts td.host").first.inner_text()
+    page.locator("#hosts-next").click()
+    until("other hosts on the next page", lambda: page.locator("#hosts td.host").first.inner_text() != first)
     page.locator("#hosts-head button", has_text="host").click()
     expect(page.locator("#hosts-head th").first).to_have_attribute("aria-sort", "ascending")
 

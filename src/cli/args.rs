@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::ctl::settings::SettingsCommand;
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
@@ -273,6 +274,9 @@ pub enum CtlCommand {
     Checkpoint,
     /// Finish what is in flight and end
     Stop,
+    /// Settings of the running crawl.
+    #[command(flatten)]
+    Settings(SettingsCommand),
 }
 
 /// `lycosa ctl seeds …`.
@@ -426,6 +430,12 @@ mod tests {
             "lycosa ctl pause",
             "lycosa ctl resume",
             "lycosa ctl stop",
+            "lycosa ctl set politeness.min_delay=2s scope.exclude=/x --dry-run",
+            "lycosa ctl set scope.mode=any --readmit --json",
+            "lycosa ctl unset scope.mode",
+            "lycosa ctl undo",
+            "lycosa ctl settings --origin",
+            "lycosa ctl urls readmit --reason scope --host a.test",
             "lycosa ctl checkpoint --json",
             "lycosa checkpoint create --data d --admin 127.0.0.1:7700",
             "lycosa checkpoint list --config crawl.toml --json",

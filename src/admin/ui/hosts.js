@@ -24,13 +24,12 @@ const usual = (wait) => wait.why === "gap" || wait.why === "crawl_delay";
 
 let sort = "queue";
 let filter = "";
-let cursor = null;
-let following = null;
+let offset = 0;
 
 function heading([key, direction, title, , kind]) {
   if (!key) return el("th", { scope: "col", class: kind }, title);
   const pressed = () => {
-    [sort, cursor] = [key, null];
+    [sort, offset] = [key, 0];
     head();
     lookAtHosts();
   };
@@ -51,17 +50,18 @@ function row(host) {
 
 /** Asks once and draws; what has the focus keeps it. */
 export async function lookAtHosts(signal) {
-  const wanted = new URLSearchParams({ sort, limit: filter ? LOOKED_THROUGH : LIMIT, ...(cursor && { cursor }) });
-  const page = await get(`api/v1/hosts?${wanted}`, signal);
+  // Sorted, the daemon gives the first ones; a later page is the end of a longer list.
+  const limit = filter ? LOOKED_THROUGH : Math.min(LOOKED_THROUGH, offset + LIMIT + 1);
+  const page = await get(`api/v1/hosts?sort=${sort}&limit=${limit}`, signal);
   const found = page.items.filter((host) => host.name.includes(filter));
   const focused = document.activeElement?.dataset?.host;
-  $("hosts").replaceChildren(...found.slice(0, LIMIT).map(row));
+  $("hosts").replaceChildren(...found.slice(offset, offset + LIMIT).map(row));
   if (focused) [...$("hosts").querySelectorAll("button")].find((b) => b.dataset.host === focused)?.focus();
-  following = filter ? null : page.next;
-  $("hosts-first").disabled = cursor === null;
-  $("hosts-next").disabled = !following;
-  const of = filter ? `${count(found.length)} of ${count(page.items.length)} hosts` : found.length ? "" : "no hosts yet";
-  say($("hosts-note"), page.all_looked_at || !found.length ? of : `${of} the first ${count(page.looked_at)} hosts were looked at`.trim());
+  $("hosts-first").disabled = offset === 0;
+  $("hosts-next").disabled = found.length <= offset + LIMIT;
+  const shown = `${count(offset + 1)} to ${count(Math.min(found.length, offset + LIMIT))}`;
+  const of = !found.length ? "no hosts" : filter ? `${shown} of ${count(found.length)} with that name` : shown;
+  say($("hosts-note"), page.all_looked_at ? of : `${of}; the first ${count(page.looked_at)} hosts were looked at`);
 }
 
 async function detail(name) {
@@ -85,15 +85,15 @@ async function detail(name) {
 export function hosts() {
   const again = () => lookAtHosts().catch((error) => say($("hosts-note"), error.message));
   $("host-filter").addEventListener("input", () => {
-    [filter, cursor] = [$("host-filter").value.trim().toLowerCase(), null];
+    [filter, offset] = [$("host-filter").value.trim().toLowerCase(), 0];
     again();
   });
   $("hosts-first").addEventListener("click", () => {
-    cursor = null;
+    offset = 0;
     again();
   });
   $("hosts-next").addEventListener("click", () => {
-    cursor = following;
+    offset += LIMIT;
     again();
   });
   show($("hosts-first"), true);

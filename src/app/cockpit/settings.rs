@@ -123,6 +123,7 @@ fn without_secrets(value: Json) -> Json {
     match value {
         Json::String(text) => Json::String(masked(text)),
         Json::Array(items) => Json::Array(items.into_iter().map(without_secrets).collect()),
+        Json::Object(fields) => Json::Object(fields.into_iter().map(|(k, v)| (k, without_secrets(v))).collect()),
         other => other,
     }
 }
