@@ -13,6 +13,7 @@
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
 //! | `GET /api/v1/why-idle` | why nothing is happening |
@@ -47,6 +48,7 @@ mod openapi;
 pub mod own;
 pub mod pages;
 pub mod paging;
+pub mod pipeline;
 mod probes;
 mod problem;
 mod room;

@@ -19,6 +19,7 @@ mod deaths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
+mod events;
 mod fetch;
 mod first_minutes;
 mod groups;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use crate::actors::node::Node;
-use crate::admin::{self, Room, events, jobs};
+use crate::admin::{self, Room, events, jobs, pipeline};
 use crate::admin::{actors as actor_room, host_list, pages as page_room, statistics as series_room};
 use crate::admin::{urls as url_room, why_idle as idle_room};
 
@@ -39,6 +39,7 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
     vec![
         events::room(node.events.clone()),
         jobs::room(node.jobs.clone()),
+        pipeline::room(node.metrics.clone()),
         admin::settings::room(Arc::new(settings::NodeSettings(node.clone()))),
         url_room::room(cockpit.clone()),
         idle_room::room(cockpit.clone()),
