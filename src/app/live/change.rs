@@ -43,7 +43,7 @@ pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, Cont
     let turn = node.live.turn().await;
     let mut record = stored(node)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
-    if changed.is_empty() && !wish.readmit {
+    if changed.is_empty() {
         return Ok(unchanged(node));
     }
     let base = node.live().base.clone();
