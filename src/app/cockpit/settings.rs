@@ -156,7 +156,6 @@ fn change_view(change: &SettingsChange) -> ChangeView {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_started(error: JobError) -> ControlError {
     match error {
         JobError::Busy => ControlError::Refused(error.to_string()),

@@ -127,12 +127,10 @@ pub(in crate::app) fn stored(node: &Node) -> Result<LiveSettings, ControlError> 
 }
 
 /// The database cannot be read now.
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(in crate::app) fn refused_by_storage(error: StorageError) -> ControlError {
     ControlError::Unavailable(error.to_string())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn wrong(error: ScopeError) -> ControlError {
     ControlError::Invalid(error.to_string())
 }
