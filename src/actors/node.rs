@@ -25,6 +25,7 @@ use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
@@ -170,6 +171,8 @@ pub struct Node {
     pub notices: Notices,
     /// Attempts that failed lately.
     pub attempts: Attempts,
+    /// Counts over time.
+    pub series: Series,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.

@@ -16,6 +16,15 @@
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
 //! | `GET /api/v1/why-idle` | why nothing is happening |
+//! | `GET /api/v1/hosts?state=&sort=` | hosts: queue, counts, next time, what they wait for; paged |
+//! | `GET /api/v1/hosts/{host}` | one host: schedule, addresses, budget, robots.txt |
+//! | `GET /api/v1/hosts/{host}/robots?url=` | its robots.txt as kept, and the line that decides over a URL |
+//! | `GET /api/v1/actors?kind=` | every actor: state, mailbox, latency, deaths; paged |
+//! | `POST /api/v1/actors/{kind}/{instance}/restart` | a clean restart of one actor |
+//! | `GET /api/v1/pages?host=&status=&mime=&since=` | captures; paged |
+//! | `GET /api/v1/page?url=&at=` | one capture of a URL, and the list of all |
+//! | `GET /api/v1/snapshot?url=&at=&as=` | its bytes `stored`, its `text`, or `rendered` without scripts |
+//! | `GET /api/v1/statistics?since=` | pages, bytes, errors, queues, memory over time |
 //! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
 //! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
 //! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
@@ -24,6 +33,7 @@
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
+pub mod actors;
 pub mod auth;
 mod body;
 mod bounded;
@@ -31,9 +41,11 @@ mod control;
 mod crawl;
 pub mod events;
 mod guard;
+pub mod host_list;
 pub mod jobs;
 mod openapi;
 pub mod own;
+pub mod pages;
 pub mod paging;
 mod probes;
 mod problem;
@@ -41,6 +53,7 @@ mod room;
 mod seeds;
 mod server;
 pub mod settings;
+pub mod statistics;
 mod ui;
 pub mod urls;
 pub mod views;

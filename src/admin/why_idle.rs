@@ -52,6 +52,8 @@ pub enum IdleCode {
     Starting,
     /// A checkpoint is under way.
     Checkpoint,
+    /// An actor rests after its death.
+    ActorRestarting,
 }
 
 impl IdleCode {
@@ -77,6 +79,7 @@ impl IdleCode {
             Self::RetriesWaiting => "retries_waiting",
             Self::Starting => "starting",
             Self::Checkpoint => "checkpoint",
+            Self::ActorRestarting => "actor_restarting",
         }
     }
 }

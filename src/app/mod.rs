@@ -58,6 +58,7 @@ use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
 use crate::telemetry::{Attempts, StateChange, Troubles};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
@@ -283,6 +284,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         rate: Mutex::default(),
         troubles: Troubles::default(),
         attempts: Attempts::default(),
+        series: Series::default(),
         events: Arc::default(),
         notices: Notices::default(),
         next_try: AtomicU64::new(0),
@@ -350,7 +352,7 @@ fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxes) {
     let (parser, m_parser) = Door::new(Kind::Parser, metrics);
     let (deduper, m_deduper) = Door::new(Kind::Deduper, metrics);
     let (store, m_store) = Door::new(Kind::Store, metrics);
-    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|_| Door::new(Kind::Fetcher, metrics)).unzip();
+    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|n| Door::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
     (
         Doors { supervisor, frontier, fetchers, parser, deduper, store },
         Mailboxes {
@@ -423,28 +425,30 @@ fn spawn(
         node.pulses.beat(&handle, name);
         handle
     };
-    put(&Arbiter::current(), node, mailboxes.supervisor, Supervisor::new);
-    put(&place("store"), node, mailboxes.store, Store::new);
-    put(&place("deduper"), node, mailboxes.deduper, Deduper::new);
-    put(&Arbiter::current(), node, mailboxes.parser, Parser::new);
-    for (number, mailbox) in mailboxes.fetchers.into_iter().enumerate() {
+    let doors = node.doors();
+    put(&Arbiter::current(), node, &doors.supervisor, mailboxes.supervisor, Supervisor::new);
+    put(&place("store"), node, &doors.store, mailboxes.store, Store::new);
+    put(&place("deduper"), node, &doors.deduper, mailboxes.deduper, Deduper::new);
+    put(&Arbiter::current(), node, &doors.parser, mailboxes.parser, Parser::new);
+    for (number, (mailbox, door)) in mailboxes.fetchers.into_iter().zip(&doors.fetchers).enumerate() {
         let make = make.clone();
-        put(&place("fetcher"), node, mailbox, move |node| Fetcher::new(node, number, make.clone()));
+        put(&place("fetcher"), node, door, mailbox, move |node| Fetcher::new(node, number, make.clone()));
     }
-    put(&place("frontier"), node, mailboxes.frontier, Frontier::new);
+    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, Frontier::new);
     arbiters
 }
 
 fn put<A: Room>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
+    door: &Door<A>,
     mailbox: AddressReceiver<A>,
     make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
-    let node = node.clone();
+    let (node, card) = (node.clone(), door.meter().card().clone());
     arbiter.spawn_fn(move || {
         let coroner = node.clone();
-        Guarded::raise(mailbox, move || make(node.clone()), coroner);
+        Guarded::raise(mailbox, move || make(node.clone()), coroner, card);
     });
 }
 

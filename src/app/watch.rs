@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::cockpit::statistics;
 use super::memory::Governor;
 use super::{disk, next, status};
 use crate::actors::node::{Node, Stop};
@@ -31,6 +32,7 @@ pub async fn watch(node: &Node) -> Stop {
     let mut disk = Stopwatch::start();
     let (mut memory, mut memory_looked) = (Governor::new(node), Stopwatch::start());
     disk::look(node);
+    publish(node);
     loop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
@@ -43,7 +45,7 @@ pub async fn watch(node: &Node) -> Stop {
             disk = Stopwatch::start();
             disk::look(node);
             node.slots.sweep(node.clock.now());
-            node.publish_metrics(&status(node));
+            publish(node);
         }
         if memory_looked.elapsed() >= MEMORY_LOOK {
             memory_looked = Stopwatch::start();
@@ -56,6 +58,13 @@ pub async fn watch(node: &Node) -> Stop {
             () = tokio::time::sleep(LOOK) => {}
         }
     }
+}
+
+/// Brings the gauges up to date, and keeps a sample for the statistics.
+fn publish(node: &Node) {
+    let status = status(node);
+    node.publish_metrics(&status);
+    statistics::note(node, &status);
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {
