@@ -53,7 +53,8 @@ pub fn may_be_readmitted(reason: Rejection) -> bool {
 }
 
 /// Whether the rules of the crawl decide on it, not its site or the network.
-fn is_of_rules(reason: Rejection) -> bool {
+#[must_use]
+pub fn is_of_rules(reason: Rejection) -> bool {
     may_be_readmitted(reason) && !matches!(reason, Rejection::Robots | Rejection::Address)
 }
 

@@ -13,7 +13,8 @@ use serde_json::Value;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
 pub use views::{
-    ChangeView, Changed, ChangedView, ReadmitView, SettingView, SettingsView, TrialExample, TrialPart, TrialView,
+    Answered, ChangeView, Changed, ChangedView, ReadmitView, SettingView, SettingsView, TrialExample, TrialPart,
+    TrialView,
 };
 
 use super::body;
@@ -115,7 +116,7 @@ async fn settings(control: Control) -> Answer {
 #[utoipa::path(patch, path = "/api/v1/settings", tag = "settings", params(How),
     request_body(content = Object, content_type = "application/json", example = json!({"politeness.min_delay": "2s"})),
     responses(
-    (status = 200, body = Changed, description = "Made; with `dry_run` what it would do, as a TrialView."),
+    (status = 200, body = Answered),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 409, body = Problem, content_type = "application/problem+json", description = "The key needs a restart."),
     (status = 413, body = Problem, content_type = "application/problem+json"),
@@ -125,9 +126,11 @@ async fn change(request: HttpRequest, payload: Payload, control: Control) -> Ans
     let how: How = body::query(&request)?;
     let changes: Changes = body::json(payload).await?;
     if how.dry_run {
-        return Ok(HttpResponse::Ok().json(within(control.sample(changes)).await?));
+        let tried = Answered::Tried(within(control.sample(changes)).await?);
+        return Ok(HttpResponse::Ok().json(tried));
     }
-    Ok(HttpResponse::Ok().json(within(control.change(changes, how.readmit)).await?))
+    let made = Answered::Made(within(control.change(changes, how.readmit)).await?);
+    Ok(HttpResponse::Ok().json(made))
 }
 
 /// The last changes, the newest first.
@@ -192,6 +195,7 @@ async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> 
     params(("pattern" = String, Path, description = "A host, or `*.example.org`.")),
     responses(
     (status = 200, body = Changed),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 404, body = Problem, content_type = "application/problem+json", description = "Nothing was set for it."),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -211,6 +215,7 @@ fn key_of(pattern: &str) -> String {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 409, body = Problem, content_type = "application/problem+json", description = "Two jobs are running."),
     (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
 async fn readmit(payload: Payload, control: Control) -> Answer {
     let which: ReadmitView = body::json(payload).await?;

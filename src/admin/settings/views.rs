@@ -71,6 +71,16 @@ pub struct Changed {
     pub note: Option<String>,
 }
 
+/// The answer to a change that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Answered {
+    /// It was made.
+    Made(Changed),
+    /// It was tried only.
+    Tried(TrialView),
+}
+
 /// What a change would do to the URLs there are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrialView {

@@ -43,13 +43,17 @@ impl SettingsControl for NodeSettings {
             let change = live::change(&node, Wish { changes, readmit }).await?;
             let mut made = changed(&change);
             if let Some(readmitting) = readmitting {
-                let which = Which { generation: Some(change.generation), ..Which::default() };
+                let generation = (!change.changed.is_empty()).then_some(change.generation);
+                let which = Which { generation, ..Which::default() };
                 match readmit::start(&node, which, readmitting) {
                     Ok(job) => made.job = Some(job),
                     Err(e) => {
                         made.note = Some(format!("the change holds, but rejected URLs are not judged again: {e}"))
                     }
                 }
+            }
+            if readmit && !node.rules.settings.scope.record_rejected {
+                made.note = Some("scope.record_rejected is off: no rejected URL is remembered".into());
             }
             Ok(made)
         })
@@ -152,7 +156,6 @@ fn change_view(change: &SettingsChange) -> ChangeView {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_started(error: JobError) -> ControlError {
     match error {
         JobError::Busy => ControlError::Refused(error.to_string()),

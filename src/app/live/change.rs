@@ -43,7 +43,7 @@ pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, Cont
     let turn = node.live.turn().await;
     let mut record = stored(node)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
-    if changed.is_empty() && !wish.readmit {
+    if changed.is_empty() {
         return Ok(unchanged(node));
     }
     let base = node.live().base.clone();
@@ -127,12 +127,10 @@ pub(in crate::app) fn stored(node: &Node) -> Result<LiveSettings, ControlError> 
 }
 
 /// The database cannot be read now.
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(in crate::app) fn refused_by_storage(error: StorageError) -> ControlError {
     ControlError::Unavailable(error.to_string())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn wrong(error: ScopeError) -> ControlError {
     ControlError::Invalid(error.to_string())
 }

@@ -8,7 +8,7 @@ use super::change::{Draft, changed_views};
 use crate::actors::admit::judge;
 use crate::actors::node::Node;
 use crate::admin::settings::{TrialExample, TrialPart, TrialView};
-use crate::app::readmit::may_be_readmitted;
+use crate::app::readmit::is_of_rules;
 use crate::app::{Job, JobError};
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
@@ -126,15 +126,20 @@ impl Trial {
         let last = rows.last().map(|(key, _)| (key.encode(), key.host_crawl().host_at()));
         for (_, value) in rows {
             self.view.rejected.looked += 1;
-            let by_rules =
-                may_be_readmitted(value.reason) && !matches!(value.reason, Rejection::Robots | Rejection::Address);
+            let meant = is_of_rules(value.reason) && (value.reason != Rejection::HostBudget || self.has_more_budget());
             let Ok(url) = PageUrl::from_canonical(&value.url) else { continue };
-            if by_rules && judge(&self.draft.live, &self.draft.scope, &url, value.depth).is_ok() {
+            if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth).is_ok() {
                 let rule = self.rule(&url, value.depth);
                 note(&mut self.view.rejected, &url, value.reason, rule);
             }
         }
         Ok(last)
+    }
+
+    /// Whether hosts may have more pages than now; how many of their URLs that admits is not counted here.
+    fn has_more_budget(&self) -> bool {
+        let (now, then) = (self.node.live().settings.pages_per_host(), self.draft.live.settings.pages_per_host());
+        now.is_some_and(|now| then.is_none_or(|then| then > now))
     }
 
     fn rule(&self, url: &PageUrl, depth: u16) -> String {

@@ -31,7 +31,6 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     crawl::tell(&args.command, &answer, out)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unread(error: serde_json::Error) -> CliError {
     CliError::new(format!("the answer of the endpoint makes no sense: {error}"))
 }

@@ -103,7 +103,7 @@ pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write)
         SettingsCommand::Settings { origin } => settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out),
         SettingsCommand::Urls(_) => started(&serde_json::from_str(answer).map_err(unread)?, out),
     };
-    Ok(unless_gone(told)?)
+    unless_gone(told)
 }
 
 /// A key and its value, read as `--set` reads it.

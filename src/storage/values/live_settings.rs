@@ -7,6 +7,7 @@ use crate::domain::time::UnixMillis;
 
 fields! {
     /// Settings changed over HTTP, which lie over those of file, environment and flags at every start; and the last changes.
+    #[derive(Default)]
     LiveSettings {
         /// Dotted key (`host.PATTERN` for one host's section) to its value as JSON text.
         overlay: BTreeMap<String, String>,
@@ -14,12 +15,6 @@ fields! {
         history: Vec<SettingsChange>,
         /// The generation whose rejected URLs are still to be judged again; none when that was done.
         readmit: Option<u32>,
-    }
-}
-
-impl Default for LiveSettings {
-    fn default() -> Self {
-        Self { overlay: BTreeMap::new(), history: Vec::new(), readmit: None }
     }
 }
 
