@@ -15,6 +15,7 @@ pub mod fetcher;
 pub mod frontier;
 pub mod lease;
 pub mod node;
+pub mod orders;
 pub mod parser;
 pub mod politeness;
 pub mod slot;

@@ -32,6 +32,7 @@ use super::door::Door;
 use super::fetcher::Fetcher;
 use super::frontier::Frontier;
 use super::lease::{LeaseCore, LeaseEnd, LeaseTable};
+use super::orders::Orders;
 use super::parser::Parser;
 use super::politeness::Host;
 use super::slot::Slots;
@@ -121,6 +122,8 @@ pub struct Node {
     pub crawl: CrawlId,
     /// Scope, widened by seed redirects.
     pub scope: RwLock<Scope>,
+    /// What the operator has said of hosts.
+    pub orders: Orders,
     /// Slots of hosts.
     pub slots: Slots,
     /// Leases.

@@ -26,14 +26,17 @@ use super::supervise::lock;
 pub struct Seat {
     free: Arc<Semaphore>,
     standing: Mutex<Standing>,
+    /// As set; the operator may have said another least gap.
     rules: PaceRules,
     between_starts: Duration,
     heeds_throttling: bool,
 }
 
-/// A pace, and whether it is on disk as it is.
+/// A pace, its rules, and whether it is on disk as it is.
 struct Standing {
     pace: Pace,
+    /// By which it is kept.
+    rules: PaceRules,
     stored: bool,
 }
 
@@ -45,11 +48,11 @@ impl Seat {
     }
 
     /// Changes the pace: it is no longer that on disk.
-    fn change(&self, change: impl FnOnce(&mut Pace)) {
+    fn change(&self, change: impl FnOnce(&mut Pace, &PaceRules)) {
         let mut standing = lock(&self.standing);
-        let Standing { pace, stored } = &mut *standing;
+        let Standing { pace, rules, stored } = &mut *standing;
         let before = pace.clone();
-        change(pace);
+        change(pace, rules);
         *stored &= *pace == before;
     }
 
@@ -62,12 +65,20 @@ impl Seat {
     /// The gap that the next request will have to keep.
     #[must_use]
     pub fn gap(&self) -> Duration {
-        lock(&self.standing).pace.gap(&self.rules)
+        let standing = lock(&self.standing);
+        standing.pace.gap(&standing.rules)
+    }
+
+    /// Sets the least gap that the operator says; `None` for that of the settings. A longer one holds at once, a shorter one
+    /// from the next response on.
+    pub fn set_min_delay(&self, delay: Option<Duration>) {
+        lock(&self.standing).rules = delay.map_or_else(|| self.rules.clone(), |delay| self.rules.with_min_delay(delay));
+        self.change(|pace, rules| pace.set_crawl_delay(pace.crawl_delay(), rules));
     }
 
     /// Sets what robots.txt asks for.
     pub fn set_crawl_delay(&self, delay: Option<Duration>) {
-        self.change(|pace| pace.set_crawl_delay(delay, &self.rules));
+        self.change(|pace, rules| pace.set_crawl_delay(delay, rules));
     }
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
@@ -138,7 +149,7 @@ impl Slot {
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
         if !self.seat.between_starts.is_zero() {
-            self.seat.change(|pace| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
+            self.seat.change(|pace, _| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
         }
         self.shared.iter_mut().for_each(|token| token.mark(now));
     }
@@ -155,7 +166,7 @@ impl Slot {
             token.over(took, if heard { signal } else { PaceSignal::Ok });
         }
         let end = self.end();
-        self.seat.change(|pace| pace.finished(end, took, signal, &self.seat.rules));
+        self.seat.change(|pace, rules| pace.finished(end, took, signal, rules));
         self.begun = false;
     }
 
@@ -170,7 +181,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
             let end = self.end();
-            self.seat.change(|pace| pace.wait_one_full_gap(end, &self.seat.rules));
+            self.seat.change(|pace, rules| pace.wait_one_full_gap(end, rules));
         }
     }
 }
@@ -200,7 +211,7 @@ impl SeatRules {
     fn seat(self, pace: Pace) -> Arc<Seat> {
         Arc::new(Seat {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
-            standing: Mutex::new(Standing { pace, stored: false }),
+            standing: Mutex::new(Standing { pace, rules: self.pace.clone(), stored: false }),
             rules: self.pace,
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
@@ -231,6 +242,14 @@ impl Slots {
         let pace_rules = rules.clone();
         let rules = SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
         lock(&self.hosts).entry(host).or_insert_with(|| rules.seat(pace)).clone()
+    }
+
+    /// The operator says another least gap for a host.
+    pub fn set_min_delay(&self, host: &HostKey, delay: Option<Duration>) {
+        let seat = lock(&self.hosts).get(host).cloned();
+        if let Some(seat) = seat {
+            seat.set_min_delay(delay);
+        }
     }
 
     /// The place of a group; the first since `start` waits one full gap, for nothing of a group is kept on disk.
@@ -350,6 +369,30 @@ mod tests {
         let unused = taken(seats.take(&clock)).unwrap();
         drop(unused); // never begun: nothing to wait for
         assert_eq!(seats.earliest(), START.plus(Duration::from_millis(101)));
+    }
+
+    #[test]
+    fn a_longer_gap_holds_at_once_a_shorter_one_after_the_next_response_and_a_crawl_delay_is_kept() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let key = HostKey([1; 8]);
+        let seats = Seats::new(Vec::new(), host(&slots, 1, 100));
+        let answered = |earliest: u64| {
+            clock.advance(Duration::from_secs(60));
+            let now = clock.now();
+            begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+            assert_eq!(seats.earliest().since(now), Duration::from_millis(earliest + 1));
+        };
+        answered(100);
+        slots.set_min_delay(&key, Some(Duration::from_secs(5)));
+        assert_eq!(seats.earliest().since(clock.now()), Duration::from_millis(5_001));
+        slots.set_min_delay(&key, Some(Duration::from_millis(50)));
+        assert_eq!(seats.earliest().since(clock.now()), Duration::from_millis(5_001));
+        answered(50);
+        seats.host.set_crawl_delay(Some(Duration::from_secs(2)));
+        answered(2_000);
+        slots.set_min_delay(&key, None);
+        seats.host.set_crawl_delay(None);
+        answered(100);
     }
 
     #[test]

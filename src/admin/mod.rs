@@ -11,18 +11,21 @@
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod auth;
+mod body;
 mod bounded;
 mod control;
 mod crawl;
 mod guard;
 pub mod jobs;
 mod openapi;
+pub mod orders;
 pub mod paging;
 mod probes;
 mod problem;

@@ -32,6 +32,7 @@ use crate::actors::fetcher::Fetcher;
 use crate::actors::frontier::Frontier;
 use crate::actors::lease::LeaseTable;
 use crate::actors::node::{Doors, Epoch, Node, Stop};
+use crate::actors::orders::Orders;
 use crate::actors::parser::Parser;
 use crate::actors::slot::Slots;
 use crate::actors::store::{Close, Store};
@@ -58,6 +59,7 @@ use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+pub use cockpit::NodeHosts;
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use memory::plan as memory_plan;
@@ -207,6 +209,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .spawn(move || system(&of_thread, placement, mailboxes, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
+    cockpit::finish_orders(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 
@@ -243,13 +246,16 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let prints = Fingerprinter::new(parts.seed);
+    let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {
         rules,
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
-        prints: Fingerprinter::new(parts.seed),
+        prints,
         crawl,
         scope: RwLock::new(scope),
+        orders,
         slots: Slots::default(),
         leases: LeaseTable::default(),
         strikes,

@@ -140,6 +140,7 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> String {
     };
     let pacing = pacing(node, s.hosts_parked);
     let parked = s.hosts_parked.saturating_sub(pacing);
+    part(node.orders.held() as u64, "host", "hosts", "paused or blocked by the operator");
     part(s.hosts_active.saturating_add(pacing), "host", "hosts", "between two requests");
     part(parked, "host", "hosts", "parked (back-off, Retry-After, or robots.txt out of reach)");
     if parts.is_empty() {

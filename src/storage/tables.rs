@@ -5,7 +5,9 @@ use super::keys::{
     WaitingKey,
 };
 use super::schema::Family;
-use super::values::{self, Counters, Format, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value};
+use super::values::{
+    self, Counters, Format, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
+};
 use crate::domain::fingerprint::CrawlId;
 
 /// A family with the types of its keys and values.
@@ -81,6 +83,7 @@ meta_records! {
     RunState(()) => |()| MetaKey::Run;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
+    OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;
     UnsyncedLines(u64) => MetaKey::Lines;
 }

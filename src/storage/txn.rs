@@ -51,6 +51,23 @@ impl<'s> Txn<'s> {
         self.overlay.insert((T::FAMILY, key.encode()), None);
     }
 
+    /// A single record of the whole folder as this commit will leave it.
+    ///
+    /// # Errors
+    /// The storage's own, or a record that cannot be read.
+    pub fn get_meta<M: MetaRecord>(&self, of: M::Of) -> Result<Option<M>, StorageError> {
+        let slot = (Family::Meta, M::key(of).encode());
+        let stored;
+        let found = match self.overlay.get(&slot) {
+            Some(written) => written.as_deref(),
+            None => {
+                stored = self.storage.get(Family::Meta, &slot.1)?;
+                stored.as_deref()
+            }
+        };
+        found.map(|bytes| read::value::<M>(Family::Meta, &slot.1, bytes)).transpose()
+    }
+
     /// Sets a single record of the whole folder.
     pub fn put_meta<M: MetaRecord>(&mut self, of: M::Of, value: &M) {
         self.overlay.insert((Family::Meta, M::key(of).encode()), Some(value.encode()));

@@ -28,6 +28,7 @@ mod limits;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+mod orders;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;

@@ -39,7 +39,9 @@ pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMi
     if let Some(lease) = &commit.lease {
         let entry = &lease.entry;
         line.via = entry.via.as_deref().map(Into::into);
-        line.seed = Some(entry.origin.as_deref().unwrap_or(page.url.as_str()).into());
+        // Of a URL queued again long afterwards the way is not known any more.
+        let own = entry.seed.then_some(page.url.as_str());
+        line.seed = entry.origin.as_deref().or(own).map(Into::into);
         line.attempt = u32::from(entry.attempts) + 1;
         line.hop_path = hop_path(entry).into();
     }

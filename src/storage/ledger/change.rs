@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{DueKey, HostAt, RobotsKey};
+use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
 use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue, UnsyncedPage};
 
 /// A URL found new, with what it needs to be fetched.
@@ -116,6 +117,22 @@ pub enum Change {
     Unpark(HostAt),
     /// Retries whose time has come.
     Promote(Vec<DueKey>),
+    /// The operator says something of a host.
+    Order {
+        /// Its name.
+        host: String,
+        /// What is said.
+        order: HostOrder,
+    },
+    /// Waiting URLs are turned away after all; those in somebody's hands stay.
+    Forsake {
+        /// Which.
+        urls: Vec<SeenKey>,
+        /// Why.
+        reason: Rejection,
+    },
+    /// URLs whose latest captures these are are queued once more; their captures stay.
+    FetchAgain(Vec<PageKey>),
 }
 
 /// What a commit changed for one host: the Frontier's news.
@@ -127,6 +144,8 @@ pub struct HostNews {
     pub place: Place,
     /// URLs in its queue, retries apart.
     pub queued: u64,
+    /// URLs of it that are done, or errors.
+    pub finished: u64,
     /// Entries put into the queue: (rank, smallest order).
     pub put: Vec<(u8, u64)>,
     /// Earliest retry put.
@@ -142,4 +161,6 @@ pub struct Done {
     pub settled: Vec<UrlKey>,
     /// The page, to be listed until the archive is synced.
     pub unsynced: Option<UnsyncedPage>,
+    /// What stands for a host now, after an order.
+    pub ordered: Option<(HostAt, HostOrders)>,
 }

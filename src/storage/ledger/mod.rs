@@ -5,6 +5,7 @@
 
 mod change;
 mod hosts;
+mod orders;
 mod requeue;
 #[cfg(test)]
 mod tests;
@@ -115,6 +116,9 @@ impl Ledger {
                 Ok(Done::default())
             }
             Change::Promote(due) => self.promote(txn, due),
+            Change::Order { host, order } => self.order(txn, host, *order, now),
+            Change::Forsake { urls, reason } => self.forsake(txn, urls, *reason, leased),
+            Change::FetchAgain(pages) => self.fetch_again(txn, pages),
         }
     }
 
@@ -160,7 +164,7 @@ impl Ledger {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
             log::warn!("a page was offered for commit again and is left out: url={}", page.url);
             let settled = self.links(txn, &page.links, now, leased)?.settled;
-            return Ok(Done { void: true, settled, unsynced: None });
+            return Ok(Done { void: true, settled, ..Done::default() });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
         let entry = txn.get::<Queue>(&queue_key)?;
@@ -188,7 +192,12 @@ impl Ledger {
         entry: Option<QueueEntry>,
     ) -> Result<UrlState> {
         let at = seen.host_crawl().host_at();
-        Ok(match &page.ending {
+        // A host that is blocked or being dropped has no next try.
+        let refused = match page.ending {
+            Ending::Retry { .. } => self.hosts.orders(txn, at)?.refusal().map(Ending::Rejected),
+            _ => None,
+        };
+        Ok(match refused.as_ref().unwrap_or(&page.ending) {
             Ending::Retry { at: when, reason } => {
                 if let Some(mut entry) = entry {
                     // A fault of this machine's disk is not the URL's.
@@ -234,6 +243,21 @@ impl Ledger {
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))
     }
 
+    /// Marks a URL as turned away, and keeps it.
+    fn turned(
+        &self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        url: &PageUrl,
+        reason: Rejection,
+        depth: u16,
+        via: Option<String>,
+    ) {
+        let generation = self.rules.generation;
+        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
+        self.keep_rejected(txn, seen, url, reason, depth, via);
+    }
+
     fn keep_rejected(
         &self,
         txn: &mut Txn<'_>,
@@ -269,7 +293,7 @@ impl Ledger {
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
         }
-        Ok(Done { void: false, settled, unsynced: None })
+        Ok(Done { settled, ..Done::default() })
     }
 
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
@@ -288,6 +312,11 @@ impl Ledger {
             let (reason, generation) = (Rejection::Collision, self.rules.generation);
             txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth: new.depth });
             log::error!("host key collision: {} was given up; no other host is touched", new.url.host());
+            return Ok(());
+        }
+        if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
+            self.counters.add_rejected(reason);
+            self.turned(txn, seen, &new.url, reason, new.depth, new.via.as_deref().map(str::to_owned));
             return Ok(());
         }
         let entry = QueueEntry {
@@ -319,9 +348,8 @@ impl Ledger {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.counters.add_rejected(turned.reason);
-        let (reason, generation, depth) = (turned.reason, self.rules.generation, turned.new.depth);
-        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, &turned.new.url, reason, depth, turned.new.via.as_deref().map(str::to_owned));
+        let via = turned.new.via.as_deref().map(str::to_owned);
+        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, via);
         Ok(seen.url)
     }
 

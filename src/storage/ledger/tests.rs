@@ -1,11 +1,12 @@
 //! Single changes; random ones against a model are in `tests/it/ledger.rs`.
 
 use super::*;
+use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::storage::MemoryStorage;
-use crate::storage::values::{HostCounts, Place};
+use crate::storage::values::{HostCounts, OrderedHosts, Place};
 
 const NOW: UnixMillis = UnixMillis(1_000);
 
@@ -177,4 +178,69 @@ fn a_batch_that_is_not_written_leaves_no_trace() {
     bench.found(std::slice::from_ref(&b));
     assert_eq!(bench.counts(&a).queued_total(), 2);
     assert_eq!(bench.ledger.committed().discovered, 2);
+}
+
+fn order(order: HostOrder) -> Change {
+    Change::Order { host: "h.test".into(), order }
+}
+
+#[test]
+fn a_host_that_is_held_is_in_no_row_and_comes_back_to_its_row_at_once() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let at = bench.ledger.seen_key(&a.url).host_crawl().host_at();
+    bench.commit(&[order(HostOrder::Pause)]);
+    assert_eq!((bench.counts(&a).place, bench.ledger.committed().hosts_waiting), (Place::Held, 0));
+    // Nothing that others do meanwhile brings it back.
+    bench.found(&[new("http://h.test/b", 1)]);
+    bench.commit(&[Change::Yield { at, until: Some(UnixMillis(9)), pace: None }, Change::Unpark(at)]);
+    assert_eq!((bench.counts(&a).place, bench.counts(&a).queued_total()), (Place::Held, 2));
+    let news = bench.commit(&[order(HostOrder::Resume)]);
+    assert!(matches!(news[..], [HostNews { place: Place::Waiting { .. }, queued: 2, .. }]), "{news:?}");
+    assert_eq!(read::meta::<OrderedHosts>(&bench.storage, CrawlId::default()).unwrap().unwrap().0, [""; 0]);
+}
+
+#[test]
+fn of_a_blocked_host_nothing_is_queued_whatever_way_it_comes() {
+    let mut bench = Bench::new();
+    let (a, b, c) = (new("http://h.test/a", 0), new("http://h.test/b", 0), new("http://h.test/c", 0));
+    bench.found(&[a.clone(), b.clone()]);
+    bench.commit(&[order(HostOrder::Block)]);
+    let rejected = |bench: &Bench, url| match bench.state(url) {
+        Some(UrlState::Rejected { reason, .. }) => Some(reason),
+        _ => None,
+    };
+    // What was in flight ends; its next try does not come.
+    bench.commit(&[bare(&b, Ending::Retry { at: UnixMillis(9_000), reason: Failure::Reset })]);
+    assert_eq!(rejected(&bench, &b), Some(Rejection::Blocked));
+    bench.found(std::slice::from_ref(&c));
+    assert_eq!(rejected(&bench, &c), Some(Rejection::Blocked));
+    let key = bench.ledger.seen_key(&a.url);
+    bench.commit(&[Change::Forsake { urls: vec![key, key], reason: Rejection::Blocked }]);
+    assert_eq!(rejected(&bench, &a), Some(Rejection::Blocked));
+    assert_eq!((bench.counts(&a).place, bench.counts(&a).queued_total()), (Place::None, 0));
+    let c = bench.ledger.committed();
+    assert_eq!((c.discovered, c.queued, c.rejected_total()), (3, 0, 3));
+    let kept = read::rejected(&bench.storage, key).unwrap().unwrap();
+    assert_eq!((kept.url.as_str(), kept.reason), ("http://h.test/a", Rejection::Blocked));
+}
+
+#[test]
+fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
+    bench.commit(&[forsake.clone()]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "its host does not refuse");
+    bench.commit(&[order(HostOrder::Drop)]);
+    let mut txn = Txn::new(&bench.storage);
+    bench.ledger.apply(&mut txn, &forsake, NOW, &|_| true).unwrap();
+    bench.ledger.seal(&mut txn).unwrap();
+    bench.storage.write(&txn.into_batch()).unwrap();
+    bench.ledger.commit();
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "somebody has it");
+    bench.commit(&[forsake]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Rejected { reason: Rejection::Dropped, .. })));
 }

@@ -5,12 +5,12 @@ mod counters;
 mod format;
 mod host_counts;
 mod host_state;
+mod names;
 mod page;
 mod queue_entry;
 mod rejected;
 mod robots;
 mod run;
-mod scope;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -23,12 +23,12 @@ pub use counters::Counters;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
+pub use names::{OrderedHosts, ScopeJoined};
 pub use page::{Cut, How, PageRecord, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
 pub use run::RunState;
-pub use scope::ScopeJoined;
 pub use tails::Tails;
 pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
 pub use url_state::{SeenValue, UrlState};
@@ -115,7 +115,7 @@ values! {
     Counters = 1,
     Format = 1,
     HostCounts = 1,
-    HostState = 1,
+    OrderedHosts = 1,
     PageRecord = 1,
     QueueEntry = 1,
     RejectedValue = 1,

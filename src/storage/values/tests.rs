@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -100,8 +102,20 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&queue_entry());
     check(&QueueEntry { origin: None, via: None, seed: true, ..queue_entry() });
     check(&HostState::default());
-    check(&HostState { name: "h0.test".into(), pace: vec![0, 255] });
-    for place in [Place::None, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }] {
+    check(&HostState { name: "h0.test".into(), pace: vec![0, 255], ..HostState::default() });
+    let orders = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
+    check(&HostState { name: "h0.test".into(), pace: vec![1], orders });
+    let orders = HostOrders {
+        blocked: Some(UnixMillis(0)),
+        dropping: Some(UnixMillis(u64::MAX)),
+        recrawling: Some(UnixMillis(1)),
+        min_delay: Some(Duration::from_millis(700)),
+        ..orders
+    };
+    check(&HostState { name: "h0.test".into(), pace: vec![], orders });
+    for place in
+        [Place::None, Place::Held, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }]
+    {
         check(&host_counts(place));
     }
     for failure in Failure::ALL {
@@ -139,6 +153,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     };
     check(&run);
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
+    check(&OrderedHosts(vec!["a.test".into()]));
     check(&Format { version: 1, seed: u64::MAX });
     let page = seen().page(UnixMillis(5));
     check(&UnsyncedLines { from: 300, text: "{}\n".into() });
@@ -162,6 +177,10 @@ fn format_1_writes_these_bytes() {
         concat!("01", "01", "bb03", "022f61", "02", "01", "00", "00", "80d095ffbc31", "00", "00")
     );
     assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
+    let host = HostState { name: "h".into(), pace: vec![7], ..HostState::default() };
+    assert_eq!(hex(host.encode()), "0101680107");
+    let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
+    assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0201680107", "0105", "00000000"));
     assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
 }
 
@@ -280,7 +299,7 @@ fn samples() -> Vec<Vec<u8>> {
     vec![
         queue_entry().encode(),
         host_counts(Place::Waiting { rank: 1, order: 2 }).encode(),
-        HostState { name: "h0.test".into(), pace: vec![1; 9] }.encode(),
+        HostState { name: "h0.test".into(), pace: vec![1; 9], ..HostState::default() }.encode(),
         UrlState::Waiting { rank: 1, order: 2, depth: 3, due: Some(UnixMillis(4)) }.encode(),
         page_record().encode(),
         counters().encode(),

@@ -22,6 +22,8 @@ pub struct Found {
     pub due: HashMap<DueKey, QueueEntry>,
     pub pages: HashMap<PageKey, PageRecord>,
     pub names: HashMap<HostAt, String>,
+    /// Hosts that the operator holds.
+    pub held: BTreeSet<HostAt>,
     pub counts: HashMap<HostCrawl, HostCounts>,
     pub counters: Counters,
     /// Time and URL of each line of `crawl.jsonl`, in its order.
@@ -36,6 +38,11 @@ fn all<T: Table>(storage: &dyn Storage) -> Vec<(T::Key, T::Value)> {
 
 /// Reads everything below `folder` and in `storage`, and fails with a list of all that does not fit.
 pub fn fsck(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
+    fsck_as(storage, seed, folder, false)
+}
+
+/// The same; with `again` URLs may have been fetched more than once, as the operator said.
+pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: bool) -> Found {
     let mut found = load(storage, seed, folder);
     found.queued_urls_are_waiting();
     found.waiting_urls_are_queued();
@@ -44,15 +51,17 @@ pub fn fsck(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
     found.rejections_are_kept(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
-        found.captures_are_in_the_archive(folder);
-        found.lines_are_one_a_finished_url();
+        found.captures_are_in_the_archive(folder, again);
+        found.lines_are_one_a_finished_url(again);
     }
     assert!(found.problems.is_empty(), "the storage does not fit together: {:#?}", found.problems);
     found
 }
 
 fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
-    let names = all::<tables::HostState>(storage).into_iter().map(|(at, state)| (at, state.name)).collect();
+    let states = all::<tables::HostState>(storage);
+    let held = states.iter().filter(|(_, state)| state.orders.holds()).map(|(at, _)| *at).collect();
+    let names = states.into_iter().map(|(at, state)| (at, state.name)).collect();
     let lines = folder.map(lines_of).unwrap_or_default();
     Found {
         seen: all::<tables::Seen>(storage).into_iter().collect(),
@@ -60,6 +69,7 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
         due: all::<tables::Due>(storage).into_iter().collect(),
         pages: all::<tables::Pages>(storage).into_iter().collect(),
         names,
+        held,
         counts: all::<tables::HostCounts>(storage).into_iter().collect(),
         counters: read::meta(storage, CrawlId::default()).unwrap().unwrap_or_default(),
         lines,
@@ -160,10 +170,12 @@ impl Found {
                 }
             }
             let own = places.remove(&host.host_at()).unwrap_or_default();
-            let wanted = if stored.place == Place::None { vec![] } else { vec![stored.place] };
+            let wanted = if matches!(stored.place, Place::None | Place::Held) { vec![] } else { vec![stored.place] };
             self.same(&format!("I9: places of {name:?}"), wanted, own);
             let placed = stored.place != Place::None;
             self.same(&format!("I9: {name:?} is in a row"), placed, counted.queued_total() > 0);
+            let held = self.held.contains(&host.host_at()) && placed;
+            self.same(&format!("I9: {name:?} is held"), stored.place == Place::Held, held);
             if let Place::Waiting { rank, .. } = stored.place {
                 self.same(&format!("rank of {name:?}"), Some(rank), counted.best_rank());
             }
@@ -258,19 +270,18 @@ impl Found {
                 ),
             }
         }
-        let captured: HashMap<_, _> = self.pages.keys().map(|k| (k.seen(), k.captured.0)).collect();
         for (key, state) in self.seen.clone() {
             let UrlState::Done { captured: at, .. } = state else { continue };
-            if captured.get(&key) != Some(&at) {
+            if !self.pages.contains_key(&key.page(at)) {
                 self.wrong("a URL done whose capture is not there", (key, state));
             }
         }
     }
 
-    fn captures_are_in_the_archive(&mut self, folder: &Path) {
+    fn captures_are_in_the_archive(&mut self, folder: &Path, again: bool) {
         let (mut places, mut urls) = (BTreeSet::new(), BTreeSet::new());
         for page in self.pages.values().cloned().collect::<Vec<_>>() {
-            if !urls.insert(page.url.clone()) {
+            if !urls.insert(page.url.clone()) && !again {
                 self.wrong("a URL committed twice", &page.url);
             }
             let Some(place) = &page.warc else {
@@ -286,15 +297,15 @@ impl Found {
         }
     }
 
-    fn lines_are_one_a_finished_url(&mut self) {
+    fn lines_are_one_a_finished_url(&mut self, again: bool) {
         let canon = Canonicaliser::new(CleanRules::default());
         let mut known = BTreeSet::new();
         for (_, line) in self.lines.clone() {
             let state = canon.parse(&line).ok().and_then(|url| self.seen.get(&self.key(&url)).copied());
-            if !known.insert(line.clone()) {
+            if !known.insert(line.clone()) && !again {
                 self.wrong("a URL with two lines in crawl.jsonl", &line);
             }
-            if matches!(state, None | Some(UrlState::Waiting { .. })) {
+            if matches!(state, None | Some(UrlState::Waiting { .. })) && !again {
                 self.wrong("a line in crawl.jsonl for a URL that is not finished", (&line, state));
             }
         }
@@ -306,7 +317,23 @@ impl Found {
             UrlState::Waiting { .. } => false,
         };
         let finished = self.seen.values().filter(|s| visited(s)).count();
+        if again {
+            return; // a URL queued again has a line already
+        }
         self.same("lines in crawl.jsonl", known.len(), finished);
+    }
+
+    /// Captures of each URL.
+    pub fn captures(&self) -> BTreeMap<String, usize> {
+        let mut captures = BTreeMap::new();
+        self.pages.values().for_each(|page| *captures.entry(page.url.clone()).or_default() += 1);
+        captures
+    }
+
+    /// The state of a URL.
+    pub fn state_of(&self, url: &str) -> Option<UrlState> {
+        let url = Canonicaliser::new(CleanRules::default()).parse(url).ok()?;
+        self.seen.get(&self.key(&url)).copied()
     }
 
     /// URLs with a capture.
