@@ -18,6 +18,7 @@ pub mod node;
 pub mod orders;
 pub mod parser;
 pub mod politeness;
+pub mod seeds;
 pub mod slot;
 pub mod store;
 pub mod strikes;

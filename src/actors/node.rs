@@ -20,9 +20,9 @@ use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::Timings;
-use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
-use crate::storage::values::{Counters, How};
+use crate::storage::values::{Counters, How, SeedValue};
+use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{StatusSnapshot, Troubles};
@@ -31,10 +31,11 @@ use super::deduper::Deduper;
 use super::door::Door;
 use super::fetcher::Fetcher;
 use super::frontier::Frontier;
-use super::lease::{LeaseCore, LeaseEnd, LeaseTable};
+use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseTable};
 use super::orders::Orders;
 use super::parser::Parser;
 use super::politeness::Host;
+use super::seeds::Seeds;
 use super::slot::Slots;
 use super::store::{Commit, Store};
 use super::strikes::{STRIKES, Strikes};
@@ -124,6 +125,8 @@ pub struct Node {
     pub scope: RwLock<Scope>,
     /// What the operator has said of hosts.
     pub orders: Orders,
+    /// What was said of seeds.
+    pub seeds: Seeds,
     /// Slots of hosts.
     pub slots: Slots,
     /// Leases.
@@ -369,6 +372,16 @@ impl Node {
         registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
         let database = self.storage.stats().memory;
         self.metrics.memory(self.memory.max, database, self.filter_bytes.load(Ordering::Relaxed));
+    }
+
+    /// What was said of the seed that a URL goes back to; nothing when that is not known any more.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn seed_of(&self, lease: &Lease) -> Result<Option<Arc<SeedValue>>, StorageError> {
+        let own = lease.entry.seed.then_some(lease.url.as_str());
+        let Some(seed) = lease.entry.origin.as_deref().or(own) else { return Ok(None) };
+        self.seeds.of(&*self.storage, self.crawl, &self.prints, seed)
     }
 
     /// The counters of the last commit.

@@ -6,12 +6,14 @@
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
 //! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON |
-//! | `POST /api/v1/seeds` | one URL a line, or `{"urls": […]}`; [`SeedReport`] when they are committed |
+//! | `POST /api/v1/seeds` | one URL a line, `{"urls": […]}`, or `{"seeds": […]}`; [`SeedReport`] when they are committed |
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
+//! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
+//! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
@@ -22,6 +24,7 @@ mod body;
 mod bounded;
 mod control;
 mod crawl;
+mod csv;
 mod guard;
 pub mod jobs;
 mod openapi;
@@ -29,14 +32,16 @@ pub mod orders;
 pub mod paging;
 mod probes;
 mod problem;
+pub mod reports;
 mod room;
 mod seeds;
 mod server;
+pub mod urls;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 pub use problem::Problem;
 pub use room::Room;
 pub(crate) use seeds::lines as seed_lines;

@@ -34,6 +34,7 @@ use crate::actors::lease::LeaseTable;
 use crate::actors::node::{Doors, Epoch, Node, Stop};
 use crate::actors::orders::Orders;
 use crate::actors::parser::Parser;
+use crate::actors::seeds::Seeds;
 use crate::actors::slot::Slots;
 use crate::actors::store::{Close, Store};
 use crate::actors::strikes::Strikes;
@@ -59,7 +60,7 @@ use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
-pub use cockpit::NodeHosts;
+pub use cockpit::{NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use memory::plan as memory_plan;
@@ -256,6 +257,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         crawl,
         scope: RwLock::new(scope),
         orders,
+        seeds: Seeds::default(),
         slots: Slots::default(),
         leases: LeaseTable::default(),
         strikes,

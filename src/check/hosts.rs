@@ -1,4 +1,4 @@
-//! The pass over all hosts: six families whose keys begin with the host are read side by side, so that each host is seen
+//! The pass over all hosts: seven families whose keys begin with the host are read side by side, so that each host is seen
 //! whole and counted in passing.
 
 use super::book::Book;
@@ -10,7 +10,7 @@ use super::stream::{Stream, look_one};
 use super::tally::{HostTally, Totals};
 use super::{places, urls};
 use crate::storage::keys::{HostAt, HostCrawl, Key};
-use crate::storage::tables::{HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
+use crate::storage::tables::{Failed, HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
 use crate::storage::values;
 
 /// The families side by side.
@@ -23,6 +23,7 @@ pub struct Walk {
     pub seen: Stream<Seen>,
     pub pages: Stream<Pages>,
     pub rejected: Stream<Rejected>,
+    pub failed: Stream<Failed>,
 }
 
 /// One host in one crawl while it passes by.
@@ -60,6 +61,7 @@ pub fn hosts(desk: &mut Desk<'_>, book: &mut Book<'_>, totals: &mut Totals) -> R
         seen: Stream::all(),
         pages: Stream::all(),
         rejected: Stream::all(),
+        failed: Stream::all(),
     };
     let kept_any = !book.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
     while let Some(at) = walk.next_unit(book)? {
@@ -98,6 +100,7 @@ impl Walk {
             least(&mut self.seen, book)?,
             least(&mut self.pages, book)?,
             least(&mut self.rejected, book)?,
+            least(&mut self.failed, book)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }

@@ -71,6 +71,12 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Nothing counted yet; media types are counted by the names that are stored.
+    pub fn like(stored: &Counters) -> Self {
+        let types = stored.types.keys().map(|name| (name.clone(), (0, 0))).collect();
+        Self { counters: Counters { types, ..Counters::default() } }
+    }
+
     pub fn state(&mut self, state: &UrlState) {
         let c = &mut self.counters;
         c.discovered += 1;
@@ -92,6 +98,7 @@ impl Totals {
         c.bytes = c.bytes.saturating_add(page.bytes);
         c.fetch_ms = c.fetch_ms.saturating_add(u64::from(page.took_ms));
         c.add_status(page.status);
+        c.count_type(page.mime.as_deref(), page.bytes, true);
     }
 
     pub fn place(&mut self, place: &Place) {
@@ -118,7 +125,9 @@ pub fn differences(stored: &Counters, counted: &Counters) -> Vec<String> {
     else {
         return vec!["the counters".into()];
     };
-    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit");
+    // What an older program stored is in no type.
+    let types = stored.types_are_whole();
+    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit") && (types || name != "types");
     let differ = a.iter().filter(|(name, value)| told(name) && b.get(*name) != Some(value));
     differ.map(|(name, value)| format!("{name} {value}, counted {}", b.get(name).unwrap_or(value))).collect()
 }

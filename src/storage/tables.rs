@@ -53,6 +53,10 @@ tables! {
     Pages: PageKey => values::PageRecord;
     /// URLs turned away.
     Rejected: RejectedKey => values::RejectedValue;
+    /// URLs given up.
+    Failed: SeenKey => values::FailedValue;
+    /// Seeds.
+    Seeds: SeenKey => values::SeedValue;
     /// First captures of contents.
     Content: ContentKey => values::ContentValue;
     /// robots.txt as fetched.

@@ -188,6 +188,7 @@ fn links_of(commit: &Commit) -> u64 {
     let links = match &commit.change {
         Change::Forsake { urls, .. } => return urls.len() as u64,
         Change::FetchAgain(pages) => return pages.len() as u64,
+        Change::TryAgain(urls) => return urls.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
         _ => return 0,
@@ -212,7 +213,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
     let now = node.clock.now();
-    let lines = archive(open, group, now)?;
+    let lines = archive(node, open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
@@ -260,7 +261,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
 }
 
 /// Appends a group's records and lines and notes in each page where it stands; gives the lines.
-fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
+fn archive(node: &Node, open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
     let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
     let mut places = places.into_iter();
     let mut firsts = Vec::with_capacity(group.len());
@@ -270,8 +271,10 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<Uns
         files::note_place(commit, first.as_ref());
         firsts.push(first);
     }
-    let lines: Vec<_> =
-        group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
+    let mut lines = Vec::with_capacity(group.len());
+    for (commit, place) in group.iter().zip(&firsts) {
+        lines.extend(files::line_of(node, commit, place.as_ref(), now)?);
+    }
     Ok(open.archive.log(&lines)?)
 }
 
@@ -309,6 +312,13 @@ impl Written {
         open.ledger.commit();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
+        for commit in &group {
+            if let Change::Links(links) = &commit.change
+                && !links.seeds.is_empty()
+            {
+                node.seeds.changed(&links.seeds);
+            }
+        }
         for (name, at, orders) in &self.ordered {
             node.orders.set(at.host, name, *orders); // before anybody is told: from here on every room knows
             node.slots.set_min_delay(&at.host, orders.min_delay);

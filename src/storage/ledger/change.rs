@@ -8,7 +8,7 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
-use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue, UnsyncedPage};
+use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage};
 
 /// A URL found new, with what it needs to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,8 @@ pub struct LinkChange {
     pub readmitted: Vec<NewUrl>,
     /// Waiting URLs found again by a shorter path.
     pub shorter: Vec<NewUrl>,
+    /// Seeds among them or known before, with what is said of them.
+    pub seeds: Vec<SeedValue>,
 }
 
 /// One entry in the Store's work, in order.
@@ -133,6 +135,8 @@ pub enum Change {
     },
     /// URLs whose latest captures these are are queued once more; their captures stay.
     FetchAgain(Vec<PageKey>),
+    /// URLs given up are queued again, as if they were new.
+    TryAgain(Vec<SeenKey>),
 }
 
 /// What a commit changed for one host: the Frontier's news.

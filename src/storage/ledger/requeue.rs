@@ -2,7 +2,7 @@
 
 use super::{Ledger, Result, counters_of};
 use crate::storage::keys::ContentKey;
-use crate::storage::tables::{Content, Pages, Queue, Seen};
+use crate::storage::tables::{Content, Failed, Pages, Queue, Seen};
 use crate::storage::txn::Txn;
 use crate::storage::values::{How, PageRecord, UnsyncedPage, UrlState};
 
@@ -28,8 +28,11 @@ impl Ledger {
                 self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
             }
             UrlState::Error { reason } => {
-                self.counters.sub_error(reason);
-                self.hosts.with(txn, at, |row| row.counts.errors = row.counts.errors.saturating_sub(1))?;
+                let kept = txn.get::<Failed>(&seen)?;
+                if kept.is_some_and(|kept| kept.captured != Some(page.fetched)) {
+                    return Ok(false); // it was given up later, for another reason
+                }
+                self.no_error(txn, seen, reason)?;
             }
             _ => return Ok(false),
         }

@@ -2,6 +2,7 @@
 
 mod content;
 mod counters;
+mod failed;
 mod format;
 mod host_counts;
 mod host_state;
@@ -11,6 +12,7 @@ mod queue_entry;
 mod rejected;
 mod robots;
 mod run;
+mod seed;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,8 @@ mod url_state;
 mod wire;
 
 pub use content::ContentValue;
-pub use counters::Counters;
+pub use counters::{Counters, OTHER_TYPES};
+pub use failed::FailedValue;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
@@ -29,6 +32,7 @@ pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
 pub use run::RunState;
+pub use seed::SeedValue;
 pub use tails::Tails;
 pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
 pub use url_state::{SeenValue, UrlState};
@@ -112,7 +116,7 @@ macro_rules! values {
 
 values! {
     ContentValue = 1,
-    Counters = 1,
+    FailedValue = 1,
     Format = 1,
     HostCounts = 1,
     OrderedHosts = 1,
@@ -122,6 +126,7 @@ values! {
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,
+    SeedValue = 1,
     Tails = 1,
     Unsynced = 1,
     UnsyncedLines = 1,
