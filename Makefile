@@ -16,8 +16,9 @@ export LYCOSA_PYTHON ?= $(VENV)/bin/python
 export LYCOSA_PAGES ?= $(CARGO_TARGET_DIR)/pages
 BINARY := $(CARGO_TARGET_DIR)/release/lycosa
 # Debug assertions and fault points for this package alone, quick to compile; no dependency is built again.
-CHECKED := --release --locked --features faults \
+PLAIN := --release --locked \
 	--config profile.release.package.lycosa.debug-assertions=true --config profile.release.package.lycosa.opt-level=1
+CHECKED := $(PLAIN) --features faults
 
 # For `make run`. Handed on by the environment: a URL may hold what a shell would take for its own.
 export SEED ?=
@@ -25,7 +26,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-memory bench check fmt fmt-check clippy deny dist clean
+.PHONY: help run build setup test test-tools soak soak-memory bench check fmt fmt-check clippy deny dist clean features
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -77,7 +78,7 @@ soak-memory: setup ## measure a large frontier: restarts and memory (URLS=N HOST
 	@config/build.sh
 	cargo bench --locked --profile release --bench frontier_scale -- --urls $(URLS) --hosts $(HOSTS)
 
-check: fmt-check clippy ## format and lints, as continuous integration does
+check: fmt-check clippy features ## format and lints, as continuous integration does
 
 fmt: ## format the sources
 	cargo fmt
@@ -87,6 +88,12 @@ fmt-check:
 
 clippy: setup ## lints, with the settings of the tests
 	config/build.sh cargo clippy $(CHECKED) --all-targets -- -D warnings
+
+# What is built without RocksDB or without S3 has no dependency that `make build` does not build too.
+features: setup ## the program builds without its features and with each alone
+	for f in '' rocksdb s3 faults; do \
+		cargo clippy $(PLAIN) --no-default-features --features "$$f" --lib --bins -- -D warnings; \
+	done
 
 deny: ## licences, advisories, sources (needs cargo-deny: cargo install cargo-deny --locked)
 	cargo deny check

@@ -90,12 +90,18 @@ native() {
     packages libclang-dev
 }
 
+# The browser that looks at the live page, with a font for it. Where it cannot be had its tests are skipped, and say so.
+browser() {
+    [ -n "$(type -P chromium)" ] && return 0
+    ( packages chromium fonts-dejavu-core ) || say "no Chromium: the tests of the live page are SKIPPED"
+}
+
 # The readers that judge our WARC files; pip runs only when the list has changed.
 venv() {
     local venv=$1 list=tests/tools/requirements.txt
     [ -f "$list" ] || return 0
     cmp -s "$list" "$venv/requirements.txt" && return 0
-    say "making $venv with the WARC readers"
+    say "making $venv with other people's tools"
     python3 -m venv --help >/dev/null 2>&1 && python3 -c 'import ensurepip' 2>/dev/null || packages python3 python3-venv
     python3 -m venv --clear "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list"
@@ -140,6 +146,7 @@ test)
     mkdir -p "$(dirname "$2")"
     venv "$2"
     web_server
+    browser
     pages "$3"
     ;;
 *)

@@ -17,6 +17,7 @@
 //! | [`cli`] | the commands of the `lycosa` program |
 //! | [`clock`] | the only reader of real time |
 //! | [`invariant`] | invariants asserted in tests, counted in the shipped program |
+//! | [`sort`] | sorts more than memory holds |
 //! | [`fault`] | fault points for tests |
 //!
 //! # Embedding a crawl
@@ -102,6 +103,7 @@ pub mod domain;
 pub mod fault;
 pub mod invariant;
 pub mod net;
+pub mod sort;
 pub mod storage;
 pub mod telemetry;
 pub mod warc;

@@ -78,7 +78,16 @@ impl Plan {
     }
 }
 
+const HELP: &str = "Measures restarts and memory of the real program on a large frontier.
+
+cargo bench --profile release --bench frontier_scale -- [--urls N] [--hosts N] [--kills N] [--seconds N]
+    [--part restart|crawl] [--data DIR] [--binary LYCOSA] [--set KEY=VALUE]...";
+
 fn main() -> Result<()> {
+    if std::env::args().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{HELP}");
+        return Ok(());
+    }
     let plan = Plan::read(std::env::args().skip(1))?;
     println!("{}\n", machine());
     if plan.has("restart") {

@@ -14,6 +14,7 @@ pub mod door;
 pub mod fetcher;
 pub mod frontier;
 pub mod lease;
+mod news;
 pub mod node;
 pub mod orders;
 pub mod parser;

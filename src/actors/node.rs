@@ -24,8 +24,9 @@ use crate::storage::ledger::{Change, Ending, PageChange};
 use crate::storage::values::{Counters, How, SeedValue};
 use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
+use crate::telemetry::notice::Notices;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
-use crate::telemetry::{StatusSnapshot, Troubles};
+use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
 use super::deduper::Deduper;
 use super::door::Door;
@@ -167,6 +168,12 @@ pub struct Node {
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
     /// What goes wrong, for people.
     pub troubles: Troubles,
+    /// What happens, for whoever listens.
+    pub events: Arc<Events>,
+    /// What the operator is called for.
+    pub notices: Notices,
+    /// Attempts that failed lately.
+    pub attempts: Attempts,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -284,13 +291,16 @@ impl Node {
                 let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
                 self.trouble(ROBOTS_UNREACHABLE, at);
+                self.robots_failed(host, value.failures);
                 return;
             }
             _ => return,
         };
         self.note_trouble(page);
+        self.tell_page(page);
         match &page.ending {
-            Ending::Error(failure) | Ending::Retry { reason: failure, .. } => self.metrics.error(*failure),
+            Ending::Error(failure) => self.metrics.error(*failure),
+            Ending::Retry { reason, .. } => self.metrics.retry(*reason),
             Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
             Ending::Done(_) => {}
         }
@@ -320,7 +330,10 @@ impl Node {
         }
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
-                let status = page.capture.as_ref().map(|c| format!(" (status {})", c.status)).unwrap_or_default();
+                let status = page.capture.as_ref().map(|c| c.status);
+                let (url, at) = (self.prints.url(&page.url), self.clock.now());
+                self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
+                let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
@@ -351,7 +364,9 @@ impl Node {
     pub fn spill_failed(&self, error: &str) {
         let Some(fault) = DiskFault::of_text(error) else { return };
         if self.disk.spill_failed(fault, error, self.clock.now()) {
-            log::error!("temporary files cannot be written, the crawl pauses: fault={} error={error}", fault.as_str());
+            let fault = fault.as_str();
+            let text = format!("temporary files cannot be written, the crawl pauses: fault={fault} error={error}");
+            self.changed(StateChange::DiskBroken, text);
         }
     }
 
@@ -370,8 +385,12 @@ impl Node {
             (Registry::DnsNames, self.resolver.names_kept()),
         ];
         registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
-        let database = self.storage.stats().memory;
-        self.metrics.memory(self.memory.max, database, self.filter_bytes.load(Ordering::Relaxed));
+        let stats = self.storage.stats();
+        self.metrics.storage(&stats);
+        self.metrics.memory(self.memory.max, stats.memory, self.filter_bytes.load(Ordering::Relaxed));
+        self.metrics.in_hand(status.in_flight, self.parsing.load(Ordering::Relaxed));
+        self.metrics.dns(self.resolver.stats());
+        self.metrics.listening(self.events.listeners(), self.events.missed());
     }
 
     /// What was said of the seed that a URL goes back to; nothing when that is not known any more.
@@ -410,6 +429,7 @@ impl Coroner for Node {
             death.why,
             death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
         );
+        self.tell_death(&death);
         if death.rest.is_none() {
             self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
         }

@@ -155,8 +155,12 @@ impl Slot {
     }
 
     /// The response is over: `took` from its request to the end of its body. Sets the earliest time of the next one.
-    pub fn finish(mut self, took: Duration, signal: PaceSignal) {
+    /// True when this was one refusal too many, so that the host is left alone for long.
+    pub fn finish(mut self, took: Duration, signal: PaceSignal) -> bool {
+        let before = self.seat.earliest();
         self.over(took, signal);
+        let pace = self.seat.pace();
+        pace.why() == PaceWhy::Brake && pace.earliest() > before
     }
 
     fn over(&mut self, took: Duration, signal: PaceSignal) {

@@ -1,8 +1,13 @@
-//! Who may ask: the token, the Host header, the Origin header.
+//! Who may ask, and for what: tokens and their roles.
+//!
+//! A token stands in a file (`admin.token_file`, `admin.read_token_file`) or in the environment ([`ADMIN_TOKEN`], [`ADMIN_READ_TOKEN`]), never in
+//! the configuration. Digests are compared, in constant time.
 
-use std::net::{IpAddr, SocketAddr};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use sha2::{Digest, Sha256};
 
 /// Shortest token taken, bytes.
@@ -21,6 +26,20 @@ pub enum TokenError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// It was not there, and cannot be made.
+    #[error("cannot make the admin token file {}: {source}", path.display())]
+    Make {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A variable of the environment holds no usable token.
+    #[error("the variable {name} must hold a token of 16 to 4096 printable characters without spaces")]
+    Variable {
+        /// Its name.
+        name: &'static str,
     },
     /// It holds no usable token.
     #[error(
@@ -41,20 +60,88 @@ pub fn read_token(path: &Path) -> Result<String, TokenError> {
     let unread = |source| TokenError::Read { path: path.to_owned(), source };
     let size = std::fs::metadata(path).map_err(unread)?.len();
     let text = if size > LONGEST { String::new() } else { std::fs::read_to_string(path).map_err(unread)? };
-    let token = text.trim();
-    if token.len() < SHORTEST || !token.bytes().all(|b| b.is_ascii_graphic()) {
-        return Err(TokenError::Form { path: path.to_owned() });
+    let mode = std::fs::metadata(path).map_err(unread)?.permissions().mode();
+    if mode & 0o007 != 0 {
+        log::warn!("everybody on this machine can read the admin token: chmod 600 {}", path.display());
     }
-    Ok(token.to_owned())
+    checked(&text).map(str::to_owned).ok_or_else(|| TokenError::Form { path: path.to_owned() })
 }
 
-/// Whether an address can be reached from this machine only.
-#[must_use]
-pub fn is_loopback(address: SocketAddr) -> bool {
-    match address.ip() {
-        IpAddr::V4(ip) => ip.is_loopback(),
-        IpAddr::V6(ip) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback()),
+/// The token in a text, if it is one.
+fn checked(text: &str) -> Option<&str> {
+    let token = text.trim();
+    let long = (SHORTEST..=LONGEST as usize).contains(&token.len());
+    (long && token.bytes().all(|b| b.is_ascii_graphic())).then_some(token)
+}
+
+/// What a token admits to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Looking.
+    Read,
+    /// Everything.
+    Full,
+}
+
+/// The tokens that open the endpoint; none at all leaves it open to everybody who reaches it.
+#[derive(Clone, Debug, Default)]
+pub struct Keys(Vec<(Role, Token)>);
+
+impl Keys {
+    /// Reads the files that are set and the environment. A file for everything that is not there is made, with a new token
+    /// that only its owner can read.
+    ///
+    /// # Errors
+    /// A token that is too short or cannot be read.
+    pub fn load(full: Option<&Path>, read: Option<&Path>) -> Result<Self, TokenError> {
+        let mut keys = Self::default();
+        if let Some(path) = full {
+            keys.add(Role::Full, &if path.exists() { read_token(path) } else { make_token(path) }?);
+        }
+        if let Some(path) = read {
+            keys.add(Role::Read, &read_token(path)?);
+        }
+        for (role, name) in [(Role::Full, ADMIN_TOKEN), (Role::Read, ADMIN_READ_TOKEN)] {
+            if let Ok(token) = std::env::var(name) {
+                keys.add(role, checked(&token).ok_or(TokenError::Variable { name })?);
+            }
+        }
+        Ok(keys)
     }
+
+    /// Adds a token.
+    pub fn add(&mut self, role: Role, token: &str) {
+        self.0.push((role, Token::new(token)));
+    }
+
+    /// True when nobody is asked for a token.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What an `Authorization` header admits to; `None` when it must stay outside. Every token is compared.
+    #[must_use]
+    pub fn role(&self, authorization: Option<&str>) -> Option<Role> {
+        if self.is_empty() {
+            return Some(Role::Full);
+        }
+        let admitting = self.0.iter().filter(|(_, token)| token.admits(authorization)).map(|(role, _)| *role);
+        admitting.reduce(|a, b| if a == Role::Full { a } else { b })
+    }
+}
+
+/// A new token in a new file.
+fn make_token(path: &Path) -> Result<String, TokenError> {
+    let unmade = |source| TokenError::Make { path: path.to_owned(), source };
+    let mut bytes = [0; 24];
+    std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes)).map_err(unmade)?;
+    let token = data_encoding::BASE64URL_NOPAD.encode(&bytes);
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(unmade)?;
+    file.write_all(format!("{token}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(unmade)?;
+    log::warn!("a new token for the admin endpoint was made: file={}", path.display());
+    Ok(token)
 }
 
 /// The token's digest: comparing digests takes the same time wherever they differ.
@@ -85,84 +172,9 @@ impl Token {
     }
 }
 
-/// Whether a Host header names this endpoint. A page of another name that resolves to loopback (DNS rebinding) does not.
-///
-/// On loopback: `localhost` or the address, with the port. Elsewhere the token decides and every name will do.
-#[must_use]
-pub fn is_own_host(host: Option<&str>, listening: SocketAddr) -> bool {
-    if !is_loopback(listening) {
-        return true;
-    }
-    let Some(host) = host else { return false };
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => (name, port.parse::<u16>().ok()),
-        _ => (host, Some(80)),
-    };
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let own =
-        name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| is_loopback((ip, 0).into()));
-    own && port == Some(listening.port())
-}
-
-/// Whether a changing request comes from no web page (no Origin) or from one of this endpoint's own.
-#[must_use]
-pub fn is_own_origin(origin: Option<&str>, fetch_site: Option<&str>, host: Option<&str>) -> bool {
-    let from_elsewhere = matches!(fetch_site, Some("cross-site" | "same-site"));
-    match origin {
-        _ if from_elsewhere => false,
-        None => true,
-        Some(origin) => {
-            let authority = origin.split_once("://").map(|(_, authority)| authority);
-            authority.is_some() && authority == host
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(address: &str) -> SocketAddr {
-        address.parse().unwrap()
-    }
-
-    #[test]
-    fn only_names_of_loopback_with_the_right_port_are_the_endpoints_own() {
-        let cases = [
-            ("127.0.0.1:7700", true),
-            ("localhost:7700", true),
-            ("LOCALHOST:7700", true),
-            ("[::1]:7700", true),
-            ("127.0.0.1", false),
-            ("localhost:80", false),
-            ("evil.example:7700", false),
-            ("127.0.0.1.evil.example:7700", false),
-            ("localhost.evil.example:7700", false),
-            ("10.0.0.1:7700", false),
-            ("", false),
-            ("[::1]", false),
-            (":7700", false),
-        ];
-        for (host, own) in cases {
-            assert_eq!(is_own_host(Some(host), at("127.0.0.1:7700")), own, "{host}");
-        }
-        assert!(!is_own_host(None, at("127.0.0.1:7700")));
-        assert!(is_own_host(Some("127.0.0.1"), at("127.0.0.1:80")));
-        assert!(is_own_host(Some("crawler.example"), at("0.0.0.0:7700")), "there the token decides");
-    }
-
-    #[test]
-    fn a_request_from_another_page_is_refused() {
-        let host = Some("127.0.0.1:7700");
-        assert!(is_own_origin(None, None, host));
-        assert!(is_own_origin(Some("http://127.0.0.1:7700"), Some("same-origin"), host));
-        for origin in ["http://evil.example", "null", "", "http://127.0.0.1:7701", "http://127.0.0.1:7700.evil.example"]
-        {
-            assert!(!is_own_origin(Some(origin), None, host), "{origin}");
-        }
-        assert!(!is_own_origin(None, Some("cross-site"), host));
-        assert!(!is_own_origin(Some("x"), None, None));
-    }
 
     #[test]
     fn a_token_is_taken_from_a_bearer_header_only() {
@@ -194,5 +206,32 @@ mod tests {
         }
         let error = read_token(&dir.path().join("none")).unwrap_err().to_string();
         assert!(error.contains("none"), "{error}");
+    }
+
+    #[test]
+    fn a_token_file_that_is_not_there_is_made_for_its_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("token");
+        let keys = Keys::load(Some(&path), None).unwrap();
+        let header = format!("Bearer {}", read_token(&path).unwrap());
+        assert_eq!(keys.role(Some(&header)), Some(Role::Full));
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = Keys::load(Some(&path), None).unwrap();
+        assert_eq!(again.role(Some(&header)), Some(Role::Full), "the file is kept");
+        let nowhere = Keys::load(Some(&dir.path().join("none/token")), None).unwrap_err().to_string();
+        assert!(nowhere.contains("none/token"), "{nowhere}");
+        assert!(Keys::load(None, Some(&dir.path().join("other"))).is_err(), "one for looking is not made");
+    }
+
+    #[test]
+    fn each_token_admits_to_its_role_and_no_token_at_all_admits_everybody() {
+        let mut keys = Keys::default();
+        assert_eq!(keys.role(None), Some(Role::Full));
+        keys.add(Role::Read, "0123456789abcdef");
+        keys.add(Role::Full, "fedcba9876543210");
+        keys.add(Role::Read, "fedcba9876543210");
+        assert_eq!(keys.role(Some("Bearer 0123456789abcdef")), Some(Role::Read));
+        assert_eq!(keys.role(Some("Bearer fedcba9876543210")), Some(Role::Full));
+        assert_eq!((keys.role(None), keys.role(Some("Bearer x"))), (None, None));
     }
 }

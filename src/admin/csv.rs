@@ -1,7 +1,7 @@
 //! Tables for spreadsheets: RFC 4180, with a line of names before.
 
 /// A value as a field of a table.
-pub(super) trait Row {
+pub(crate) trait Row {
     /// The names of the columns.
     const NAMES: &'static [&'static str];
 
@@ -10,14 +10,19 @@ pub(super) trait Row {
 }
 
 /// The whole table.
-pub(super) fn table<R: Row>(rows: &[R]) -> String {
-    let mut out = R::NAMES.join(",") + "\r\n";
-    for row in rows {
-        let fields: Vec<String> = row.fields().iter().map(|field| cell(field)).collect();
-        out += &fields.join(",");
-        out += "\r\n";
-    }
-    out
+pub(crate) fn table<R: Row>(rows: &[R]) -> String {
+    names::<R>() + &rows.iter().map(line).collect::<String>()
+}
+
+/// The line of names.
+pub(crate) fn names<R: Row>() -> String {
+    R::NAMES.join(",") + "\r\n"
+}
+
+/// The line of a row.
+pub(crate) fn line<R: Row>(row: &R) -> String {
+    let fields: Vec<String> = row.fields().iter().map(|field| cell(field)).collect();
+    fields.join(",") + "\r\n"
 }
 
 /// A field, quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it: texts come from
@@ -29,7 +34,7 @@ fn cell(text: &str) -> String {
 }
 
 /// A number or text that may be missing.
-pub(super) fn some<T: ToString>(value: Option<&T>) -> String {
+pub(crate) fn some<T: ToString>(value: Option<&T>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
-//! The guard in front of every route: Host, Origin, then the token.
+//! The guard in front of every route: Host, Origin, token and role, then the rate.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -8,14 +9,52 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
-use super::auth::{Token, is_own_host, is_own_origin};
+use super::auth::{Keys, Role};
+use super::own::{is_own_host, is_own_origin};
 use super::problem::Problem;
+use super::ui::is_page;
+
+/// Requests a second that are answered, with twice as many at once.
+const CALLS: NonZeroU32 = NonZeroU32::new(500).unwrap();
+/// The same for requests without a good token.
+const REFUSALS: NonZeroU32 = NonZeroU32::new(10).unwrap();
+
+/// Who is let in, and how often.
+#[derive(Clone, Debug)]
+pub struct Entrance {
+    /// Tokens.
+    pub keys: Keys,
+    /// How often those who are let in may ask.
+    pub calls: Quota,
+    /// How often a wrong token is looked at.
+    pub refusals: Quota,
+}
+
+impl Entrance {
+    /// With these tokens, at the usual rates.
+    #[must_use]
+    pub fn new(keys: Keys) -> Self {
+        let twice =
+            |n: NonZeroU32| Quota::per_second(n).allow_burst(n.saturating_mul(NonZeroU32::MIN.saturating_add(1)));
+        Self { keys, calls: twice(CALLS), refusals: twice(REFUSALS) }
+    }
+}
 
 /// What a request must show.
 pub(super) struct Guard {
-    pub token: Option<Token>,
-    pub listening: SocketAddr,
+    keys: Keys,
+    listening: SocketAddr,
+    calls: DefaultDirectRateLimiter,
+    refusals: DefaultDirectRateLimiter,
+}
+
+impl Guard {
+    pub fn new(entrance: Entrance, listening: SocketAddr) -> Self {
+        let Entrance { keys, calls, refusals } = entrance;
+        Self { keys, listening, calls: RateLimiter::direct(calls), refusals: RateLimiter::direct(refusals) }
+    }
 }
 
 /// Lets a request through or answers with the problem.
@@ -25,7 +64,7 @@ pub(super) async fn guard(
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let problem = request.app_data::<Data<Guard>>().map_or_else(
         || Some(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the endpoint is not set up")),
-        |guard| refusal(&request, guard),
+        |guard| guard.stranger(&request).or_else(|| guard.unwelcome(&request)),
     );
     match problem {
         Some(problem) => Err(problem.into()),
@@ -33,26 +72,46 @@ pub(super) async fn guard(
     }
 }
 
-fn refusal(request: &ServiceRequest, guard: &Guard) -> Option<Problem> {
-    let text = |name: &str| request.headers().get(name).and_then(|v| v.to_str().ok());
-    let host = text("host");
-    if !is_own_host(host, guard.listening) {
-        let detail =
-            format!("this endpoint is http://{}, not {}", guard.listening, host.unwrap_or("a request without Host"));
-        return Some(Problem::new(StatusCode::FORBIDDEN, detail));
-    }
-    let safe = matches!(*request.method(), Method::GET | Method::HEAD);
-    // A header that is not text is no Origin of ours.
-    let origin = request.headers().get("origin").map(|v| v.to_str().unwrap_or("null"));
-    if !safe && !is_own_origin(origin, text("sec-fetch-site"), host) {
-        return Some(Problem::new(StatusCode::FORBIDDEN, "requests from other web pages are refused"));
-    }
-    let open = matches!(request.path(), "/healthz" | "/readyz");
-    match &guard.token {
-        Some(token) if !open && !token.admits(text("authorization")) => {
-            let detail = "send the token of admin.token_file as `Authorization: Bearer TOKEN`";
-            Some(Problem::new(StatusCode::UNAUTHORIZED, detail))
+fn header<'r>(request: &'r ServiceRequest, name: &str) -> Option<&'r str> {
+    request.headers().get(name).and_then(|v| v.to_str().ok())
+}
+
+fn is_safe(request: &ServiceRequest) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
+impl Guard {
+    /// A request by another name of this machine, or from another web page.
+    fn stranger(&self, request: &ServiceRequest) -> Option<Problem> {
+        let host = header(request, "host");
+        if !is_own_host(host, self.listening) {
+            let named = host.unwrap_or("a request without Host");
+            let detail = format!("this endpoint is http://{}, not {named}", self.listening);
+            return Some(Problem::new(StatusCode::FORBIDDEN, detail));
         }
-        _ => None,
+        // A header that is not text is no Origin of ours.
+        let origin = request.headers().get("origin").map(|v| v.to_str().unwrap_or("null"));
+        let own = is_safe(request) || is_own_origin(origin, header(request, "sec-fetch-site"), host);
+        (!own).then(|| Problem::new(StatusCode::FORBIDDEN, "requests from other web pages are refused"))
+    }
+
+    /// A request without the token it needs, or one of too many.
+    fn unwelcome(&self, request: &ServiceRequest) -> Option<Problem> {
+        if matches!(request.path(), "/healthz" | "/readyz") || is_page(request.path()) {
+            return None;
+        }
+        let too_many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again in a second");
+        match self.keys.role(header(request, "authorization")) {
+            None if self.refusals.check().is_err() => Some(too_many()),
+            None => {
+                let detail = "send the token of admin.token_file as `Authorization: Bearer TOKEN`";
+                Some(Problem::new(StatusCode::UNAUTHORIZED, detail))
+            }
+            Some(Role::Read) if !is_safe(request) => Some(Problem::new(
+                StatusCode::FORBIDDEN,
+                "this token is for looking; commands need that of admin.token_file",
+            )),
+            Some(_) => self.calls.check().is_err().then(too_many),
+        }
     }
 }

@@ -39,6 +39,9 @@ impl ResponseError for Problem {
         if self.status == 401 {
             response.insert_header(("WWW-Authenticate", "Bearer"));
         }
+        if self.status == 429 {
+            response.insert_header(("Retry-After", "1"));
+        }
         response.content_type("application/problem+json").body(body)
     }
 }

@@ -2,22 +2,24 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::http::StatusCode;
 use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::web::Data;
+use actix_web::web::{Data, PathConfig, QueryConfig};
 use actix_web::{App, HttpServer};
 
-use super::auth::{Token, TokenError, is_loopback, read_token};
+use super::auth::TokenError;
 use super::control::Control;
-use super::guard::{Guard, guard};
+use super::guard::{Entrance, Guard, guard};
+use super::own::is_loopback;
+use super::problem::Problem;
 use super::room::Room;
-use super::{crawl, openapi, probes};
+use super::{crawl, openapi, probes, ui};
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +37,9 @@ pub enum AdminError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// Reachable from other machines without a token.
-    #[error("the admin endpoint would be open to other machines on {0}: set admin.token_file, or listen on 127.0.0.1")]
+    #[error(
+        "the admin endpoint would be open to other machines on {0}: set admin.token_file (a file that is not there is made), or listen on 127.0.0.1"
+    )]
     NeedsToken(SocketAddr),
     /// The thread or the server could not be started.
     #[error("the admin endpoint could not be started: {0}")]
@@ -65,22 +69,21 @@ impl AdminServer {
     /// Binds `listen` (port 0: any free one) and serves `control` and more rooms until dropped.
     ///
     /// # Errors
-    /// The address is taken, the token file unusable, or the address is not loopback and there is no token.
+    /// The address is taken, or it is not loopback and there is no token.
     pub fn start(
         listen: SocketAddr,
-        token_file: Option<&Path>,
+        entrance: Entrance,
         control: Arc<dyn Control>,
         more: Vec<Room>,
     ) -> Result<Self, AdminError> {
-        let token = token_file.map(read_token).transpose()?.map(|t| Token::new(&t));
-        if token.is_none() && !is_loopback(listen) {
+        if entrance.keys.is_empty() && !is_loopback(listen) {
             return Err(AdminError::NeedsToken(listen));
         }
         let bind = |source| AdminError::Bind { address: listen, source };
         let listener = TcpListener::bind(listen).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let guard = Data::new(Guard { token, listening: address });
-        let mut rooms = vec![probes::room(control.clone()), crawl::room(control)];
+        let guard = Data::new(Guard::new(entrance, address));
+        let mut rooms = vec![ui::room(), probes::room(control.clone()), crawl::room(control)];
         rooms.extend(more);
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
@@ -120,6 +123,12 @@ impl Drop for AdminServer {
     }
 }
 
+/// What was asked cannot be read.
+fn not_understood(what: &str, error: &dyn std::fmt::Display) -> actix_web::Error {
+    let detail = format!("{what} is not understood: {error}; see /api/openapi.json");
+    Problem::new(StatusCode::BAD_REQUEST, detail).into()
+}
+
 fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started: &Sender<io::Result<ServerHandle>>) {
     let doc = Data::new(openapi::describe(&rooms));
     let rooms = Arc::new(rooms);
@@ -127,6 +136,8 @@ fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started:
         let (rooms, doc) = (rooms.clone(), doc.clone());
         App::new()
             .app_data(guarded.clone())
+            .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
+            .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
             .configure(move |app| {
@@ -137,7 +148,7 @@ fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started:
     let ended = actix_web::rt::System::new().block_on(async move {
         let server = HttpServer::new(build)
             .workers(1)
-            .max_connections(64)
+            .max_connections(512)
             .client_request_timeout(Duration::from_secs(5))
             .keep_alive(Duration::from_secs(15))
             .shutdown_timeout(1)

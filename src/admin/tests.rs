@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::*;
 use crate::checkpoint::manifest::Summary;
@@ -62,9 +63,17 @@ impl Control for Recorder {
 }
 
 pub(crate) fn start(token: Option<&std::path::Path>) -> (AdminServer, Arc<Recorder>) {
+    start_with(Entrance::new(auth::Keys::load(token, None).unwrap()))
+}
+
+fn start_with(entrance: Entrance) -> (AdminServer, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
-    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), token, recorder.clone(), Vec::new()).unwrap();
+    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), entrance, recorder.clone(), Vec::new()).unwrap();
     (server, recorder)
+}
+
+fn open() -> Entrance {
+    Entrance::new(auth::Keys::default())
 }
 
 /// Sends a request as typed and gives the status with the whole answer.
@@ -106,7 +115,7 @@ fn health_readiness_metrics_and_status_are_answered() {
 #[test]
 fn unreadiness_is_a_503_with_the_reason() {
     let control = Arc::new(Recorder { unready: true, ..Recorder::default() });
-    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), None, control, Vec::new()).unwrap();
+    let server = AdminServer::start("127.0.0.1:0".parse().unwrap(), open(), control, Vec::new()).unwrap();
     let (status, text) = get(server.address(), "/readyz", "");
     assert!(status == 503 && text.contains("storage is opening"), "{text}");
 }
@@ -183,9 +192,9 @@ fn with_a_token_only_health_is_open() {
 #[test]
 fn a_taken_port_and_an_open_address_are_clear_errors() {
     let (server, recorder) = start(None);
-    let error = AdminServer::start(server.address(), None, recorder.clone(), Vec::new()).unwrap_err().to_string();
+    let error = AdminServer::start(server.address(), open(), recorder.clone(), Vec::new()).unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("admin.listen="), "{error}");
-    let error = AdminServer::start("0.0.0.0:0".parse().unwrap(), None, recorder, Vec::new()).unwrap_err().to_string();
+    let error = AdminServer::start("0.0.0.0:0".parse().unwrap(), open(), recorder, Vec::new()).unwrap_err().to_string();
     assert!(error.contains("admin.token_file"), "{error}");
 }
 
@@ -194,5 +203,32 @@ fn after_stop_the_port_is_free_again() {
     let (server, recorder) = start(None);
     let address = server.address();
     server.stop();
-    AdminServer::start(address, None, recorder, Vec::new()).unwrap().stop();
+    AdminServer::start(address, open(), recorder, Vec::new()).unwrap().stop();
+}
+
+#[test]
+fn a_token_for_looking_cannot_command() {
+    let mut keys = auth::Keys::default();
+    keys.add(auth::Role::Read, "only-for-looking-1");
+    let (server, recorder) = start_with(Entrance::new(keys));
+    let (to, more) = (server.address(), "Authorization: Bearer only-for-looking-1\r\n");
+    assert_eq!(get(to, "/api/v1/status", more).0, 200);
+    let (status, text) = post(to, "/api/v1/stop", more, "");
+    assert!(status == 403 && text.contains("for looking"), "{text}");
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+}
+
+#[test]
+fn too_many_requests_are_told_to_wait_and_wrong_tokens_are_counted_apart() {
+    let rare =
+        |n: u32| governor::Quota::with_period(Duration::from_secs(3_600)).unwrap().allow_burst(n.try_into().unwrap());
+    let mut keys = auth::Keys::default();
+    keys.add(auth::Role::Full, "correct-horse-battery");
+    let (server, _) = start_with(Entrance { keys, calls: rare(2), refusals: rare(1) });
+    let (to, right) = (server.address(), "Authorization: Bearer correct-horse-battery\r\n");
+    let asked = |more: &str| get(to, "/api/v1/status", more).0;
+    assert_eq!([asked(""), asked(""), asked("")], [401, 429, 429]);
+    assert_eq!([asked(right), asked(right), asked(right)], [200, 200, 429]);
+    assert!(get(to, "/api/v1/status", right).1.to_lowercase().contains("retry-after: 1"));
+    assert_eq!(get(to, "/healthz", "").0, 200);
 }

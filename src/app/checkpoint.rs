@@ -13,6 +13,7 @@ use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
 use crate::domain::time::UnixMillis;
 use crate::storage::read;
 use crate::storage::values::RunState;
+use crate::telemetry::StateChange;
 use crate::telemetry::trouble::{CHECKPOINT, UPLOAD};
 
 /// Longest wait for the Store's part.
@@ -23,34 +24,36 @@ const AGAIN: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Makes a checkpoint; resolves when it is whole. The Store does its part between two commits; the rest, and the copy that
-/// `checkpoint.upload` asks for, is done on a thread that may take its time.
+/// `checkpoint.upload` asks for, is done on a thread that may take its time. `by_hand`: somebody asked for it, so that the
+/// periodic ones do not push it out.
 ///
 /// # Errors
 /// [`CheckpointError::Busy`]; else there is no such checkpoint, and the crawl goes on.
-pub async fn create(node: Arc<Node>) -> Result<Manifest, CheckpointError> {
+pub async fn create(node: Arc<Node>, by_hand: bool) -> Result<Manifest, CheckpointError> {
     let turn = node.checkpoints.clone().try_acquire_owned().map_err(|_| CheckpointError::Busy)?;
-    let made = make(node.clone(), turn).await;
+    let made = make(node.clone(), turn, by_hand).await;
     match &made {
         Ok(manifest) => {
             node.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
-            log::info!(
+            let text = format!(
                 "checkpoint made: name={} pages={} waiting={} bytes={}",
                 manifest.name,
                 manifest.counts.pages_stored,
                 manifest.counts.waiting,
                 manifest.bytes()
             );
+            node.changed(StateChange::Checkpoint, text);
         }
         Err(e) => {
             node.metrics.checkpoint(None);
             node.troubles.note(node.clock.now(), CHECKPOINT, e.to_string());
-            log::error!("no checkpoint was made, the crawl goes on: {e}");
+            node.changed(StateChange::CheckpointFailed, format!("no checkpoint was made, the crawl goes on: {e}"));
         }
     }
     made
 }
 
-async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit) -> Result<Manifest, CheckpointError> {
+async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit, by_hand: bool) -> Result<Manifest, CheckpointError> {
     let gone = |_| CheckpointError::Node("an actor or thread died at it; see the log".into());
     let late = |_| CheckpointError::Node(format!("its store did not come to it within {} s", PATIENCE.as_secs()));
     let run = read::meta::<RunState>(&*node.storage, ())?.map_or(0, |r| r.runs);
@@ -59,15 +62,16 @@ async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit) -> Result<Manifest, C
     node.doors().store.tell(TakeCheckpoint { draft, turn, reply });
     let taken = tokio::time::timeout(PATIENCE, taken).await.map_err(late)?.map_err(gone)??;
     let (done, made) = oneshot::channel();
-    let spawned = std::thread::Builder::new().name("checkpoint".into()).spawn(move || finish(&node, taken, done));
+    let spawned =
+        std::thread::Builder::new().name("checkpoint".into()).spawn(move || finish(&node, taken, by_hand, done));
     spawned.map_err(|e| CheckpointError::Node(format!("no thread could be started: {e}")))?;
     made.await.map_err(gone)?
 }
 
 /// Digests and manifest, then the copy elsewhere; the turn is held until both are done.
-fn finish(node: &Node, taken: Taken, done: oneshot::Sender<Result<Manifest, CheckpointError>>) {
+fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result<Manifest, CheckpointError>>) {
     let Taken { draft, turn, position } = taken;
-    let made = draft.finish(&about(node), position, &node.faults);
+    let made = draft.finish(&about(node, by_hand), position, &node.faults);
     let name = made.as_ref().ok().map(|manifest| manifest.name.clone());
     let _ = done.send(made); // whoever asked may be gone, the checkpoint stays
     if let (Some(name), Some(to)) = (name, &node.rules.settings.checkpoint.upload) {
@@ -96,9 +100,10 @@ pub(super) fn shelf(node: &Node) -> Shelf {
     Shelf::new(node.rules.settings.checkpoint_dir())
 }
 
-fn about(node: &Node) -> About {
+fn about(node: &Node, by_hand: bool) -> About {
     let settings = &node.rules.settings;
-    About { data: settings.store.data_dir.clone(), crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep }
+    let (data, crawl) = (settings.store.data_dir.clone(), settings.crawl.name.clone());
+    About { data, crawl, keep: settings.checkpoint.keep, by_hand }
 }
 
 fn source(node: &Node, name: &str) -> Source {
@@ -144,7 +149,7 @@ pub async fn keep(node: Arc<Node>) {
         if made.is_some_and(|(_, sequence)| sequence == node.storage.sequence()) {
             continue;
         }
-        match create(node.clone()).await {
+        match create(node.clone(), false).await {
             Ok(manifest) => made = Some((now, manifest.sequence)),
             Err(CheckpointError::Busy) => due = now.plus(LOOK),
             Err(_) => due = now.plus(every.min(AGAIN)),

@@ -19,7 +19,7 @@ use crate::checkpoint::shelf::Listing;
 use crate::config::is_same_folder;
 use crate::domain::url::PageUrl;
 use crate::storage::values::SeedValue;
-use crate::telemetry::StatusSnapshot;
+use crate::telemetry::{StateChange, StatusSnapshot};
 
 /// Seeds of one commit.
 const CHUNK: usize = 1_000;
@@ -110,14 +110,14 @@ impl Control for NodeControl {
 
     fn pause(&self) -> Result<(), ControlError> {
         self.0.paused.store(true, Ordering::Release);
-        log::info!("paused by the operator");
+        self.0.changed(StateChange::Paused, "paused by the operator");
         Ok(())
     }
 
     fn resume(&self) -> Result<(), ControlError> {
         self.0.paused.store(false, Ordering::Release);
         self.0.doors().frontier.tell(Look);
-        log::info!("resumed by the operator");
+        self.0.changed(StateChange::Resumed, "resumed by the operator");
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Control for NodeControl {
             CheckpointError::Busy | CheckpointError::Node(_) => ControlError::Unavailable(e.to_string()),
             _ => ControlError::Refused(e.to_string()),
         };
-        Box::pin(async move { checkpoint::create(node).await.map(|made| Summary::from(&made)).map_err(refused) })
+        Box::pin(async move { checkpoint::create(node, true).await.map(|made| Summary::from(&made)).map_err(refused) })
     }
 
     fn checkpoints(&self) -> Result<Listing, ControlError> {

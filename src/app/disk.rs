@@ -8,6 +8,7 @@ use crate::config::units::format_duration;
 use crate::disk::policy::{Need, Room, SLACK};
 use crate::disk::probe::{probe, room};
 use crate::disk::state::Shortage;
+use crate::telemetry::StateChange;
 
 /// Bytes written to see whether temporary files can be made again.
 const PROBE: u64 = 64 << 10;
@@ -45,16 +46,17 @@ pub(super) fn look(node: &Node) {
     match (low, places.iter().find_map(|place| shortage(node, place, low))) {
         (false, None) => {}
         (false, Some(short)) => {
-            log::error!(
-                "disk low, the crawl pauses until there is more (or start with a smaller disk.pause_below): {}",
-                short.fields()
-            );
+            // What is told is what it waits for, which is more than what it began with.
+            let short = places.iter().find_map(|place| shortage(node, place, true)).unwrap_or(short);
+            let fields = short.fields();
             node.disk.set_low(short);
+            let text = "disk low, the crawl pauses until there is more (or start with a smaller disk.pause_below)";
+            node.changed(StateChange::DiskLow, format!("{text}: {fields}"));
         }
         (true, Some(short)) => node.disk.set_low(short),
         (true, None) if writes_go_through(node, &places) => {
-            log::info!("disk has space again, the crawl goes on");
             node.disk.has_room();
+            node.changed(StateChange::DiskSound, "disk has space again, the crawl goes on");
             node.doors().frontier.tell(Look);
         }
         (true, None) => {}
@@ -107,8 +109,8 @@ fn look_at_spill(node: &Node) {
     let patience = node.rules.settings.disk.retry_for;
     match std::fs::create_dir_all(dir).and_then(|()| probe(dir, PROBE)) {
         Ok(()) => {
-            log::info!("temporary files can be written again, the crawl goes on");
             node.disk.spill_works();
+            node.changed(StateChange::DiskSound, "temporary files can be written again, the crawl goes on");
             node.doors().frontier.tell(Look);
         }
         Err(e) if node.clock.now().since(since) >= patience => node.stop_with(Stop::Disk(format!(

@@ -11,6 +11,7 @@ use crate::config::Settings;
 use crate::config::units::human_size;
 use crate::domain::memory::{MemoryPlan, TooLittle, permits_wanted};
 use crate::fault::Fault;
+use crate::telemetry::StateChange;
 use crate::telemetry::machine::{MemoryLimit, memory_limit};
 use crate::telemetry::process::resident_bytes;
 
@@ -117,12 +118,15 @@ impl<'n> Governor<'n> {
     fn tell(&self, wanted: usize, resident: u64) {
         let (all, resident, max) = (self.node.pages_total, human_size(resident), human_size(self.node.memory.max));
         if self.allowed == all {
-            log::warn!(
+            let text = format!(
                 "memory is short, fewer pages are taken at a time until it is not; with the same settings it will be again: raise \
                  memory.max, or lower fetch.concurrency or store.memory: resident={resident:?} max={max:?}"
             );
+            self.node.changed(StateChange::MemoryShort, text);
         } else if wanted == all {
-            log::info!("memory is no longer short, all page permits are back: resident={resident:?} max={max:?}");
+            let text =
+                format!("memory is no longer short, all page permits are back: resident={resident:?} max={max:?}");
+            self.node.changed(StateChange::MemoryEnough, text);
         }
     }
 }

@@ -5,9 +5,11 @@ mod cockpit;
 mod control;
 mod disk;
 mod files;
+mod idle;
 mod jobs;
 mod memory;
 mod next;
+mod notify;
 mod pulse;
 mod refresh;
 mod rules;
@@ -15,6 +17,7 @@ mod run;
 mod status;
 mod uploads;
 mod watch;
+mod webhooks;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
@@ -54,12 +57,14 @@ use crate::net::protocol::Protocols;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
-use crate::telemetry::Troubles;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::notice::Notices;
+use crate::telemetry::{Attempts, StateChange, Troubles};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
+pub use cockpit::rooms as cockpit_rooms;
 pub use cockpit::{NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
@@ -279,6 +284,9 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         hosts: Mutex::default(),
         rate: Mutex::default(),
         troubles: Troubles::default(),
+        attempts: Attempts::default(),
+        events: Arc::default(),
+        notices: Notices::default(),
         next_try: AtomicU64::new(0),
         paused: AtomicBool::new(false),
         draining: AtomicBool::new(false),
@@ -440,6 +448,7 @@ fn put<A: Room>(
 /// Lets what is in flight come to its commit, then closes the store and saves the filter.
 async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
     node.draining.store(true, std::sync::atomic::Ordering::Release);
+    node.changed(StateChange::Draining, "draining: nothing new is begun, what is in flight is stored");
     node.faults.pass("node.drain");
     let in_flight = async {
         while !node.is_quiet() {

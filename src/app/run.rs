@@ -9,15 +9,18 @@ use super::memory::share_out;
 use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, start, status};
+use super::webhooks::{WebhookError, Webhooks};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
-use crate::admin::{AdminError, AdminServer, ControlError, SeedReport};
+use crate::admin::auth::Keys;
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
+use crate::config::units::format_duration;
 use crate::fault::Faults;
-use crate::storage::values::{Format, RunState};
+use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
-use crate::telemetry::{State, StatusSnapshot};
+use crate::telemetry::{State, StateChange, StatusSnapshot};
 
 /// How often the seeds are handed in before the run gives up.
 const SEED_TRIES: u32 = 5;
@@ -46,6 +49,9 @@ pub enum RunError {
     /// The admin endpoint.
     #[error(transparent)]
     Admin(#[from] AdminError),
+    /// The webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] WebhookError),
     /// The system.
     #[error("{0}")]
     System(#[from] std::io::Error),
@@ -63,6 +69,7 @@ pub fn run<W>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // From here on a signal waits for the end of the start instead of ending the process.
     let wishes = runtime.block_on(async { Wishes::listen() })?;
+    crate::disk::outlive_file_limit()?;
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
@@ -78,13 +85,16 @@ pub fn run<W>(
     let watched = watched(Arc::new(move || status(&looker)));
     let watchdog = Watchdog::start(&node)?;
     let uploader = Uploader::start(&node)?;
+    let webhooks = Webhooks::start(&node)?;
     let stop = runtime.block_on(async {
         let signals = heed(&running, hangup, wishes);
-        let keeper = tokio::spawn(super::checkpoint::keep(node.clone()));
+        let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
+        notify::ready();
         begin(&running).await;
         let why = watch(&node).await;
+        notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
-        keeper.abort();
+        keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, signals)
     });
     let (why, signals) = stop;
@@ -94,8 +104,12 @@ pub fn run<W>(
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies
     }
+    if let Some(webhooks) = webhooks {
+        webhooks.finish(&node, &why);
+    }
     drop(signals);
     drop(watched);
+    node.changed(StateChange::Stopped, format!("ended: why={why:?}"));
     if let Some(admin) = admin {
         admin.stop();
     }
@@ -141,6 +155,7 @@ fn faults() -> Result<Faults, String> {
 #[cfg(feature = "rocksdb")]
 fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
     use crate::disk::Reserve;
+    use crate::storage::values::Format;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
     let data = &settings.store.data_dir;
@@ -155,7 +170,23 @@ fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage
         opened => opened?,
     };
     let seed = read::meta::<Format>(&storage, ())?.map_or(0, |f| f.seed);
+    tell_of_loss(data, storage.sequence());
     Ok((Arc::new(storage), seed))
+}
+
+/// A database that is behind its mark has lost what was safe: its log is damaged, or an older copy was put in its place.
+#[cfg(feature = "rocksdb")]
+fn tell_of_loss(data: &std::path::Path, sequence: u64) {
+    let Some(lost) = crate::storage::mark::read(data).and_then(|mark| mark.checked_sub(sequence)).filter(|n| *n > 0)
+    else {
+        return;
+    };
+    log::error!(
+        "the database is behind what was synced, so its log (db/*.log) is damaged or db/ is an older copy; the crawl goes on from \
+         the last whole commit, and what came after is fetched again; to have it back, stop now, look at the disk, and put a \
+         copy of db/ in place or restore a newer checkpoint (`lycosa checkpoint list`): changes_lost={lost} \
+         sequence={sequence}"
+    );
 }
 
 #[cfg(not(feature = "rocksdb"))]
@@ -168,12 +199,9 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
     let settings = &running.node.rules.settings;
     let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
-    let server = AdminServer::start(
-        listen,
-        settings.admin_token_file.as_deref(),
-        control,
-        super::cockpit::rooms(&running.node),
-    )?;
+    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let entrance = Entrance::new(keys.map_err(AdminError::from)?);
+    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(Some(server))
 }
@@ -182,7 +210,11 @@ fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
 async fn begin(running: &Running) {
     let node = &running.node;
     let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
-    match hand_in(node).await {
+    let handed_in = tokio::select! {
+        handed_in = hand_in(node) => handed_in,
+        () = lose_patience(node) => return,
+    };
+    match handed_in {
         Ok(report) => {
             for refused in &report.rejected {
                 log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
@@ -201,6 +233,29 @@ async fn begin(running: &Running) {
         Err(e) => {
             log::error!("the seeds were not taken: {e}");
             node.stop_with(Stop::Disk(e.to_string()));
+        }
+    }
+}
+
+/// Until the seeds are committed nobody else looks at the disks. One that refuses is waited for as long as `disk.retry_for`,
+/// be it full or broken; then the run ends.
+async fn lose_patience(node: &Node) {
+    let patience = node.rules.settings.disk.retry_for;
+    let mut since = None;
+    loop {
+        tokio::time::sleep(SEED_REST).await;
+        super::disk::look(node);
+        let now = node.clock.now();
+        let Some(why) = node.disk.why().filter(|_| node.disk.is_broken()) else { continue };
+        let first = *since.get_or_insert_with(|| {
+            let most = format_duration(patience);
+            log::warn!("the seeds cannot be committed yet, the disk is waited for: for_at_most={most} (disk.retry_for) why={why:?}");
+            now
+        });
+        if now.since(first) >= patience {
+            let most = format_duration(patience);
+            let told = format!("the seeds could not be committed for {most} (disk.retry_for), then start again: {why}");
+            return node.stop_with(Stop::Disk(told));
         }
     }
 }
@@ -265,7 +320,7 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    hangup();
+                    notify::reloading(&*hangup);
                     continue;
                 }
                 _ = usr1.recv() => {

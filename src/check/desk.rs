@@ -49,8 +49,7 @@ impl Desk<'_> {
     /// The URL of a text, when it is that of this key.
     pub fn url_at(&self, text: &str, key: SeenKey) -> Option<PageUrl> {
         let url = PageUrl::from_canonical(text).ok()?;
-        let own = self.prints.host(url.host()) == key.host && self.prints.url(&url) == key.url;
-        own.then_some(url)
+        (self.key_of(&url) == key).then_some(url)
     }
 
     /// Queues a URL so that a crawl would serve it at once: entry, mark, the host's name when it has none, its head, and its

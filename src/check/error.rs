@@ -43,7 +43,7 @@ pub enum CheckError {
 pub type Result<T> = std::result::Result<T, CheckError>;
 
 impl CheckError {
-    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }
     }

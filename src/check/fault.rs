@@ -111,6 +111,9 @@ faults! {
         "writes the index anew, with a line made from the record";
     /// `crawl.jsonl`.
     LineDamaged = "line_damaged", "I3", "a line of crawl.jsonl that is none", "writes the file anew without it";
+    /// `crawl.jsonl`.
+    LineMissing = "line_missing", "I3", "a finished URL with a capture that has no line in crawl.jsonl",
+        "appends a line made from the capture, marked as restored";
 }
 
 /// Something worth telling that is no fault.

@@ -1,4 +1,4 @@
-//! `crawl.jsonl`: each line is one, and belongs to a URL that is finished.
+//! `crawl.jsonl`: each line is one, and belongs to a URL that is finished; each finished URL with a capture has one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -8,11 +8,15 @@ use super::book::Book;
 use super::desk::Desk;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
+use super::pending::pending;
 use super::stream::look;
+use super::unlined::{Appendix, unlined};
 use crate::domain::url::PageUrl;
-use crate::storage::Batch;
+use crate::sort::Sorter;
+use crate::storage::keys::{Key, SeenKey};
 use crate::storage::tables::{Pages, Seen};
 use crate::storage::values::{PageRecord, Tails, UrlState};
+use crate::storage::{Batch, read};
 use crate::warc::jsonl::CrawlLine;
 
 /// Lines judged at a time.
@@ -30,33 +34,68 @@ struct Line {
 pub fn lines(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
     let Some(files) = &desk.files else { return Ok(()) };
     let path = files.lines();
-    let (mut ready, mut bad, mut at) = (Vec::new(), Vec::new(), 0_u64);
-    each_line(&path, files.lines_limit(), &mut |bytes| {
+    let pending = pending(book, files)?;
+    let limit = pending.as_ref().map_or(u64::MAX, |pending| pending.from).min(files.lines_limit());
+    let mut pass = Pass { desk, ready: Vec::new(), bad: Vec::new(), at: 0, lined: Sorter::new(&std::env::temp_dir()) };
+    each_line(&path, limit, &mut |bytes| pass.line(book, bytes))?;
+    let left = pending.iter().flat_map(|pending| pending.text.split_inclusive('\n'));
+    left.map(str::as_bytes).try_for_each(|bytes| pass.line(book, bytes))?;
+    pass.judge(book)?;
+    let Pass { bad, lined, .. } = pass;
+    for at in &bad {
+        book.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
+    }
+    let mut lined = lined.sorted().map_err(sorting())?;
+    // Lines are appended to a file that is whole.
+    let may_append = book.repairing() && bad.is_empty() && pending.is_none();
+    let missing = unlined(desk, book, &mut lined, may_append.then(|| Appendix::new(files)))?;
+    match pending {
+        _ if !book.repairing() || (bad.is_empty() && missing == 0) => Ok(()),
+        Some(pending) => pending.settle(book, files),
+        None if bad.is_empty() => Ok(()),
+        None => without(desk, book, &path, &bad),
+    }
+}
+
+fn sorting() -> impl FnOnce(std::io::Error) -> CheckError {
+    CheckError::io("sort keys in", &std::env::temp_dir())
+}
+
+/// Lines on their way through the pass.
+struct Pass<'d> {
+    desk: &'d Desk<'d>,
+    ready: Vec<Line>,
+    /// Where lines begin that are none.
+    bad: Vec<u64>,
+    at: u64,
+    /// Keys of the URLs that have a line.
+    lined: Sorter,
+}
+
+impl Pass<'_> {
+    fn line(&mut self, book: &mut Book<'_>, bytes: &[u8]) -> Result<()> {
         if let Some(files) = &mut book.report.files {
             files.lines += 1;
         }
         match serde_json::from_slice::<CrawlLine<'_>>(bytes) {
             Ok(line) if bytes.ends_with(b"\n") => {
                 let place = line.warc.zip(line.offset).map(|(file, offset)| (file.into_owned(), offset));
-                ready.push(Line { url: line.url.into_owned(), place });
+                self.ready.push(Line { url: line.url.into_owned(), place });
             }
-            _ => bad.push(at),
+            _ => self.bad.push(self.at),
         }
-        at += bytes.len() as u64;
-        if ready.len() >= CHUNK { judge(desk, book, &std::mem::take(&mut ready)) } else { Ok(()) }
-    })?;
-    judge(desk, book, &ready)?;
-    for at in &bad {
-        book.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
+        self.at += bytes.len() as u64;
+        if self.ready.len() >= CHUNK { self.judge(book) } else { Ok(()) }
     }
-    if book.repairing() && !bad.is_empty() {
-        without(desk, book, &path, &bad)?;
+
+    fn judge(&mut self, book: &mut Book<'_>) -> Result<()> {
+        let keys = judge(self.desk, book, &std::mem::take(&mut self.ready))?;
+        keys.iter().try_for_each(|key| self.lined.push(&key.encode())).map_err(sorting())
     }
-    Ok(())
 }
 
-/// Lines whose URL is not finished now are history, after a power failure or beside a new database.
-fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<()> {
+/// Lines whose URL is not finished now are history, after a power failure or beside a new database. Gives the URLs' keys.
+fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<Vec<SeenKey>> {
     let urls: Vec<_> = lines.iter().filter_map(|l| Some((l, PageUrl::from_canonical(&l.url).ok()?))).collect();
     let keys: Vec<_> = urls.iter().map(|(_, url)| desk.key_of(url)).collect();
     let states = look::<Seen>(book.storage, &keys)?;
@@ -79,7 +118,7 @@ fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<()> {
             Some(_) => {}
         }
     }
-    Ok(())
+    Ok(keys)
 }
 
 /// True unless line and capture name different places.
@@ -128,9 +167,9 @@ fn without(desk: &Desk<'_>, book: &mut Book<'_>, path: &Path, bad: &[u64]) -> Re
     })?;
     out.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|f| f.sync_all()).map_err(fault())?;
     std::fs::rename(&temporary, path).map_err(CheckError::io("replace", path))?;
-    if let Some(tails) = &files.tails {
+    if let Some(tails) = read::meta::<Tails>(book.storage, ())? {
         let mut batch = Batch::new();
-        batch.put_meta((), &Tails { jsonl: kept, ..tails.clone() });
+        batch.put_meta((), &Tails { jsonl: kept, ..tails });
         book.storage.write(&batch)?;
     }
     bad.iter().for_each(|at| book.mended(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}")));

@@ -8,11 +8,12 @@
 //! | `stream`, `book` | records in key order, a chunk at a time; findings, and changes in bounded batches |
 //! | `hosts`, `urls`, `queue`, `places` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
 //! | `singles` | `meta`, robots.txt, contents |
-//! | [`files`], `index`, `archive`, `lines` | WARC, CDXJ and `crawl.jsonl` |
+//! | [`files`], `index`, `archive` | WARC and CDXJ |
+//! | `lines`, `pending`, `unlined` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
 //! | `lost`, `texts` | URLs known by their key only, looked for in every text there is |
 //!
 //! Memory does not grow with the number of URLs: families are merged in key order, looked up in sorted batches, and counted
-//! host by host. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
+//! host by host; keys of lines are sorted in temporary files. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
 //! up to 500,000 keys of URLs that are looked for.
 //!
 //! A repair goes through the folder again and again, mending what it finds, until a round finds nothing: so it is
@@ -29,6 +30,7 @@ mod index;
 mod judge;
 mod lines;
 mod lost;
+mod pending;
 mod places;
 mod queue;
 pub mod report;
@@ -36,6 +38,7 @@ mod singles;
 mod stream;
 mod tally;
 mod texts;
+mod unlined;
 mod urls;
 
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};

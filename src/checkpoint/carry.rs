@@ -11,7 +11,7 @@ use super::manifest::{MANIFEST, Manifest, Stored, is_name};
 use super::place::{Place, Target, fetch, put_verified, read_small};
 use super::restore::{Destination, Restored, Source, aside_name, own};
 use super::swap::{Ground, Plan, Swap, ground, settle};
-use super::verify::wrong_with;
+use super::verify::{database, wrong_with};
 use super::{CheckpointError, files, lines, uploads};
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
@@ -141,7 +141,8 @@ pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest
 /// folder is one.
 ///
 /// # Errors
-/// [`CheckpointError::Live`], [`CheckpointError::NotEmpty`], [`CheckpointError::Damaged`]; those of the place.
+/// [`CheckpointError::Taken`], [`CheckpointError::NotEmpty`], [`CheckpointError::Damaged`], [`CheckpointError::Incomplete`];
+/// those of the place.
 pub fn import(
     source: &Target,
     endpoint: Option<&str>,
@@ -150,10 +151,13 @@ pub fn import(
 ) -> Result<Restored, CheckpointError> {
     settle(&to.data, faults)?;
     if ground(&to.data)? == Ground::Live {
-        return Err(CheckpointError::Live { dir: to.data.clone() });
+        return Err(CheckpointError::Taken { dir: to.data.clone() });
     }
     let (target, manifest) = find(source, endpoint)?;
     let place = target.open(endpoint)?;
+    if !to.incomplete {
+        archive_is_whole(&*place, &manifest)?;
+    }
     let swap = Swap::begin(&to.data, faults)?;
     let staging = swap.staging();
     for file in &manifest.files {
@@ -163,6 +167,7 @@ pub fn import(
     }
     fetch_carried(&*place, uploads::JSONL, &staging.join(uploads::JSONL), &manifest.name, &manifest.jsonl)?;
     let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };
+    let archive_apart = to.warc_dir.is_absolute().then(|| to.data.join(&warc_dir));
     let (archive, missing) = fetch_archive(&*place, &staging.join(&warc_dir), &manifest)?;
     database_is_whole(&staging, &manifest)?;
     own(&staging.join(&warc_dir), &manifest)?;
@@ -170,7 +175,7 @@ pub fn import(
         files::sync_dir(&folder)?;
     }
     swap.commit(&plan(&manifest, warc_dir, to), faults)?;
-    Ok(Restored { archive, missing, ..Restored::of(&manifest, &to.data) })
+    Ok(Restored { archive, missing, archive_apart, ..Restored::of(&manifest, &to.data) })
 }
 
 /// What goes where; the files beside the database last, for with `FORMAT` it is a data folder.
@@ -205,9 +210,26 @@ fn fetch_carried(place: &dyn Place, key: &str, to: &Path, name: &str, file: &Sto
     same(name, file, &got).map(|()| true)
 }
 
-/// What lies on this disk now is what the manifest says.
+/// Every archive file was carried, or uploaded elsewhere.
+fn archive_is_whole(place: &dyn Place, manifest: &Manifest) -> Result<(), CheckpointError> {
+    let has_list = manifest.files.iter().any(|file| file.file == uploads::LIST);
+    let list = if has_list { read_small(place, uploads::LIST)?.unwrap_or_default() } else { Vec::new() };
+    let uploaded = uploads::parse_list(&list);
+    let left = manifest.archive.iter().filter(|file| file.sha256.is_none() && file.bytes > 0);
+    let left = left.filter(|file| uploaded.get(&file.file).is_none_or(|line| line.bytes < file.bytes));
+    let problems: Vec<String> = left.map(|file| format!("{} was not exported", file.file)).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(CheckpointError::Incomplete { name: manifest.name.clone(), problems })
+}
+
+/// What lies on this disk now is what the manifest says, and the database is the one it names.
 fn database_is_whole(staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
-    let problems: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(staging, file)).collect();
+    let mut problems: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(staging, file)).collect();
+    if problems.is_empty() {
+        problems.extend(database(staging, manifest)?);
+    }
     if problems.is_empty() {
         return Ok(());
     }

@@ -29,13 +29,19 @@ pub enum CheckpointError {
     #[error(transparent)]
     Warc(#[from] WarcError),
     /// No checkpoint at all.
-    #[error("there is no checkpoint in {}; make one with `lycosa checkpoint create`", dir.display())]
+    #[error(
+        "there is no checkpoint in {}; make one with `lycosa checkpoint create`, or name the data folder that has some \
+         (restore: --from DIR, else --data DIR)", dir.display()
+    )]
     None {
         /// Where they would be.
         dir: PathBuf,
     },
     /// No checkpoint of that name.
-    #[error("there is no checkpoint {name} in {}; `lycosa checkpoint list` shows those there are", dir.display())]
+    #[error(
+        "there is no checkpoint {name} in {}; `lycosa checkpoint list` shows those there are; restore takes one of another data \
+         folder with --from DIR", dir.display()
+    )]
     Unknown {
         /// The name asked for.
         name: String,
@@ -68,6 +74,37 @@ pub enum CheckpointError {
         name: String,
         /// What was found.
         problems: Vec<String>,
+    },
+    /// No crawl where one was named.
+    #[error(
+        "{} holds no crawl ({}); name the crawl's data folder with --data DIR, or its configuration with --config FILE",
+        dir.display(), if dir.exists() { "it has no FORMAT file" } else { "there is no such folder" }
+    )]
+    NoCrawl {
+        /// The data folder.
+        dir: PathBuf,
+    },
+    /// A crawl where an import would go.
+    #[error("{} holds a crawl, which an import does not touch; name a new folder with --data", dir.display())]
+    Taken {
+        /// The data folder.
+        dir: PathBuf,
+    },
+    /// An archive elsewhere than the settings have it.
+    #[error(
+        "the archive of checkpoint {name} is in {}, and store.warc_dir names {}, where {missing} of its files are not; copy \
+         them there first, or restore with a relative store.warc_dir (then they are put into the new folder), or go on without \
+         them with --incomplete", from.display(), to.display()
+    )]
+    Apart {
+        /// Its name.
+        name: String,
+        /// Where the archive is.
+        from: PathBuf,
+        /// Where the settings have it.
+        to: PathBuf,
+        /// How many files are not there.
+        missing: usize,
     },
     /// A crawl that would be overwritten.
     #[error(

@@ -66,8 +66,10 @@ pub struct About {
     pub data: PathBuf,
     /// Name of the crawl.
     pub crawl: String,
-    /// How many are kept.
+    /// How many periodic ones are kept.
     pub keep: usize,
+    /// Asked for by somebody.
+    pub by_hand: bool,
 }
 
 /// A checkpoint that is not whole yet. Dropped unfinished, it is removed.
@@ -121,6 +123,7 @@ impl Draft {
             ts_ms: self.at.0,
             seed: format!("{:016x}", position.seed),
             run: position.run,
+            by_hand: about.by_hand,
             sequence: position.sequence,
             counts: position.counts,
             jsonl: Stored { file: uploads::JSONL.into(), bytes: position.jsonl, sha256: None },
@@ -225,7 +228,7 @@ mod tests {
     fn about(dir: &Path) -> (About, Shelf) {
         let data = dir.join("data");
         let shelf = Shelf::new(data.join("checkpoints"));
-        (About { data, crawl: "c".into(), keep: 2 }, shelf)
+        (About { data, crawl: "c".into(), keep: 2, by_hand: false }, shelf)
     }
 
     fn write(about: &About, key: &[u8]) {
@@ -259,6 +262,20 @@ mod tests {
         assert_eq!(shelf.names().unwrap().len(), 2);
         make(&about, &shelf, 3_000).unwrap();
         assert_eq!(shelf.names().unwrap()[0], second.name, "the oldest is gone");
+    }
+
+    #[test]
+    fn one_that_was_asked_for_is_not_pushed_out_by_the_periodic_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let (about, shelf) = about(dir.path());
+        write(&about, b"a");
+        let asked_for = make(&About { by_hand: true, ..about.clone() }, &shelf, 1_000).unwrap();
+        for at in 2..=4 {
+            write(&about, b"b");
+            make(&about, &shelf, at * 1_000).unwrap();
+        }
+        let names = shelf.names().unwrap();
+        assert_eq!((names.len(), &names[0]), (1 + about.keep, &asked_for.name));
     }
 
     #[test]

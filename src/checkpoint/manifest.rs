@@ -75,6 +75,9 @@ pub struct Manifest {
     pub seed: String,
     /// Number of the run.
     pub run: u32,
+    /// Asked for by somebody: the periodic ones do not push it out.
+    #[serde(default)]
+    pub by_hand: bool,
     /// The database's sequence number.
     pub sequence: u64,
     /// Counts.
@@ -100,6 +103,9 @@ pub struct Summary {
     pub crawl: String,
     /// Number of the run.
     pub run: u32,
+    /// Asked for by somebody.
+    #[serde(default)]
+    pub by_hand: bool,
     /// The database's sequence number.
     pub sequence: u64,
     /// Counts.
@@ -121,6 +127,7 @@ impl From<&Manifest> for Summary {
             ts: m.ts.clone(),
             crawl: m.crawl.clone(),
             run: m.run,
+            by_hand: m.by_hand,
             sequence: m.sequence,
             counts: m.counts,
             files: m.files.len(),
@@ -232,6 +239,7 @@ pub(super) mod tests {
             ts_ms: 1_714_979_289_012,
             seed: "0000000000000007".into(),
             run: 7,
+            by_hand: false,
             sequence: 99,
             counts: Counts::default(),
             jsonl: stored("crawl.jsonl"),

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::manifest::Manifest;
 use super::swap::{Ground, Plan, Swap, ground, settle};
-use super::verify::verify;
+use super::verify::{absent, verify};
 use super::{CheckpointError, files, lines, make, uploads};
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 use crate::storage::folder::MARKER;
+use crate::storage::mark::MARK;
 use crate::warc::date::digits17;
 use crate::warc::folder::{self, Claim};
 
@@ -62,6 +63,8 @@ pub struct Restored {
     pub younger: usize,
     /// Archive files that are not there.
     pub missing: Vec<String>,
+    /// Where the archive is, when that is not where the settings have it.
+    pub archive_apart: Option<PathBuf>,
 }
 
 /// Restores.
@@ -75,9 +78,12 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
     if ground == Ground::Live && !to.force {
         return Err(CheckpointError::Live { dir: to.data.clone() });
     }
-    let (manifest, missing) = checked(from, to)?;
+    let (manifest, mut missing) = checked(from, to)?;
     let archive_dir = to.data.join(&to.warc_dir);
     let in_place = is_same(&archive_dir, &from.warc_dir);
+    if !in_place && to.warc_dir.is_absolute() {
+        missing.extend(not_apart(from, to, &manifest)?);
+    }
     let swap = Swap::begin(&to.data, faults)?;
     let _nobody_writes = if in_place { Some(claimed(&archive_dir, &manifest)?) } else { None };
     let staging = swap.staging();
@@ -87,7 +93,10 @@ pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Resto
     if in_place {
         plan.close = open_files(&archive_dir)?;
         later = younger(&archive_dir, &manifest)?;
-    } else if to.warc_dir.is_relative() {
+    } else if to.warc_dir.is_absolute() {
+        own(&archive_dir, &manifest)?;
+        plan.place.extend(stage_small(&from.data, &staging, uploads::LIST)?);
+    } else {
         archive = stage_archive(&from.warc_dir, &staging.join(&to.warc_dir), &manifest)?;
         own(&staging.join(&to.warc_dir), &manifest)?;
         plan.place.push(to.warc_dir.clone());
@@ -126,11 +135,25 @@ fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), C
     Ok((manifest, report.missing))
 }
 
+/// An archive that is neither moved nor made: its files must be where the settings have them. Gives those that are not.
+fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec<String>, CheckpointError> {
+    let missing = absent(&to.warc_dir, &from.data, manifest)?;
+    if missing.is_empty() || to.incomplete {
+        return Ok(missing);
+    }
+    Err(CheckpointError::Apart {
+        name: manifest.name.clone(),
+        from: from.warc_dir.clone(),
+        to: to.warc_dir.clone(),
+        missing: missing.len(),
+    })
+}
+
 /// Database and lines; the filter of another state makes room.
 fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
     stage_database(&from.dir, staging, manifest)?;
     lines::stage(&from.data, staging, manifest)?;
-    plan.away.push(FILTER.into());
+    plan.away.extend([FILTER.into(), MARK.into()]);
     plan.place.extend(["db".into(), uploads::JSONL.into()]);
     Ok(())
 }

@@ -110,14 +110,15 @@ impl Shelf {
         Ok(left)
     }
 
-    /// Removes the oldest until `keep` are left; gives the names of the removed. Each loses its name first, so that a half
-    /// removed one is none.
+    /// Removes the oldest periodic ones until `keep` of them are left; gives the names of the removed. Those made by hand stay.
+    /// Each loses its name first, so that a half removed one is none.
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
     pub fn prune(&self, keep: usize) -> Result<Vec<String>, CheckpointError> {
         // By their own time, and whole ones only: the one just made is never among the old, whatever the others are called.
         let mut whole = self.all()?;
+        whole.retain(|manifest| !manifest.by_hand);
         whole.sort_by_key(|manifest| manifest.sequence);
         let mut old: Vec<String> = whole.into_iter().map(|manifest| manifest.name).collect();
         old.truncate(old.len().saturating_sub(keep));

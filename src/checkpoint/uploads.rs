@@ -43,8 +43,13 @@ pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>, CheckpointError>
         Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
         other => other.map_err(CheckpointError::io("read", &path))?,
     };
+    Ok(parse_list(&text))
+}
+
+/// The lines of such a list.
+pub(super) fn parse_list(text: &[u8]) -> BTreeMap<String, Line> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    Ok(lines.map(|line| (line.file.clone(), line)).collect())
+    lines.map(|line| (line.file.clone(), line)).collect()
 }
 
 /// Whose files go where.

@@ -60,16 +60,18 @@ pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> 
     if report.damage.is_empty() {
         report.damage.extend(database(dir, manifest)?);
     }
-    let uploaded = uploads::read_list(data)?;
-    for file in &manifest.archive {
-        match too_short(&warc_dir.join(&file.file), file) {
-            Some(_) if uploaded.get(&file.file).is_some_and(|line| line.bytes >= file.bytes) => report.elsewhere += 1,
-            Some(problem) => report.missing.push(problem),
-            None => {}
-        }
-    }
+    report.missing = absent(warc_dir, data, manifest)?;
+    let short = |file: &&Stored| too_short(&warc_dir.join(&file.file), file).is_some();
+    report.elsewhere = manifest.archive.iter().filter(short).count().saturating_sub(report.missing.len());
     report.missing.extend(lines::missing(data, manifest)?);
     Ok(report)
+}
+
+/// Archive files that are not whole in `warc_dir` and, by the list in `data`, were not uploaded: what is wrong with each.
+pub(super) fn absent(warc_dir: &Path, data: &Path, manifest: &Manifest) -> Result<Vec<String>, CheckpointError> {
+    let uploaded = uploads::read_list(data)?;
+    let due = manifest.archive.iter().filter(|f| uploaded.get(&f.file).is_none_or(|line| line.bytes < f.bytes));
+    Ok(due.filter_map(|file| too_short(&warc_dir.join(&file.file), file)).collect())
 }
 
 fn too_short(path: &Path, wanted: &Stored) -> Option<String> {
@@ -97,7 +99,7 @@ pub(super) fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
 
 /// What is wrong with the database, opened to be read only.
 #[cfg(feature = "rocksdb")]
-fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>, CheckpointError> {
+pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>, CheckpointError> {
     use super::manifest::Counts;
     use crate::domain::fingerprint::CrawlId;
     use crate::storage::values::{Counters, Format};
@@ -116,6 +118,6 @@ fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>, Checkpoin
 }
 
 #[cfg(not(feature = "rocksdb"))]
-fn database(_: &Path, _: &Manifest) -> Result<Option<String>, CheckpointError> {
+pub(super) fn database(_: &Path, _: &Manifest) -> Result<Option<String>, CheckpointError> {
     Ok(Some("built without RocksDB: its database cannot be opened".into()))
 }

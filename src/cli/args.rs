@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::ctl::{HostArgs, ReportArgs, UrlsCommand};
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
@@ -44,6 +45,11 @@ pub enum Command {
     Ctl(CtlArgs),
     /// States of a crawl to go back to: make, check, restore, carry elsewhere
     Checkpoint(CheckpointArgs),
+    /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
 }
 
 /// Sources of settings that every command shares.
@@ -255,9 +261,18 @@ pub struct CtlArgs {
 pub enum CtlCommand {
     /// Show counts and rates
     Status,
+    /// Exit code 0 when it takes work, 1 when it does not
+    Health,
     /// Seeds
     #[command(subcommand)]
     Seeds(SeedsCommand),
+    /// One host: pause, resume, drop, block, unblock, recrawl, delay
+    Host(HostArgs),
+    /// URLs
+    #[command(subcommand)]
+    Urls(UrlsCommand),
+    /// Reports: dead links, seeds, hosts, statuses, types
+    Report(ReportArgs),
     /// Send no new requests
     Pause,
     /// Go on
@@ -278,7 +293,24 @@ pub enum SeedsCommand {
         /// File with URLs, one a line; `-` is standard input
         #[arg(long, value_name = "FILE|-")]
         file: Option<PathBuf>,
+        /// What is said of all of them
+        #[command(flatten)]
+        said: SeedSaid,
     },
+}
+
+/// What is said of seeds.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SeedSaid {
+    /// Their place in the queue; 0 comes first
+    #[arg(long, value_name = "0-7")]
+    pub rank: Option<u8>,
+    /// Links that are followed from them in a row
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<u16>,
+    /// What they are called in the lines of crawl.jsonl; may be given several times
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
 }
 
 /// Arguments of `lycosa checkpoint`.
@@ -349,6 +381,9 @@ pub enum CheckpointCommand {
     Import {
         /// Where it was exported to: its own folder, or the one above for the newest
         source: String,
+        /// Although archive files were left behind
+        #[arg(long)]
+        incomplete: bool,
     },
 }
 
@@ -423,7 +458,7 @@ mod tests {
             "lycosa checkpoint verify newest --data d",
             "lycosa checkpoint restore newest --data new --from old --force --incomplete",
             "lycosa checkpoint export newest s3://bucket/prefix --without-warc",
-            "lycosa checkpoint import /mnt/copies --data new --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
+            "lycosa checkpoint import /mnt/copies --data new --incomplete --set checkpoint.s3_endpoint=http://127.0.0.1:9000",
         ];
         for line in lines {
             assert!(typed(line).is_ok(), "{line}: {}", typed(line).unwrap_err());

@@ -36,7 +36,10 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     let settings = layers.load()?;
     let dir = &settings.store.data_dir;
     let began = Instant::now();
-    let Some(database) = folder::find(dir).map_err(refused)? else {
+    let Some(database) = folder::find(dir).map_err(|e| absent(dir, e))? else {
+        if !dir.join(folder::MARKER).exists() {
+            return Err(CliError::usage(format!("{} holds no crawl: it is empty; {NAME_IT}", shown(dir))));
+        }
         unless_gone(out.write_all(told::empty(dir, args.json).as_bytes()))?;
         return Ok(Exit::Done);
     };
@@ -52,6 +55,17 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
     let text = if args.json { told::json(dir, args, &report, took) } else { told::table(dir, args, &report, took) };
     unless_gone(out.write_all(text.as_bytes()))?;
     Ok(if report.is_clean() { Exit::Done } else { Exit::Error })
+}
+
+/// What to do about a folder that is not the one.
+const NAME_IT: &str = "name the crawl's data folder with --data DIR, or its configuration";
+
+/// A folder that is not there holds no crawl.
+fn absent(dir: &Path, error: StorageError) -> CliError {
+    if dir.exists() {
+        return refused(error);
+    }
+    CliError::usage(format!("{} is not there, so there is no crawl to check; {NAME_IT}", shown(dir)))
 }
 
 fn options(settings: &Settings) -> RocksOptions {
@@ -70,6 +84,7 @@ fn what_to_check(args: &FolderArgs, settings: &Settings) -> Check {
 
 /// Opens the folder as a crawl does, with its locks, and mends.
 fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn Write) -> Result<Report, CliError> {
+    crate::disk::outlive_file_limit()?;
     let storage = RocksStorage::open(&settings.store.data_dir, options(settings)).map_err(refused)?;
     let seed = crate::storage::read::meta::<crate::storage::values::Format>(&storage, ()).map_err(refused)?;
     let _claim = match seed {

@@ -12,7 +12,7 @@ use crate::check::report::Told;
 use crate::check::{Event, Fault, Report};
 use crate::telemetry::log::escaped;
 
-/// A folder in which no crawl has begun.
+/// A data folder in which no crawl has begun: a first start was killed.
 pub fn empty(dir: &Path, json: bool) -> String {
     if json {
         return format!("{}\n", json!({ "data": dir.display().to_string(), "urls": 0, "clean": true, "findings": [] }));

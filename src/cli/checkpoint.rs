@@ -11,7 +11,6 @@ use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, Settin
 use super::exit::{CliError, Exit, unless_gone};
 use super::{ctl, gather};
 use crate::checkpoint::carry::{Carried, export, import};
-use crate::checkpoint::make::About;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::restore::{Destination, Restored, Source, restore};
 use crate::checkpoint::shelf::Listing;
@@ -31,39 +30,59 @@ const NEWEST: &str = "newest";
 ///
 /// # Errors
 /// What, where, what to do. A damaged checkpoint ends with exit code 1, a full disk with 3.
-pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = settings(args)?;
     let faults = faults()?;
+    crate::disk::outlive_file_limit()?;
+    if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
+        has_crawl(&settings, matches!(args.command, CheckpointCommand::Create { .. })).map_err(failed)?;
+    }
+    if let CheckpointCommand::Verify { name } = &args.command {
+        return checked(args, &settings, name, out);
+    }
+    carry_out(args, &settings, &faults, out).map(|()| Exit::Done)
+}
+
+/// Checkpoints may be kept apart from a data folder that is gone.
+fn has_crawl(settings: &Settings, needs_data: bool) -> Result<(), CheckpointError> {
+    let dir = settings.store.data_dir.clone();
+    let there = dir.join(crate::storage::folder::MARKER).exists();
+    let kept_apart = !needs_data && settings.checkpoint_dir().exists();
+    if there || kept_apart { Ok(()) } else { Err(CheckpointError::NoCrawl { dir }) }
+}
+
+fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &mut dyn Write) -> Result<(), CliError> {
     match &args.command {
         CheckpointCommand::Create { admin, token_file } => {
             let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
             let (token_file, config, json) = (token_file.clone(), args.config.clone(), args.json);
             let folder = Some(settings.store.data_dir.clone());
             let crawl = CtlArgs { admin, token_file, config, json, folder, command: CtlCommand::Checkpoint };
-            made(args, &settings, &crawl, &faults, out)
+            made(args, settings, &crawl, faults, out)
         }
-        CheckpointCommand::List => list(args, &settings, out),
-        CheckpointCommand::Verify { name } => checked(args, &settings, name, out),
+        CheckpointCommand::List => list(args, settings, out),
+        CheckpointCommand::Verify { .. } => Ok(()), // see `run`
         CheckpointCommand::Restore { name, from, force, incomplete } => {
-            let source = wanted(args, &settings, name, from.as_deref())?;
-            let to = Destination { force: *force, incomplete: *incomplete, ..destination(&settings) };
-            let done = restore(&source, &to, &faults).map_err(failed)?;
+            let source = wanted(args, settings, name, from.as_deref())?;
+            let to = Destination { force: *force, incomplete: *incomplete, ..destination(settings) };
+            let done = restore(&source, &to, faults).map_err(failed)?;
             show(args, out, &done, |out| told_restored(&done, out))
         }
         CheckpointCommand::Export { name, target, without_warc } => {
-            let source = source(&settings, name).map_err(failed)?;
+            let source = source(settings, name).map_err(failed)?;
             let target = Target::parse(target).map_err(CliError::usage)?;
             let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-            let done = export(&source, &target, endpoint, !without_warc, &faults).map_err(failed)?;
+            let done = export(&source, &target, endpoint, !without_warc, faults).map_err(failed)?;
             show(args, out, &done, |out| told_carried(&done, out))
         }
-        CheckpointCommand::Import { source } => {
+        CheckpointCommand::Import { source, incomplete } => {
             if args.data.is_none() {
                 return Err(CliError::usage("name the new data folder with --data DIR"));
             }
             let target = Target::parse(source).map_err(CliError::usage)?;
             let endpoint = settings.checkpoint.s3_endpoint.as_deref();
-            let done = import(&target, endpoint, &destination(&settings), &faults).map_err(failed)?;
+            let to = Destination { incomplete: *incomplete, ..destination(settings) };
+            let done = import(&target, endpoint, &to, faults).map_err(failed)?;
             show(args, out, &done, |out| told_restored(&done, out))
         }
     }
@@ -87,7 +106,11 @@ fn made(
 /// The checkpoint to restore: of `from`, else of the data folder that is named, else of the configuration's.
 fn wanted(args: &CheckpointArgs, settings: &Settings, name: &str, from: Option<&Path>) -> Result<Source, CliError> {
     if let Some(from) = from {
-        return source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed);
+        let found = source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed)?;
+        // An absolute store.warc_dir is that of the new folder; the old one may have had its archive inside.
+        let inside = from.join("warc");
+        let is_inside = settings.store.warc_dir.is_absolute() && crate::warc::folder::is_claimed(&inside);
+        return Ok(if is_inside { Source { warc_dir: inside, ..found } } else { found });
     }
     let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
     source(settings, name).or_else(|_| source(&configured, name)).map_err(failed)
@@ -119,7 +142,8 @@ fn faults() -> Result<Faults, CliError> {
 fn failed(error: CheckpointError) -> CliError {
     let exit = match (&error, error.fault()) {
         (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
-        (CheckpointError::Target { .. }, _) => Exit::Usage,
+        (CheckpointError::Storage(e), _) if e.is_broken() => Exit::Disk,
+        (CheckpointError::Target { .. } | CheckpointError::NoCrawl { .. }, _) => Exit::Usage,
         _ => Exit::Error,
     };
     CliError { exit, message: error.to_string() }
@@ -127,13 +151,11 @@ fn failed(error: CheckpointError) -> CliError {
 
 #[cfg(feature = "rocksdb")]
 fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointError> {
-    use crate::checkpoint::{make, swap};
+    use crate::checkpoint::make::{self, About};
+    use crate::checkpoint::swap;
     let data = settings.store.data_dir.clone();
-    if !data.join(crate::storage::folder::MARKER).exists() {
-        return Err(StorageError::NotADataFolder { path: data }.into());
-    }
     swap::settle(&data, faults)?;
-    let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep };
+    let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep, by_hand: true };
     let shelf = Shelf::new(settings.checkpoint_dir());
     let made = make::at_rest(&about, &shelf, &settings.warc_dir(), Clock::real().now(), faults)?;
     if let Some(to) = &settings.checkpoint.upload {
@@ -203,8 +225,11 @@ fn told_listing(listing: &Listing, shelf: &Shelf, out: &mut dyn Write) -> std::i
         let (pages, waiting, size) = (c.counts.pages_stored, c.counts.waiting, human_size(c.bytes));
         writeln!(
             out,
-            "{}  {}  {pages} pages  {waiting} waiting  {size}  {} archive files",
-            c.name, c.ts, c.archive_files
+            "{}  {}  {pages} pages  {waiting} waiting  {size}  {} archive files{}",
+            c.name,
+            c.ts,
+            c.archive_files,
+            if c.by_hand { "  by hand" } else { "" }
         )?;
     }
     for damaged in &listing.damaged {
@@ -220,12 +245,16 @@ fn told_listing(listing: &Listing, shelf: &Shelf, out: &mut dyn Write) -> std::i
     )
 }
 
-fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn Write) -> Result<(), CliError> {
+fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn Write) -> Result<Exit, CliError> {
     let source = source(settings, name).map_err(failed)?;
     let manifest = Manifest::read(&source.dir).map_err(failed)?;
     let report = verify(&source.dir, &manifest, &source.data, &source.warc_dir).map_err(failed)?;
     show(args, out, &report, |out| told_report(&report, out))?;
-    if report.is_good() { Ok(()) } else { Err(CliError::new(format!("checkpoint {} is not whole", report.name))) }
+    match report.is_good() {
+        true => Ok(Exit::Done),
+        false if args.json => Ok(Exit::Error), // the report says it
+        false => Err(CliError::new(format!("checkpoint {} is not whole", report.name))),
+    }
 }
 
 fn told_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
@@ -265,6 +294,13 @@ fn told_restored(done: &Restored, out: &mut dyn Write) -> std::io::Result<()> {
     }
     for missing in &done.missing {
         writeln!(out, "not there: {}", crate::telemetry::log::escaped(missing))?;
+    }
+    if let Some(dir) = &done.archive_apart {
+        let dir = dir.display();
+        writeln!(
+            out,
+            "the archive is in {dir}, not in this configuration's store.warc_dir: move it there, or change that key"
+        )?;
     }
     writeln!(out, "go on with: lycosa run … --data {data}")
 }

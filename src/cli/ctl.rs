@@ -1,5 +1,10 @@
 //! `lycosa ctl …`: speaks to the admin endpoint of a running crawl (awc: the server is our own).
 
+mod host;
+mod report;
+mod urls;
+
+use std::borrow::Cow;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,13 +13,20 @@ use awc::Client;
 use awc::http::{Method, StatusCode};
 use serde_json::Value;
 
-use super::args::{CtlArgs, CtlCommand, SeedsCommand, SettingsArgs};
+use super::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand, SettingsArgs};
 use super::exit::{CliError, unless_gone};
 use super::gather::{layers, read_input};
 use super::summary;
-use crate::admin::{Problem, SeedReport, auth, seed_lines};
+use crate::admin::jobs::JobView;
+use crate::admin::orders::HostOrdered;
+use crate::admin::{NewSeed, Problem, SeedReport, auth, seed_lines};
 use crate::checkpoint::manifest::Summary;
+use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 use crate::telemetry::StatusSnapshot;
+
+pub use host::HostArgs;
+pub use report::ReportArgs;
+pub use urls::UrlsCommand;
 
 /// Largest answer taken, bytes.
 const MAX_ANSWER: usize = 16 << 20;
@@ -27,7 +39,7 @@ const CHECKPOINT: Duration = Duration::from_secs(3_600);
 /// One request to the endpoint.
 struct Ask {
     method: Method,
-    path: &'static str,
+    path: Cow<'static, str>,
     body: String,
 }
 
@@ -43,6 +55,9 @@ struct Door {
 /// Nobody listens, the endpoint refuses, or the answer is none.
 pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let door = door(args)?;
+    if let CtlCommand::Report(report) = &args.command {
+        return report::run(args.json, &door, report, out);
+    }
     let ask = ask(args)?;
     let answer = actix_rt::System::new().block_on(send(&door, ask))?;
     if args.json {
@@ -57,6 +72,7 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
                 writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
             }
         }
+        CtlCommand::Health => out.write_all(answer.as_bytes())?,
         CtlCommand::Seeds(_) => {
             let seeds: SeedReport = serde_json::from_str(&answer).map_err(unread)?;
             unless_gone(report(&seeds, out))?;
@@ -64,6 +80,15 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
                 return Err(CliError::new("no seed was taken"));
             }
         }
+        CtlCommand::Host(_) => {
+            let ordered: HostOrdered = serde_json::from_str(&answer).map_err(unread)?;
+            unless_gone(host::show(&ordered, out))?;
+        }
+        CtlCommand::Urls(_) => {
+            let job: JobView = serde_json::from_str(&answer).map_err(unread)?;
+            unless_gone(show_job(&job, out))?;
+        }
+        CtlCommand::Report(_) => {} // shown page by page
         CtlCommand::Checkpoint => {
             let made: Summary = serde_json::from_str(&answer).map_err(unread)?;
             unless_gone(super::checkpoint::told_made(&made, out))?;
@@ -74,6 +99,16 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// A job that has begun.
+fn show_job(job: &JobView, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "job {} ({}) has begun; see /api/v1/jobs/{}", job.id, job.kind, job.id)
+}
+
+/// A part of a path, or a value of a query.
+fn escaped_part(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 fn report(report: &SeedReport, out: &mut dyn Write) -> std::io::Result<()> {
@@ -99,19 +134,27 @@ fn door(args: &CtlArgs) -> Result<Door, CliError> {
         })?,
     };
     let file = args.token_file.as_deref().or(settings.admin_token_file.as_deref());
-    let token = file.map(auth::read_token).transpose().map_err(CliError::usage)?;
+    let token = match file {
+        Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
+        None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),
+    };
     Ok(Door { address, token })
 }
 
 fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
-    let post = |path, body| Ask { method: Method::POST, path, body };
+    let post = |path: &'static str, body| Ask { method: Method::POST, path: path.into(), body };
+    let get = |path: &'static str| Ask { method: Method::GET, path: path.into(), body: String::new() };
     Ok(match &args.command {
-        CtlCommand::Status => Ask { method: Method::GET, path: "/api/v1/status", body: String::new() },
+        CtlCommand::Status => get("/api/v1/status"),
+        CtlCommand::Health => get("/readyz"),
+        CtlCommand::Host(host) => host::ask(host),
+        CtlCommand::Urls(urls) => urls::ask(urls)?,
+        CtlCommand::Report(_) => get("/api/v1/reports/statuses"),
         CtlCommand::Pause => post("/api/v1/pause", String::new()),
         CtlCommand::Resume => post("/api/v1/resume", String::new()),
         CtlCommand::Checkpoint => post("/api/v1/checkpoint", folder(args)),
         CtlCommand::Stop => post("/api/v1/stop", String::new()),
-        CtlCommand::Seeds(SeedsCommand::Add { urls, file }) => {
+        CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
             let mut urls = urls.clone();
             if let Some(file) = file {
                 urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
@@ -119,9 +162,21 @@ fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
             if urls.is_empty() {
                 return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
             }
-            post("/api/v1/seeds", urls.join("\n"))
+            post("/api/v1/seeds", seeds(urls, said)?)
         }
     })
+}
+
+/// Seeds as the endpoint takes them.
+fn seeds(urls: Vec<String>, said: &SeedSaid) -> Result<String, CliError> {
+    let SeedSaid { rank, max_depth, tags } = said;
+    if rank.is_none() && max_depth.is_none() && tags.is_empty() {
+        return Ok(urls.join("\n"));
+    }
+    let seed = |url| NewSeed { url, rank: *rank, max_depth: *max_depth, tags: tags.clone() };
+    let seeds: Vec<NewSeed> = urls.into_iter().map(seed).collect();
+    serde_json::to_string(&serde_json::json!({ "seeds": seeds }))
+        .map_err(|e| CliError::new(format!("the seeds cannot be written: {e}")))
 }
 
 /// The folder whose crawl is asked, so that another one that listens there refuses.
@@ -153,6 +208,7 @@ async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     }
     match serde_json::from_str::<Problem>(&text) {
         Ok(problem) => Err(CliError::new(problem.detail)),
+        Err(_) if text.starts_with("not ready: ") => Err(CliError::new(text.trim_end())),
         Err(_) => Err(CliError::new(format!("{} answered {}; is it a lycosa?", door.address, response.status()))),
     }
 }
@@ -190,7 +246,7 @@ mod tests {
         let json = told(&CtlArgs { json: true, ..ctl(at, CtlCommand::Status) }).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["waiting"], 3);
         let urls = vec!["http://a.test/".to_owned(), "http://b.test/".to_owned()];
-        let seeds = CtlCommand::Seeds(SeedsCommand::Add { urls, file: None });
+        let seeds = CtlCommand::Seeds(SeedsCommand::Add { urls, file: None, said: SeedSaid::default() });
         assert_eq!(told(&ctl(at, seeds)).unwrap(), "2 accepted, 0 known already, 0 rejected\n");
         assert_eq!(told(&ctl(format!("http://{at}/"), CtlCommand::Pause)).unwrap(), "pause: done\n");
         assert_eq!(told(&ctl(at, CtlCommand::Stop)).unwrap(), "stop: done\n");

@@ -94,6 +94,12 @@ impl CliError {
         Self { exit: Exit::Usage, message: message.to_string() }
     }
 
+    /// The error for machines: `title`, `detail`, `exit`.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::json!({ "title": self.exit.as_str(), "detail": self.message, "exit": self.exit.code() }).to_string()
+    }
+
     /// The message on one line, with nothing in it that moves a cursor.
     #[must_use]
     pub fn line(&self) -> String {
@@ -115,6 +121,19 @@ impl From<std::io::Error> for CliError {
         }
         Self::new(format!("writing the answer: {error}"))
     }
+}
+
+/// Tells an error also on stdout, as an object of JSON, to those who asked for JSON. The line on stderr stays.
+///
+/// # Errors
+/// That error; a fault of the output.
+pub fn in_json<T>(json: bool, done: Result<T, CliError>, out: &mut dyn std::io::Write) -> Result<T, CliError> {
+    if let (true, Err(error)) = (json, &done)
+        && error.exit != Exit::Done
+    {
+        unless_gone(writeln!(out, "{}", error.json()))?;
+    }
+    done
 }
 
 /// Lets a reader that went away pass: what was done has its own exit code, whoever reads about it.

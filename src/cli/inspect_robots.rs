@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use url::Url;
 
-use crate::domain::robots::{RobotsGroup, RobotsRules};
+use crate::domain::robots::RobotsRules;
 
 /// Writes `allow URL` or `disallow URL`, a tab and the line that decided, for each of `urls`. A URL may be absolute or
 /// begin with `/`; it is brought into the form a crawler would ask for, but printed as given. Host and scheme are not
@@ -17,25 +17,12 @@ pub fn run(agent: &str, robots: &[u8], urls: &[String], out: &mut dyn Write) -> 
     let rules = RobotsRules::parse(robots, &[agent]);
     for url in urls {
         let (allowed, why) = match tail(url) {
-            Some(tail) => {
-                let verdict = rules.verdict(&tail);
-                (verdict.allowed, verdict.line.map_or_else(|| no_line(&rules, &tail).into(), Cow::from))
-            }
+            Some(tail) => rules.explain(&tail),
             None => (false, "neither an http or https URL nor a path that begins with /".into()),
         };
         writeln!(out, "{} {}\t{why}", if allowed { "allow" } else { "disallow" }, one_line(url))?;
     }
     Ok(())
-}
-
-fn no_line(rules: &RobotsRules, tail: &str) -> &'static str {
-    match rules.group() {
-        _ if tail.starts_with("/robots.txt") && tail.split('?').next() == Some("/robots.txt") => {
-            "/robots.txt may always be fetched"
-        }
-        RobotsGroup::None => "no group for this agent",
-        _ => "no rule matches",
-    }
 }
 
 /// Path and query as they would be asked for.

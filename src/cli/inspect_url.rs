@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::domain::host::registrable_domain;
-use crate::domain::partition::Partition;
+use crate::admin::views::CanonicalView;
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl, UrlError};
 use crate::telemetry::log::escaped;
 
@@ -28,8 +27,7 @@ pub enum InspectUrlError {
 /// Writes one line a URL: its canonical form or `error: `, the URL and the reason; with `json` an object a
 /// line. Gives how many were no URLs.
 ///
-/// The keys of the object: `input`, and then `url`, `scheme`, `host`, `domain`, `port`, `partition`, `tail`, or else
-/// `error` (the reason's name) and `message`.
+/// The keys of the object: `input`, and then those of [`CanonicalView`], or else `error` (the reason's name) and `message`.
 ///
 /// # Errors
 /// A base that is no absolute URL, or an output that fails.
@@ -62,16 +60,11 @@ pub fn run(
 fn object(input: &str, url: &Result<PageUrl, UrlError>) -> Value {
     match url {
         Err(error) => json!({ "input": input, "error": error.rejection().as_str(), "message": error.to_string() }),
-        Ok(url) => json!({
-            "input": input,
-            "url": url.as_str(),
-            "scheme": url.scheme().as_str(),
-            "host": url.host(),
-            "domain": registrable_domain(url.host()),
-            "port": url.port(),
-            "partition": Partition::of_host(url.host()).0,
-            "tail": url.tail(),
-        }),
+        Ok(url) => {
+            let mut object = json!(CanonicalView::new(input, url));
+            object["input"] = input.into();
+            object
+        }
     }
 }
 
@@ -115,6 +108,7 @@ mod tests {
         assert_eq!(first["domain"], "example.co.uk");
         assert_eq!(first["port"], 8443);
         assert_eq!(first["tail"], "/a?b");
+        assert_eq!(first["changed"][0], "host in lower case");
         assert!(first["partition"].as_u64().unwrap() < 1024);
         let second: Value = serde_json::from_str(&got[1]).unwrap();
         assert_eq!(second["error"], "scheme");

@@ -26,7 +26,10 @@ pub mod why;
 
 use std::io::Write;
 
+use clap::CommandFactory as _;
+
 use args::{Cli, Command, ConfigCommand};
+use exit::in_json;
 pub use exit::{CliError, Exit};
 
 use crate::config::LogSection;
@@ -49,7 +52,8 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         return run::run(args, rust_log.as_deref(), out);
     }
     if let Command::Check(args) = &cli.command {
-        return check_folder(args, rust_log.as_deref(), out);
+        let done = check_folder(args, rust_log.as_deref(), out);
+        return in_json(args.json, done, out);
     }
     let quiet = LogSection { level: "warn".into(), ..LogSection::default() };
     crate::telemetry::log::init(&quiet, rust_log.as_deref());
@@ -65,7 +69,16 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
         Command::Config(ConfigCommand::Check(args)) | Command::CheckConfig(args) => {
             check_config::run(&args.file, out).map(|()| Exit::Done)
         }
-        Command::Checkpoint(args) => checkpoint::run(&args, out).map(|()| Exit::Done),
+        Command::Checkpoint(args) => {
+            let done = checkpoint::run(&args, out);
+            in_json(args.json, done, out)
+        }
         Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lycosa", &mut text);
+            out.write_all(&text)?;
+            Ok(Exit::Done)
+        }
     }
 }

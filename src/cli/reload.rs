@@ -27,7 +27,7 @@ pub fn on_hangup(args: &RunArgs, in_force: &Settings, rust_log: Option<&str>) ->
 fn changed(old: &Settings, new: &Settings) -> Vec<&'static str> {
     let crawl = |s: &Settings| CrawlSection { seeds: Vec::new(), ..s.crawl.clone() };
     let log = |s: &Settings| LogSection { level: String::new(), format: s.log.format, summary: s.log.summary };
-    let admin = |s: &Settings| (s.admin_listen, s.admin_token_file.clone());
+    let admin = |s: &Settings| (s.admin_listen, s.admin_token_file.clone(), s.admin_read_token_file.clone());
     let sections = [
         ("agent", old.agent == new.agent),
         ("crawl", crawl(old) == crawl(new)),

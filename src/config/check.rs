@@ -15,6 +15,7 @@ use super::units::format_duration;
 use crate::checkpoint::Target;
 use crate::domain::host::is_canonical_host;
 use crate::net::guard::{HostPattern, parse_allow};
+use crate::telemetry::notice::NoticeKind;
 
 /// A value out of its range.
 #[derive(Debug)]
@@ -68,11 +69,13 @@ impl Settings {
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
+        check_webhooks(&form.webhook)?;
         check_log(&form.log)?;
         Ok(Self {
             agent: agent(&form.agent)?,
             admin_listen: listen(&form.admin)?,
             admin_token_file: form.admin.token_file,
+            admin_read_token_file: form.admin.read_token_file,
             crawl: form.crawl,
             scope: form.scope,
             frontier: form.frontier,
@@ -91,6 +94,7 @@ impl Settings {
             disk: form.disk,
             supervision: form.supervision,
             memory: form.memory,
+            webhooks: form.webhook,
             log: form.log,
             hosts: form.host,
         })
@@ -331,6 +335,18 @@ fn check_hosts(hosts: &[HostSection]) -> Checked {
     Ok(())
 }
 
+fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
+    ensure(webhooks.len() <= 16, "webhook", || "at most 16 of them".into())?;
+    for (i, webhook) in webhooks.iter().enumerate() {
+        ensure(is_web_url(&webhook.url), &format!("webhook[{i}].url"), || "must be an http or https URL".into())?;
+        let kinds: Vec<&str> = NoticeKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        ensure(!webhook.on.is_empty(), &format!("webhook[{i}].on"), || {
+            format!("must name some of {}", kinds.join(", "))
+        })?;
+    }
+    Ok(())
+}
+
 fn check_log(log: &LogSection) -> Checked {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     let part = |p: &str| LEVELS.contains(&p.rsplit('=').next().unwrap_or_default().trim());
@@ -357,8 +373,10 @@ fn listen(admin: &AdminSection) -> Result<Option<SocketAddr>, Wrong> {
         IpAddr::V4(ip) => ip.is_loopback(),
         IpAddr::V6(ip) => ip.is_loopback(),
     };
-    if !loopback && admin.token_file.is_none() {
-        return Err(wrong(format!("{address} can be reached from other machines: set admin.token_file too")));
+    if !loopback && admin.token_file.is_none() && admin.read_token_file.is_none() && !admin_token_in_environment() {
+        return Err(wrong(format!(
+            "{address} can be reached from other machines: set admin.token_file too (a file that is not there is made)"
+        )));
     }
     Ok(Some(address))
 }

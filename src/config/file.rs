@@ -6,6 +6,7 @@ use super::sections::{
     AdminSection, AgentSection, CheckpointSection, CrawlSection, DedupSection, DiskSection, DnsSection,
     DurabilitySection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection,
     PolitenessSection, RobotsSection, ScopeSection, StoreSection, SupervisionSection, TlsSection, TrapsSection,
+    WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -33,6 +34,7 @@ pub struct FileForm {
     pub supervision: SupervisionSection,
     pub memory: MemorySection,
     pub admin: AdminSection,
+    pub webhook: Vec<WebhookSection>,
     pub log: LogSection,
     pub host: Vec<HostSection>,
 }

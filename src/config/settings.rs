@@ -49,6 +49,9 @@ pub struct Settings {
     pub admin_listen: Option<SocketAddr>,
     /// The bearer token's file.
     pub admin_token_file: Option<PathBuf>,
+    pub webhooks: Vec<WebhookSection>,
+    /// The file of the token that only looks.
+    pub admin_read_token_file: Option<PathBuf>,
     pub log: LogSection,
     pub hosts: Vec<HostSection>,
 }

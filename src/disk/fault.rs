@@ -5,7 +5,7 @@ use std::io;
 /// What is wrong with a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
-    /// No space, no inode or no quota left (ENOSPC, EDQUOT): waits for space.
+    /// No space, no inode or no quota left, or a limit of file sizes (ENOSPC, EDQUOT, EFBIG): waits for space.
     Full,
     /// The device failed (EIO).
     Io,
@@ -18,11 +18,13 @@ pub enum DiskFault {
 }
 
 /// The system's own words for each kind (strerror in the C locale, which this program never leaves).
-const WORDS: [(&str, DiskFault); 4] = [
+const WORDS: [(&str, DiskFault); 6] = [
     ("No space left on device", DiskFault::Full),
     ("Disk quota exceeded", DiskFault::Full),
+    ("File too large", DiskFault::Full),
     ("Input/output error", DiskFault::Io),
     ("Read-only file system", DiskFault::ReadOnly),
+    ("Corruption: ", DiskFault::Damaged), // RocksDB's own word
 ];
 
 impl DiskFault {
@@ -45,7 +47,7 @@ impl DiskFault {
     #[must_use]
     pub fn of_io(error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Self::Full,
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly,
             _ => Self::of_text(&error.to_string()).unwrap_or(Self::Other),
         }
@@ -69,6 +71,7 @@ mod tests {
         let cases = [
             (Errno::ENOSPC, DiskFault::Full),
             (Errno::EDQUOT, DiskFault::Full),
+            (Errno::EFBIG, DiskFault::Full),
             (Errno::EIO, DiskFault::Io),
             (Errno::EROFS, DiskFault::ReadOnly),
             (Errno::EACCES, DiskFault::Other),
@@ -83,6 +86,7 @@ mod tests {
             let known = (fault != DiskFault::Other).then_some(fault);
             assert_eq!(DiskFault::of_text(&engine), known, "RocksDB's words: {engine}");
         }
+        assert_eq!(DiskFault::of_text("Corruption: checksum mismatch"), Some(DiskFault::Damaged));
         assert_eq!(DiskFault::of_text("70000 more bytes do not fit the spill budget"), None);
     }
 }

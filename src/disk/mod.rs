@@ -17,3 +17,15 @@ pub mod state;
 pub use fault::DiskFault;
 pub use reserve::Reserve;
 pub use state::DiskState;
+
+/// From here on a file that grows beyond the process's limit (`ulimit -f`) is a write that fails, not the end of the process:
+/// SIGXFSZ is caught, and means nothing.
+///
+/// # Errors
+/// The system's own.
+pub fn outlive_file_limit() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // The handler stays when its listener and the runtime are gone.
+    runtime.block_on(async { signal(SignalKind::from_raw(nix::libc::SIGXFSZ)).map(drop) })
+}

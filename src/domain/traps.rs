@@ -41,16 +41,43 @@ impl TrapRules {
         if over(url.as_str().len(), self.max_url_length) {
             return Err(Rejection::TooLong);
         }
-        let segments: SmallVec<[&str; 24]> = url.path().split('/').filter(|segment| !segment.is_empty()).collect();
+        let segments = segments(url);
         if over(segments.len(), self.max_segments) {
             return Err(Rejection::Segments);
         }
         if self.max_repeats > 0 && (succession(&segments, self.max_repeats) || anywhere(&segments, self.max_repeats)) {
             return Err(Rejection::Repeats);
         }
-        let params = url.query().map_or(0, |query| query.split('&').filter(|part| !part.is_empty()).count());
-        if over(params, self.max_params) { Err(Rejection::Params) } else { Ok(()) }
+        if over(params(url), self.max_params) { Err(Rejection::Params) } else { Ok(()) }
     }
+
+    /// The verdict of [`TrapRules::judge`], and when that is no the rule that gave it, in words.
+    ///
+    /// # Errors
+    /// As [`TrapRules::judge`].
+    pub fn explain(&self, url: &PageUrl) -> Result<(), (Rejection, String)> {
+        self.judge(url).map_err(|reason| {
+            let rule = match reason {
+                Rejection::TooLong => {
+                    format!("{} bytes are more than max_url_length {}", url.as_str().len(), self.max_url_length)
+                }
+                Rejection::Segments => {
+                    format!("{} path segments are more than max_segments {}", segments(url).len(), self.max_segments)
+                }
+                Rejection::Params => format!("{} parameters are more than max_params {}", params(url), self.max_params),
+                _ => format!("path segments are repeated more often than max_repeats {} allows", self.max_repeats),
+            };
+            (reason, rule)
+        })
+    }
+}
+
+fn segments(url: &PageUrl) -> SmallVec<[&str; 24]> {
+    url.path().split('/').filter(|segment| !segment.is_empty()).collect()
+}
+
+fn params(url: &PageUrl) -> usize {
+    url.query().map_or(0, |query| query.split('&').filter(|part| !part.is_empty()).count())
 }
 
 fn over(count: usize, limit: usize) -> bool {
@@ -126,6 +153,26 @@ mod tests {
         assert_eq!(by_default("/a/1/a/2/a/3/a/4"), Ok(()));
         assert_eq!(by_default("/a/1/a/2/a/3/a/4/a"), Err(Rejection::Repeats));
         assert_eq!(by_default("/0/a/0/b/0/c/0/d/0"), Ok(()));
+    }
+
+    #[test]
+    fn the_rule_that_says_no_is_named_with_its_limit() {
+        let canon = crate::domain::url::Canonicaliser::new(crate::domain::url::CleanRules {
+            max_url_length: 50_000,
+            ..Default::default()
+        });
+        let explained =
+            |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
+        assert_eq!(explained("/a"), Ok(()));
+        for (tail, reason, part) in [
+            (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2014 bytes are more than max_url_length 2000"),
+            ("/1/2/3".repeat(7), Rejection::Segments, "21 path segments are more than max_segments 20"),
+            ("/a/a/a".into(), Rejection::Repeats, "max_repeats 2"),
+            (format!("/?{}", "a=1&".repeat(21)), Rejection::Params, "21 parameters are more than max_params 20"),
+        ] {
+            let (found, rule) = explained(&tail).unwrap_err();
+            assert!(found == reason && rule.contains(part), "{found} {rule}");
+        }
     }
 
     #[test]

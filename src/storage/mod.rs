@@ -22,6 +22,7 @@ pub mod folder;
 pub mod format;
 pub mod keys;
 pub mod ledger;
+pub mod mark;
 pub mod memory;
 pub mod read;
 #[cfg(feature = "rocksdb")]

@@ -1,12 +1,18 @@
-//! What can be seen of a running crawl: metric names, log set-up, the status snapshot.
+//! What can be seen of a running crawl: metric names, events, log set-up, the status snapshot.
 
+pub mod attempts;
+pub mod events;
+mod kinds;
 pub mod log;
 pub mod machine;
 pub mod metrics;
+pub mod notice;
 pub mod process;
 pub mod status;
 pub mod trouble;
 
+pub use attempts::{Attempt, Attempts};
+pub use events::{Events, StateChange};
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;
 pub use status::{State, StatusSnapshot};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -31,7 +31,9 @@ impl Collector for ProcessCollector {
         }
         let fields = [
             ("process_resident_memory_bytes", "Memory in use, bytes", resident_bytes()),
+            ("process_virtual_memory_bytes", "Address space, bytes", status_field("VmSize:").map(|kib| kib * 1024)),
             ("process_threads", "Threads", status_field("Threads:")),
+            ("process_max_fds", "Files and sockets that may be open", max_fds()),
             ("process_open_fds", "Open files and sockets", open_fds()),
         ];
         for (name, help, value) in fields {
@@ -78,6 +80,10 @@ fn status_field(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
+}
+
+fn max_fds() -> Option<u64> {
+    getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft)
 }
 
 fn open_fds() -> Option<u64> {

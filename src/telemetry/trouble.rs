@@ -37,6 +37,8 @@ pub struct Troubles(Mutex<Kept>);
 struct Kept {
     by_reason: BTreeMap<&'static str, Trouble>,
     latest: Option<(UnixMillis, &'static str)>,
+    /// When each failure came last.
+    last: BTreeMap<&'static str, UnixMillis>,
 }
 
 impl Troubles {
@@ -56,6 +58,9 @@ impl Troubles {
             return false;
         }
         kept.latest = failed.map(|now| (now, reason)).or(kept.latest);
+        if let Some(now) = failed {
+            kept.last.insert(reason, now);
+        }
         let trouble = kept.by_reason.entry(reason).or_default();
         trouble.count = trouble.count.saturating_add(1);
         trouble.example = example;
@@ -67,6 +72,13 @@ impl Troubles {
     pub fn all(&self) -> BTreeMap<String, Trouble> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.by_reason.iter().map(|(reason, trouble)| ((*reason).to_owned(), trouble.clone())).collect()
+    }
+
+    /// When a failure came last, with its example.
+    #[must_use]
+    pub fn last(&self, reason: &str) -> Option<(UnixMillis, String)> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((*kept.last.get(reason)?, kept.by_reason.get(reason)?.example.clone()))
     }
 
     /// The latest failure, if there was any: when, its reason and example.
@@ -92,5 +104,7 @@ mod tests {
         troubles.tally("robots", "http://d.test/".into());
         assert_eq!(troubles.latest(), Some((UnixMillis(3), "reset", "http://c.test/".into())));
         assert_eq!(troubles.all()["robots"].count, 1);
+        assert_eq!(troubles.last("tls"), Some((UnixMillis(2), "https://b.test/".into())));
+        assert_eq!(troubles.last("robots"), None);
     }
 }

@@ -4,7 +4,7 @@
 //! open its lines are appended as they come; when it is closed they are sorted by bytes.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -18,6 +18,10 @@ use super::http_head;
 use super::surt::surt;
 use super::writer::Place;
 use crate::domain::time::UnixMillis;
+use crate::sort::{Sorted, Sorter};
+
+/// Bytes read and written at a time.
+const PIECE: usize = 256 * 1024;
 
 /// What a line says of a capture, all but its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,25 +74,39 @@ impl CdxjEntry {
 }
 
 /// Sorts the lines of `open` by their bytes into `closed`, which appears whole or not at all. A last line without end
-/// and equal lines are dropped. The whole file is held in memory: the lines of one WARC.
+/// and equal lines are dropped. Memory is bounded however long the index is: pieces are sorted in nameless files beside it.
 ///
 /// # Errors
 /// [`WarcError::Io`].
 pub fn sort_into(open: &Path, closed: &Path) -> Result<(), WarcError> {
-    let text = fs::read(open).map_err(WarcError::io("read", open))?;
-    let mut lines: Vec<&[u8]> = text.split_inclusive(|b| *b == b'\n').filter(|l| l.ends_with(b"\n")).collect();
-    lines.sort_unstable();
-    lines.dedup();
+    let mut lines = sorted_lines(open, closed).map_err(WarcError::io("sort", open))?;
     let temporary = closed.with_extension("cdxj.tmp");
-    write_lines(&temporary, &lines).map_err(WarcError::io("write", &temporary))?;
+    write_lines(&temporary, &mut lines).map_err(WarcError::io("write", &temporary))?;
     fs::rename(&temporary, closed).map_err(WarcError::io("rename to", closed))?;
     closed.parent().map_or(Ok(()), sync_dir)
 }
 
-fn write_lines(path: &Path, lines: &[&[u8]]) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(256 * 1024, File::create(path)?);
-    for line in lines {
-        out.write_all(line)?;
+fn sorted_lines(open: &Path, closed: &Path) -> io::Result<Sorted> {
+    let mut from = BufReader::with_capacity(PIECE, File::open(open)?);
+    let mut sorter = Sorter::new(closed.parent().unwrap_or(Path::new(".")));
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        if line.ends_with(b"\n") {
+            sorter.push(&line)?;
+        }
+        line.clear();
+    }
+    sorter.sorted()
+}
+
+fn write_lines(path: &Path, lines: &mut Sorted) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(PIECE, File::create(path)?);
+    let mut last = Vec::new();
+    while let Some(line) = lines.next_record()? {
+        if line != last {
+            out.write_all(&line)?;
+            last = line;
+        }
     }
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }

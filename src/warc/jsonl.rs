@@ -54,6 +54,9 @@ pub struct CrawlLine<'a> {
     /// The response record's first byte there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offset: Option<u64>,
+    /// True for a line that was lost and made anew from the database: what only the line knew is left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub restored: bool,
 }
 
 impl<'a> CrawlLine<'a> {

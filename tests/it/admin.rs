@@ -20,13 +20,13 @@ fn endless() -> Sandbox {
 }
 
 /// A daemon whose endpoint answers.
-struct Running {
-    daemon: Daemon,
-    at: SocketAddr,
+pub struct Running {
+    pub daemon: Daemon,
+    pub at: SocketAddr,
 }
 
 impl Running {
-    fn start(sandbox: &mut Sandbox, arguments: &[&str]) -> Self {
+    pub fn start(sandbox: &mut Sandbox, arguments: &[&str]) -> Self {
         let daemon = sandbox.start(arguments, None);
         let address = || {
             let log = daemon.log();
@@ -37,17 +37,17 @@ impl Running {
         Self { daemon, at }
     }
 
-    fn get(&self, path: &str) -> (u16, String) {
+    pub fn get(&self, path: &str) -> (u16, String) {
         ask(self.at, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at))
     }
 
-    fn post(&self, path: &str, more: &str, body: &str) -> (u16, String) {
+    pub fn post(&self, path: &str, more: &str, body: &str) -> (u16, String) {
         let (at, length) = (self.at, body.len());
         let head = format!("POST {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: {length}\r\n");
         ask(at, &format!("{head}{more}\r\n{body}"))
     }
 
-    fn status(&self) -> StatusSnapshot {
+    pub fn status(&self) -> StatusSnapshot {
         let (code, text) = self.get("/api/v1/status");
         assert_eq!(code, 200, "{text}");
         let status: StatusSnapshot = serde_json::from_str(&text).unwrap();
@@ -61,11 +61,15 @@ impl Running {
     }
 
     /// Waits until the status is as wanted.
-    fn until_status(&self, what: &str, wanted: impl Fn(&StatusSnapshot) -> bool) -> StatusSnapshot {
-        until(what, || Some(self.status()).filter(&wanted), || format!("{:?}\n{}", self.status(), self.daemon.log()))
+    pub fn until_status(&self, what: &str, wanted: impl Fn(&StatusSnapshot) -> bool) -> StatusSnapshot {
+        let look = || {
+            std::thread::sleep(Duration::from_millis(5)); // the endpoint answers so many requests a second
+            Some(self.status()).filter(&wanted)
+        };
+        until(what, look, || format!("{:?}\n{}", self.status(), self.daemon.log()))
     }
 
-    fn end(mut self) -> String {
+    pub fn end(mut self) -> String {
         let status = self.daemon.wait();
         let log = self.daemon.log();
         assert_eq!(status.code(), Some(0), "{log}");
@@ -95,6 +99,7 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
     let mut sandbox = endless();
     let crawl = Running::start(&mut sandbox, &[]);
     crawl.until_status("the first pages", |s| s.done > 20);
+    assert_eq!(crawl.ctl(&["health"]), (0, "ready\n".into()));
     assert_eq!(crawl.ctl(&["pause"]), (0, "pause: done\n".into()));
     let paused = crawl.until_status("the end of what was in flight", |s| s.in_flight == 0);
     assert_eq!(paused.state, State::Paused);

@@ -24,7 +24,7 @@ fn carried_there_and_back(sandbox: &mut Sandbox, target: &str, more: &[&str]) {
     with(&[&"export", &name, &target], &home).done();
     fs::remove_dir_all(&home).unwrap();
     with(&[&"import", &target], &copy).done();
-    with(&[&"import", &target], &copy).refused("holds a crawl");
+    with(&[&"import", &target], &copy).refused("an import does not touch");
     assert!(!copy.join("restoring").exists() && !copy.join("RESTORING").exists());
     sandbox.move_to("copy");
     sandbox.finish();

@@ -120,27 +120,32 @@ fn a_damaged_folder_is_told_untouched_mended_on_wish_and_crawled_to_its_end() {
 }
 
 #[test]
-fn what_is_no_folder_of_this_program_is_refused_with_2_and_an_empty_one_is_clean() {
+fn what_is_no_folder_of_this_program_is_refused_with_2_in_words_and_in_json() {
     let base = tempfile::tempdir().unwrap();
     let folder = |name: &str| {
         let path = base.path().join(name);
         fs::create_dir(&path).unwrap();
         path
     };
-    let empty = check(&folder("empty"), &[]);
-    assert_eq!((code(&empty), text(&empty).lines().last()), (Some(0), Some("clean")));
-    assert_eq!(code(&check(&folder("empty-json"), &["--json", "--repair"])), Some(0));
-
-    let (other, foreign) = (folder("other"), folder("foreign"));
+    let (other, foreign, begun) = (folder("other"), folder("foreign"), folder("begun"));
+    fs::write(begun.join("FORMAT"), "lycosa data folder\nformat 1\n").unwrap();
+    assert_eq!(code(&check(&begun, &["--json"])), Some(0), "a first start that was killed is no fault");
     fs::write(other.join("FORMAT"), "lycosa data folder\nformat 999\n").unwrap();
     fs::write(foreign.join("thesis.txt"), "x").unwrap();
-    for (path, words) in
-        [(other, "has format 999"), (foreign, "no data folder of Lycosa's"), (base.path().join("none"), "No such file")]
-    {
+    for (path, words) in [
+        (other, "has format 999"),
+        (foreign, "no data folder of Lycosa's"),
+        (folder("empty"), "holds no crawl"),
+        (base.path().join("none"), "is not there"),
+    ] {
         let refused = check(&path, &[]);
         assert_eq!(code(&refused), Some(2), "{}", text(&refused));
-        assert!(text(&refused).contains(words), "{}", text(&refused));
+        assert!(text(&refused).contains(words) && refused.stdout.is_empty(), "{}", text(&refused));
+        let in_json = check(&path, &["--json", "--repair"]);
+        let problem: serde_json::Value = serde_json::from_slice(&in_json.stdout).unwrap();
+        assert_eq!((code(&in_json), &problem["exit"]), (Some(2), &2.into()));
+        assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
     }
     let before = files(base.path()).into_keys().collect::<Vec<_>>();
-    assert_eq!(before.len(), 6, "{before:?}");
+    assert_eq!(before.len(), 7, "nothing was made: {before:?}");
 }

@@ -348,5 +348,6 @@ fn a_crawl_at_rest_has_a_checkpoint_made_by_the_command_itself() {
     on(&sandbox.data(), &[&"create"]).done();
     let name = names(&sandbox.data()).pop().unwrap();
     on(&sandbox.data(), &[&"verify", &name]).done();
-    on(&sandbox.folder().join("nothing"), &[&"create"]).refused("FORMAT");
+    let said = on(&sandbox.folder().join("nothing"), &[&"create"]);
+    assert!(said.code == Some(2) && said.text.contains("holds no crawl"), "{said:?}");
 }

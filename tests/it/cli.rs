@@ -186,3 +186,12 @@ fn help_and_version_are_no_errors() {
         assert!(code(&output) == 0 && !output.stdout.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn completions_are_scripts_that_the_shell_takes() {
+    let output = crate::sandbox::program().args(["completions", "bash"]).output().unwrap();
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && script.contains("checkpoint"), "{script}");
+    let checked = std::process::Command::new("bash").args(["-n", "-c", &script]).status().unwrap();
+    assert!(checked.success());
+}

@@ -37,7 +37,7 @@ const ORDERS: [HostOrder; 10] = [
 enum State {
     Waiting { depth: u16, due: Option<UnixMillis> },
     Done(UnixMillis),
-    Error(Failure),
+    Error(Failure, u16),
     Rejected(Rejection),
 }
 
@@ -129,7 +129,10 @@ impl Bench {
             let stored = match found.seen.get(&found.key(&url)).copied() {
                 Some(UrlState::Waiting { depth, due, .. }) => State::Waiting { depth, due },
                 Some(UrlState::Done { captured, .. }) => State::Done(captured),
-                Some(UrlState::Error { reason }) => State::Error(reason),
+                Some(UrlState::Error { reason }) => match state {
+                    State::Error(_, depth) => State::Error(reason, *depth), // the depth is kept elsewhere
+                    _ => State::Error(reason, u16::MAX),
+                },
                 Some(UrlState::Rejected { reason, .. }) => State::Rejected(reason),
                 None => panic!("{text} is lost after {done:#?}"),
             };
@@ -148,7 +151,7 @@ fn change(
     prints: &Fingerprinter,
 ) -> Option<Change> {
     let at = ledger.seen_key(&url(a)).host_crawl().host_at();
-    match kind % 13 {
+    match kind % 14 {
         0 | 1 => Some(Change::Links(Box::new(links(model, a, b, c, leased, prints)))),
         2..=6 => page(model, a, b, c, leased, now, prints, ledger),
         7 => {
@@ -172,6 +175,17 @@ fn change(
                 }
             }
             Some(Change::Forsake { urls: urls.iter().map(|url| ledger.seen_key(url)).collect(), reason })
+        }
+        13 => {
+            let urls = [a, b, a ^ b].map(url);
+            for url in &urls {
+                let refused = model.refusal(url).is_some();
+                if let Some(state @ State::Error(..)) = model.states.get_mut(url.as_str()).filter(|_| !refused) {
+                    let State::Error(_, depth) = *state else { continue };
+                    *state = State::Waiting { depth, due: None };
+                }
+            }
+            Some(Change::TryAgain(urls.iter().map(|url| ledger.seen_key(url)).collect()))
         }
         12 => {
             let mut pages = Vec::new();
@@ -236,7 +250,7 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, pr
                 }
                 out.shorter.push(new);
             }
-            Some(State::Done(_) | State::Error(_)) => out.shorter.push(new),
+            Some(State::Done(_) | State::Error(..)) => out.shorter.push(new),
         }
     }
     // The ledger takes them in the order new, turned, readmitted, shorter: of one URL, the order in which they came.
@@ -271,8 +285,8 @@ fn page(
             let waiting = State::Waiting { depth, due: Some(at) };
             (Ending::Retry { at, reason: Failure::Reset }, model.refusal(&url).map_or(waiting, State::Rejected))
         }
-        5 => (Ending::Error(Failure::Status5xx), State::Error(Failure::Status5xx)),
-        6 => (Ending::Error(Failure::DnsNotFound), State::Error(Failure::DnsNotFound)),
+        5 => (Ending::Error(Failure::Status5xx), State::Error(Failure::Status5xx, depth)),
+        6 => (Ending::Error(Failure::DnsNotFound), State::Error(Failure::DnsNotFound, depth)),
         _ => (Ending::Rejected(Rejection::Robots), State::Rejected(Rejection::Robots)),
     };
     model.states.insert(text, state);
@@ -303,7 +317,7 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },
         fetched: now,
         took_ms: 5,
-        mime: None,
+        mime: (c % 3 > 0).then(|| format!("text/{}", c % 50)),
         bytes: u64::from(c) * 10,
         payload_digest: [c; 20],
         content: Some(ContentDigest([c; 16])),

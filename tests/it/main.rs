@@ -12,6 +12,7 @@ mod check_program;
 #[cfg(feature = "rocksdb")]
 mod checkpoint;
 mod cli;
+mod cockpit;
 mod crawl;
 #[cfg(feature = "faults")]
 mod deaths;
@@ -25,20 +26,29 @@ mod groups;
 mod kill;
 mod ledger;
 mod limits;
+#[cfg(feature = "rocksdb")]
+mod log_damage;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
+mod metrics;
 mod orders;
+mod page;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;
 mod power;
 mod real_pages;
+#[cfg(feature = "rocksdb")]
+mod refusals;
 mod rejected;
 mod restart;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
+mod service;
 mod site;
 mod support;
 mod warc;
 mod warc_tools;
+#[cfg(feature = "faults")]
+mod webhook;

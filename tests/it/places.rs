@@ -124,6 +124,25 @@ fn a_restore_beside_a_running_crawl_does_not_touch_the_archive_that_it_writes() 
 }
 
 #[test]
+fn two_copies_of_one_data_folder_never_write_to_one_archive_at_once() {
+    let mut sandbox = sandbox("");
+    let archive = format!("store.warc_dir={}", sandbox.beside("archive").display());
+    let mut daemon = sandbox.start(&["--set", &archive], None);
+    until_requests(&sandbox, &daemon, 20);
+    daemon.signal(Signal::SIGTERM);
+    assert_eq!(daemon.wait().code(), Some(0), "{}", daemon.log());
+    let copied =
+        std::process::Command::new("cp").arg("-r").arg(sandbox.data()).arg(sandbox.folder().join("copy")).status();
+    assert!(copied.unwrap().success());
+    let first = sandbox.start(&["--set", &archive], None);
+    admin(&first);
+    sandbox.move_to("copy");
+    refused(&mut sandbox, &["--set", &archive], 1, &["in use by another running crawl", "store.warc_dir"]);
+    let listed = |name: &str| fs::read_dir(sandbox.beside("archive")).unwrap().any(|e| e.unwrap().file_name() == name);
+    assert!(listed(".lycosa-owner"));
+}
+
+#[test]
 fn what_is_no_checkpoint_neither_hangs_nor_takes_the_place_of_one() {
     let mut sandbox = sandbox("checkpoint.keep = 1\n");
     sandbox.finish();

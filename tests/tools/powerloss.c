@@ -33,6 +33,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -263,6 +264,14 @@ int link(const char *from, const char *to) { NAMED(LINK, from, to, REAL(link)(fr
 int linkat(int a, const char *from, int b, const char *to, int flags) {
   NAMED(LINK, from, to, REAL(linkat)(a, from, b, to, flags))
 }
-int unlinkat(int dir, const char *path, int flags) {
-  NAMED(flags & AT_REMOVEDIR ? RMDIR : UNLINK, path, NULL, REAL(unlinkat)(dir, path, flags))
+int unlinkat(int dir, const char *name, int flags) {
+  char path[2 * PATH_MAX], link[64];
+  if (trace < 0 || name[0] == '/' || dir < 0) {
+    snprintf(path, sizeof path, "%s", name);
+  } else { /* a folder removed with all that is in it */
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t n = readlink(link, path, PATH_MAX);
+    snprintf(path + (n > 0 ? n : 0), PATH_MAX, "/%s", name);
+  }
+  NAMED(flags & AT_REMOVEDIR ? RMDIR : UNLINK, path, NULL, REAL(unlinkat)(dir, name, flags))
 }

@@ -59,7 +59,13 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     let outcome = outcome_of(&result, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
-    slot.finish(stopwatch.elapsed(), pace_signal(&outcome));
+    if slot.finish(stopwatch.elapsed(), pace_signal(&outcome)) {
+        node.host_blocked(
+            url.host(),
+            "refusals",
+            "so many refusals in a row (fetch.waf_brake) that the host is left alone",
+        );
+    }
     drop(on_wire);
     match errand {
         Errand::Page { lease, permit } => {

@@ -17,6 +17,7 @@ use crate::actors::lease::{Hands, Lease};
 use crate::actors::node::{Node, PagePermit};
 use crate::actors::slot::{Seat, Seats, Slot};
 use crate::actors::supervise::bounded;
+use crate::clock::Stopwatch;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
@@ -24,6 +25,7 @@ use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::Ending;
+use crate::telemetry::Phase;
 
 /// URLs asked for at a time.
 const BATCH: usize = 16;
@@ -173,7 +175,9 @@ impl Lane {
         let faults = &self.node.faults;
         let resolved = async {
             faults.wait("host.resolve").await;
+            let stopwatch = Stopwatch::start();
             let found = self.node.resolver.resolve(url.host(), url.port()).await;
+            self.node.metrics.phase(Phase::Dns, stopwatch.elapsed());
             faults.wait("host.resolved").await;
             found
         };
@@ -204,7 +208,9 @@ impl Lane {
             self.node.faults.pass("host.permit");
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
             if self.may_go(host, &slot) {
-                self.node.metrics.lateness(self.node.clock.now().since(slot.earliest()));
+                if slot.earliest() > UnixMillis(0) {
+                    self.node.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
+                }
                 return Ok(Leave { slot, page, on_wire });
             }
         }

@@ -28,6 +28,7 @@ use crate::fault::Fault;
 use crate::storage::keys::HostAt;
 
 use lane::Lane;
+pub(crate) use robots::{copy_of, rules_of};
 
 /// URLs for a Host.
 #[derive(Message)]

@@ -11,7 +11,7 @@ use crate::actors::slot::Seat;
 use crate::actors::store::Commit;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
-use crate::domain::robots::{RobotsAccess, RobotsRules, RobotsStatus, classify};
+use crate::domain::robots::{RobotsAccess, RobotsCopy, RobotsRules, RobotsStatus, classify};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::{PageUrl, Scheme};
 use crate::storage::keys::{HostAt, RobotsKey};
@@ -73,16 +73,12 @@ impl Cache {
         }
         let kept = self.kept.borrow();
         let kept = kept.get(&place)?;
-        let now = node.clock.now();
-        let policy = &node.rules.robots;
-        match kept.value.retry_at {
-            Some(at) if at <= now => return None,
-            None if !policy.fresh(now, kept.value.fetched) => return None,
-            _ => {}
+        let (now, policy) = (node.clock.now(), &node.rules.robots);
+        let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
+        if policy.is_due(&copy, now) {
+            return None;
         }
-        let status = if kept.value.failures > 0 { RobotsStatus::Unreachable } else { classify(kept.value.status) };
-        let old = kept.has_text.then_some(kept.value.fetched);
-        Some(match policy.access(status, old, now) {
+        Some(match policy.standing(&copy, now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.fault),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
@@ -125,7 +121,14 @@ impl Cache {
     }
 }
 
-fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
+/// What is kept, without its text.
+pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
+    let RobotsValue { status, fetched, failures, retry_at, .. } = *value;
+    RobotsCopy { status, fetched, failures, retry_at, has_text: !value.text.is_empty() }
+}
+
+/// The rules in it that are meant for this crawler.
+pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
     let tokens: Vec<&str> = node.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
     RobotsRules::parse(&value.text, &tokens)
 }

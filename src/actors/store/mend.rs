@@ -16,6 +16,7 @@ use crate::actors::supervise::lock;
 use crate::config::units::format_duration;
 use crate::disk::policy::Next;
 use crate::disk::{DiskFault, probe};
+use crate::telemetry::StateChange;
 
 /// Bytes written to each folder before the database is closed and opened again: while the disk takes none, it stays open for
 /// those who read.
@@ -61,7 +62,8 @@ impl Store {
             node.epoch.raise();
             self.on_trial = true;
             let got_in = counters.next_commit > known;
-            log::info!("the store's files are open again: tries={tries} batch_in_doubt_got_in={got_in}");
+            let text = format!("the store's files are open again: tries={tries} batch_in_doubt_got_in={got_in}");
+            node.changed(StateChange::DiskSound, text);
         }
         (self.open, self.doubtful) = (Some(open), None);
         node.doors().frontier.tell(Reload);
@@ -87,10 +89,14 @@ impl Store {
         let next = node.disk.store_failed(fault, &text, node.clock.now(), patience);
         node.epoch.raise();
         let freed = fault == DiskFault::Full && node.reserve.free();
-        let level = if news { log::Level::Error } else { log::Level::Warn };
         let pauses =
             if news && next != Next::GiveUp { ", the crawl pauses until the disk takes writes again" } else { "" };
-        log::log!(level, "{what}{pauses}: fault={} reserve_freed={freed} error={text}", fault.as_str());
+        let told = format!("{what}{pauses}: fault={} reserve_freed={freed} error={text}", fault.as_str());
+        if news {
+            node.changed(StateChange::DiskBroken, told);
+        } else {
+            log::warn!("{told}");
+        }
         match next {
             Next::GiveUp if fault == DiskFault::Damaged => node.stop_with(Stop::Disk(text)),
             Next::GiveUp => node.stop_with(Stop::Disk(format!(

@@ -4,6 +4,7 @@ use super::StoreError;
 use super::files;
 use crate::actors::node::Node;
 use crate::storage::ledger::Ledger;
+use crate::storage::mark::Mark;
 use crate::storage::read;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Tails, Unsynced, UnsyncedLines, UnsyncedPage};
@@ -20,6 +21,7 @@ pub(super) struct Open {
     pub synced: Tails,
     /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
     pub unsynced: Vec<u64>,
+    mark: Mark,
 }
 
 impl Open {
@@ -58,7 +60,7 @@ impl Open {
             archive.sync()?;
         }
         let synced = archive.tails();
-        let mut open = Self { ledger, archive, synced, unsynced: Vec::new() };
+        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
         open.settle(node, &lists, &repair)?;
         node.faults.check("store.opened")?;
         Ok(open)
@@ -91,7 +93,11 @@ impl Open {
     /// Brings everything committed to the disk: archive first, then the database's log (I3).
     pub fn make_safe(&mut self, node: &Node) -> Result<(), StoreError> {
         self.archive.sync()?;
+        let sequence = node.storage.sequence();
         node.storage.sync()?;
+        if let Err(e) = self.mark.note(&node.rules.settings.store.data_dir, sequence) {
+            log::debug!("it could not be noted how far the database is synced: {e}");
+        }
         self.forget_unsynced(node)
     }
 

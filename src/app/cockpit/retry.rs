@@ -9,7 +9,7 @@ use super::commit::{commit, reading};
 use super::orders::Named;
 use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
-use crate::admin::urls::{RetryUrls, RetryWhich};
+use crate::admin::retry::{RetryUrls, RetryWhich};
 use crate::admin::{ControlError, Reply};
 use crate::app::{Job, JobError};
 use crate::config::units::parse_duration;

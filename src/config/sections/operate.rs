@@ -1,4 +1,4 @@
-//! How it is watched and steered: `[admin] [memory] [log]`.
+//! How it is watched and steered: `[admin] [[webhook]] [memory] [log]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, optional_size};
+use crate::telemetry::notice::NoticeKind;
 
 /// `[admin]`: the HTTP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,14 +14,45 @@ use crate::config::units::{duration, optional_size};
 pub struct AdminSection {
     /// Address and port, port 0 for any free one, or `off`.
     pub listen: String,
-    /// File with the bearer token; required off loopback.
+    /// File with the bearer token; it is made when it is not there. A token is required off loopback.
     pub token_file: Option<PathBuf>,
+    /// File with a token that only looks.
+    pub read_token_file: Option<PathBuf>,
 }
 
 impl Default for AdminSection {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:7700".into(), token_file: None }
+        Self { listen: "127.0.0.1:7700".into(), token_file: None, read_token_file: None }
     }
+}
+
+/// `[[webhook]]`: an address that is called when something happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookSection {
+    /// An http or https URL of the operator's own choice; `net.allow` does not hold for it.
+    pub url: String,
+    /// What it is called for.
+    #[serde(default = "all_notices")]
+    pub on: Vec<NoticeKind>,
+    /// File with the secret that signs the calls.
+    #[serde(default)]
+    pub secret_file: Option<PathBuf>,
+}
+
+fn all_notices() -> Vec<NoticeKind> {
+    NoticeKind::ALL.to_vec()
+}
+
+/// Environment variable with a token for everything.
+pub const ADMIN_TOKEN: &str = "LYCOSA_ADMIN_TOKEN";
+/// Environment variable with a token that only looks.
+pub const ADMIN_READ_TOKEN: &str = "LYCOSA_ADMIN_READ_TOKEN";
+
+/// Whether the environment holds a token of the admin endpoint.
+#[must_use]
+pub fn admin_token_in_environment() -> bool {
+    [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().any(|name| std::env::var_os(name).is_some())
 }
 
 /// `[memory]`: fewer pages are taken at a time before the process has more than this.

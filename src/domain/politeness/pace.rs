@@ -156,6 +156,24 @@ impl Pace {
         self.reasoned_gap(rules).0
     }
 
+    /// What asks for the gap in force: [`PaceWhy::CrawlDelay`] or [`PaceWhy::Gap`].
+    #[must_use]
+    pub fn gap_why(&self, rules: &PaceRules) -> PaceWhy {
+        self.reasoned_gap(rules).1
+    }
+
+    /// The end of the last answer.
+    #[must_use]
+    pub fn last_end(&self) -> Option<UnixMillis> {
+        self.last_end
+    }
+
+    /// How long the last answer took.
+    #[must_use]
+    pub fn last_took(&self) -> Duration {
+        self.last_took
+    }
+
     /// Ready, or until when and why not.
     #[must_use]
     pub fn state(&self, now: UnixMillis) -> PaceState {

@@ -12,7 +12,7 @@ mod policy;
 mod rules;
 
 pub use lines::{MAX_LINE_BYTES, MAX_ROBOTS_BYTES};
-pub use policy::{RobotsAccess, RobotsCachePolicy, RobotsStatus, classify};
+pub use policy::{RobotsAccess, RobotsCachePolicy, RobotsCopy, RobotsStatus, classify};
 pub use rules::{RobotsGroup, RobotsRules, RobotsVerdict};
 
 #[cfg(test)]

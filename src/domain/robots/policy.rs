@@ -83,7 +83,38 @@ impl Default for RobotsCachePolicy {
     }
 }
 
+/// A robots.txt as kept, without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RobotsCopy {
+    /// Status of the final answer; 0 when none came.
+    pub status: u16,
+    /// When the text was fetched.
+    pub fetched: UnixMillis,
+    /// Fetches that failed in a row since.
+    pub failures: u8,
+    /// When to try again after a failure.
+    pub retry_at: Option<UnixMillis>,
+    /// Whether there is a text.
+    pub has_text: bool,
+}
+
 impl RobotsCachePolicy {
+    /// Whether the copy says nothing any more: one must be fetched before anything else of its host.
+    #[must_use]
+    pub fn is_due(&self, copy: &RobotsCopy, now: UnixMillis) -> bool {
+        match copy.retry_at {
+            Some(at) => at <= now,
+            None => !self.fresh(now, copy.fetched),
+        }
+    }
+
+    /// What to go by with this copy, whether it is due or not.
+    #[must_use]
+    pub fn standing(&self, copy: &RobotsCopy, now: UnixMillis) -> RobotsAccess {
+        let status = if copy.failures > 0 { RobotsStatus::Unreachable } else { classify(copy.status) };
+        self.access(status, copy.has_text.then_some(copy.fetched), now)
+    }
+
     /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
     /// set back) is not.
     #[must_use]
@@ -114,5 +145,26 @@ impl RobotsCachePolicy {
             RobotsStatus::Unreachable if kept.is_some_and(|at| self.usable_stale(now, at)) => RobotsAccess::Stale,
             RobotsStatus::Unreachable => RobotsAccess::DisallowAll,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_due_when_it_is_old_or_its_next_try_has_come() {
+        let policy = RobotsCachePolicy::default();
+        let day = 24 * 60 * 60 * 1_000;
+        let copy = RobotsCopy { status: 200, fetched: UnixMillis(1_000), failures: 0, retry_at: None, has_text: true };
+        assert!(!policy.is_due(&copy, UnixMillis(2_000)) && policy.is_due(&copy, UnixMillis(1_000 + day)));
+        assert_eq!(policy.standing(&copy, UnixMillis(2_000)), RobotsAccess::Fetched);
+        let failed = RobotsCopy { failures: 1, retry_at: Some(UnixMillis(5_000)), ..copy };
+        assert!(!policy.is_due(&failed, UnixMillis(4_999)) && policy.is_due(&failed, UnixMillis(5_000)));
+        assert_eq!(policy.standing(&failed, UnixMillis(2_000)), RobotsAccess::Stale);
+        let never = RobotsCopy { has_text: false, ..failed };
+        assert_eq!(policy.standing(&never, UnixMillis(2_000)), RobotsAccess::DisallowAll);
+        let none = RobotsCopy { status: 404, failures: 0, ..never };
+        assert_eq!(policy.standing(&none, UnixMillis(2_000)), RobotsAccess::AllowAll);
     }
 }

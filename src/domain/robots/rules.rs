@@ -105,6 +105,18 @@ impl RobotsRules {
         }
     }
 
+    /// The verdict and why, in words: the line that decides, or why there is none.
+    #[must_use]
+    pub fn explain(&self, tail: &str) -> (bool, String) {
+        let RobotsVerdict { allowed, line } = self.verdict(tail);
+        let no_line = || match self.group {
+            _ if is_robots_txt(tail) => "/robots.txt may always be fetched",
+            RobotsGroup::None => "no group for this agent",
+            _ => "no rule matches",
+        };
+        (allowed, line.unwrap_or_else(|| no_line().into()))
+    }
+
     /// As [`Self::verdict`], without the line: nothing is allocated for it.
     #[must_use]
     pub fn allows(&self, tail: &str) -> bool {

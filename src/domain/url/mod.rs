@@ -6,12 +6,14 @@
 //! ([`CleanRules`]); an empty query dropped. Canonicalising a canonical URL changes nothing.
 
 mod canonical;
+mod changes;
 mod clean;
 mod joiner;
 mod page_url;
 mod percent;
 
 pub use canonical::{Canonicaliser, MAX_INPUT_LENGTH};
+pub use changes::changes;
 pub use clean::CleanRules;
 pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};

@@ -6,7 +6,8 @@ use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::storage::MemoryStorage;
-use crate::storage::values::{HostCounts, OrderedHosts, Place};
+use crate::storage::tables::{Failed, Seeds};
+use crate::storage::values::{HostCounts, OrderedHosts, Place, SeedValue};
 
 const NOW: UnixMillis = UnixMillis(1_000);
 
@@ -243,4 +244,45 @@ fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "somebody has it");
     bench.commit(&[forsake]);
     assert!(matches!(bench.state(&a), Some(UrlState::Rejected { reason: Rejection::Dropped, .. })));
+}
+
+#[test]
+fn a_url_given_up_is_kept_in_full_and_tried_again_as_if_it_were_new() {
+    let mut bench = Bench::new();
+    let via = Some(std::sync::Arc::from("http://h.test/from"));
+    let a = NewUrl { via, ..new("http://h.test/a", 2) };
+    bench.found(std::slice::from_ref(&a));
+    bench.commit(&[bare(&a, Ending::Retry { at: UnixMillis(5_000), reason: Failure::Reset })]);
+    let key = bench.ledger.seen_key(&a.url);
+    bench.commit(&[Change::Promote(vec![key.due(UnixMillis(5_000))]), bare(&a, Ending::Error(Failure::Reset))]);
+    let kept = read::get::<Failed>(&bench.storage, &key).unwrap().unwrap();
+    assert_eq!((kept.attempts, kept.depth, kept.via.as_deref()), (2, 2, Some("http://h.test/from")));
+    bench.commit(&[Change::TryAgain(vec![key, key]), Change::TryAgain(vec![key])]);
+    let Some(UrlState::Waiting { rank, order, depth: 2, due: None }) = bench.state(&a) else {
+        panic!("it is not back")
+    };
+    let entry = read::get::<Queue>(&bench.storage, &key.host_crawl().queue(rank, order)).unwrap().unwrap();
+    assert_eq!((entry.attempts, entry.via.as_deref()), (0, Some("http://h.test/from")));
+    assert_eq!(read::get::<Failed>(&bench.storage, &key).unwrap(), None);
+    let c = bench.ledger.committed();
+    assert_eq!((c.failed, c.error(), c.queued), (0, 0, 1));
+}
+
+#[test]
+fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    let said = |rank, tags: &[&str]| SeedValue {
+        url: a.url.as_str().to_owned(),
+        added: UnixMillis(1),
+        rank,
+        max_depth: None,
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+    };
+    let links = |new: &[NewUrl], seed| LinkChange { new: new.to_vec(), seeds: vec![seed], ..LinkChange::default() };
+    bench.commit(&[Change::Links(Box::new(links(std::slice::from_ref(&a), said(Some(5), &["news"]))))]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { rank: 5, .. })), "{:?}", bench.state(&a));
+    bench.commit(&[Change::Links(Box::new(links(&[], said(None, &[]))))]);
+    let kept = read::get::<Seeds>(&bench.storage, &bench.ledger.seen_key(&a.url)).unwrap().unwrap();
+    assert_eq!((kept.added, kept.tags, kept.rank), (NOW, vec!["news".to_owned()], Some(5)));
 }

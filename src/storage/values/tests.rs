@@ -141,6 +141,23 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     });
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
+    let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
+    check(&Counters { failed: 2, types, ..counters() });
+    check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
+    check(&FailedValue {
+        url: "u".into(),
+        reason: Failure::Status5xx,
+        status: Some(503),
+        when: UnixMillis(9),
+        captured: Some(UnixMillis(8)),
+        attempts: 4,
+        depth: 2,
+        hops: 0,
+        seed: false,
+        discovered: UnixMillis(1),
+        origin: Some("s".into()),
+        via: None,
+    });
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
     let run = RunState {
         clean: true,
@@ -257,6 +274,21 @@ fn answers_are_counted_by_their_status() {
     let mut counters = Counters::default();
     [200, 404, 200, 999].iter().for_each(|status| counters.add_status(*status));
     assert_eq!(counters.statuses, BTreeMap::from([(200, 2), (404, 1), (999, 1)]));
+}
+
+#[test]
+fn captures_are_counted_by_the_first_types_that_come_and_taken_back_where_they_were_counted() {
+    let mut counters = Counters::default();
+    for n in 0..40 {
+        counters.count_type(Some(&format!("text/{n}")), 10, true);
+    }
+    counters.count_type(None, 5, true);
+    assert_eq!((counters.types["text/0"], counters.types[OTHER_TYPES]), ((1, 10), (9, 85)));
+    counters.count_type(Some("text/0"), 10, false);
+    counters.count_type(Some("text/39"), 10, false);
+    counters.count_type(Some("text/39"), 7, true); // no name becomes free: what was counted as other stays there
+    assert_eq!((counters.types["text/0"], counters.types[OTHER_TYPES]), ((0, 0), (9, 82)));
+    assert_eq!(counters.types.len(), 33);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
+use super::names::{Change, Node, Tree};
 use super::trace::Call;
 use crate::dice::Dice;
 
@@ -16,38 +17,6 @@ pub enum Names {
     Journal,
     /// POSIX: of each folder a beginning of its changes, at least to its last sync.
     EachFolder,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Node {
-    Folder,
-    File(usize),
-}
-
-/// A change of names.
-enum Change {
-    Put(String, Node),
-    Remove(String),
-    Rename(String, String),
-}
-
-impl Change {
-    fn folder(&self) -> &str {
-        let (Self::Put(path, _) | Self::Remove(path) | Self::Rename(path, _)) = self;
-        path.rsplit_once('/').unwrap().0
-    }
-
-    fn apply(&self, names: &mut BTreeMap<String, Node>) {
-        match self {
-            Self::Put(path, node) => drop(names.insert(path.clone(), *node)),
-            Self::Remove(path) => drop(names.remove(path)),
-            Self::Rename(from, to) => {
-                if let Some(node) = names.remove(from) {
-                    names.insert(to.clone(), node);
-                }
-            }
-        }
-    }
 }
 
 enum Edit {
@@ -119,9 +88,11 @@ impl Contents {
 pub struct Disk {
     model: Names,
     contents: Vec<Contents>,
-    now: BTreeMap<String, Node>,
-    safe: BTreeMap<String, Node>,
-    since: Vec<Change>,
+    now: Tree,
+    safe: Tree,
+    /// Changes that are not safe, with their numbers.
+    since: Vec<(u64, Change)>,
+    changes: u64,
     open: HashMap<i32, (String, Option<usize>)>,
 }
 
@@ -129,14 +100,14 @@ impl Disk {
     /// Everything below the folder is safe.
     pub fn of(folder: &Path, model: Names) -> Self {
         let (contents, since, open) = (Vec::new(), Vec::new(), HashMap::new());
-        let mut disk = Self { model, contents, now: BTreeMap::new(), safe: BTreeMap::new(), since, open };
+        let mut disk = Self { model, contents, now: Tree::default(), safe: Tree::default(), since, changes: 0, open };
         disk.load(folder);
         disk.safe = disk.now.clone();
         disk
     }
 
     fn load(&mut self, folder: &Path) {
-        self.now.insert(folder.to_str().unwrap().to_owned(), Node::Folder);
+        self.now.names.insert(folder.to_str().unwrap().to_owned(), Node::Folder);
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
@@ -144,7 +115,7 @@ impl Disk {
             } else {
                 let now = fs::read(&path).unwrap();
                 self.contents.push(Contents { safe: now.clone(), now, since: Vec::new() });
-                self.now.insert(path.to_str().unwrap().to_owned(), Node::File(self.contents.len() - 1));
+                self.now.names.insert(path.to_str().unwrap().to_owned(), Node::File(self.contents.len() - 1));
             }
         }
     }
@@ -168,19 +139,20 @@ impl Disk {
             Call::Resize { fd, len } => self.edit(fd, Edit::Resize(len)),
             Call::Sync { fd } => self.sync(fd),
             Call::Rename { from, to } => self.change(Change::Rename(from, to)),
-            Call::Link { from, to } => self.change(Change::Put(to, self.now[&from])),
+            Call::Link { from, to } => self.change(Change::Put(to, self.now.names[&from])),
             Call::Remove { path } => self.change(Change::Remove(path)),
             Call::Folder { path } => self.change(Change::Put(path, Node::Folder)),
         }
     }
 
     fn change(&mut self, change: Change) {
-        change.apply(&mut self.now);
-        self.since.push(change);
+        self.changes += 1;
+        self.now.apply(self.changes, &change);
+        self.since.push((self.changes, change));
     }
 
     fn open(&mut self, fd: i32, path: String, flags: i32) {
-        let file = match self.now.get(&path) {
+        let file = match self.now.names.get(&path) {
             Some(Node::Folder) => None,
             Some(Node::File(file)) => Some(*file),
             None => {
@@ -206,28 +178,29 @@ impl Disk {
         if let Some(file) = file {
             self.contents[file].sync();
         }
-        let covers = |change: &Change| match self.model {
+        let covers = |(number, change): &(u64, Change)| match self.model {
             Names::Journal => true,
-            Names::EachFolder => file.is_none() && change.folder() == path,
+            Names::EachFolder => file.is_none() && self.now.called(*number, change.folder()) == path,
         };
         let (covered, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.since).into_iter().partition(covers);
         self.since = rest;
-        covered.iter().for_each(|change| change.apply(&mut self.safe));
+        covered.iter().for_each(|(number, change)| self.safe.apply(*number, change));
     }
 
     /// Names after a failure.
     fn names_after_failure(&self, dice: &mut Dice) -> BTreeMap<String, Node> {
         let mut names = self.safe.clone();
-        let mut beginnings: HashMap<&str, u64> = HashMap::new();
-        for change in &self.since {
-            let folder = if self.model == Names::Journal { "" } else { change.folder() };
+        let mut beginnings: HashMap<String, u64> = HashMap::new();
+        for (number, change) in &self.since {
+            let of = || self.now.called(*number, change.folder());
+            let folder = if self.model == Names::Journal { String::new() } else { of() };
             let left = beginnings.entry(folder).or_insert_with(|| dice.below(2 * self.since.len() as u64 + 1));
             if *left > 0 {
                 *left -= 1;
-                change.apply(&mut names);
+                names.apply(*number, change);
             }
         }
-        names
+        names.names
     }
 
     /// Makes the folder as the failure leaves it.
@@ -238,12 +211,12 @@ impl Disk {
 
     /// Names that are in one only or whose contents differ; RocksDB's own log is written by calls that nobody notes.
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let content = |disk: &Self, path: &String| match disk.now.get(path) {
+        let content = |disk: &Self, path: &String| match disk.now.names.get(path) {
             Some(Node::File(file)) => Some(Some(disk.contents[*file].now.clone())),
             Some(Node::Folder) => Some(None),
             None => None,
         };
-        let names: BTreeSet<&String> = self.now.keys().chain(other.now.keys()).collect();
+        let names: BTreeSet<&String> = self.now.names.keys().chain(other.now.names.keys()).collect();
         let differ = |path: &&String| !path.contains("/db/LOG") && content(self, path) != content(other, path);
         names.into_iter().filter(differ).cloned().collect()
     }

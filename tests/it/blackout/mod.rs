@@ -4,7 +4,9 @@
 //! have failed. What it fetched after that moment never was. `LYCOSA_BLACKOUTS=N` fails so often in each test,
 //! `LYCOSA_KILL_SEED=N` repeats.
 
+mod checkpoint;
 mod disk;
+mod names;
 mod promise;
 mod trace;
 
@@ -77,6 +79,7 @@ fn live(sandbox: &mut Sandbox, trace: &Path, dice: &mut Dice) -> String {
     let status = daemon.wait();
     let log = daemon.log();
     assert!(status.code().is_none_or(|code| code == 11 || code == 0), "{status}: {log}");
+    assert!(!log.contains("the database is behind what was synced"), "a mark that promises too much: {log}");
     format!("{} {requests} requests", if asked { "TERM after" } else { "after" })
 }
 

@@ -14,6 +14,8 @@ use crate::sandbox::{Daemon, Sandbox, until};
 
 /// A point that is not passed so often by then is given up, and the daemon killed.
 const POINT_PATIENCE: Duration = Duration::from_secs(3);
+/// The same where it is passed by chance, as by a duplicate or a full WARC.
+const CHANCE_PATIENCE: Duration = Duration::from_secs(20);
 /// The same for a WARC that is not closed.
 const ROTATION_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -158,7 +160,8 @@ impl Moment {
                     requests(3, &mut daemon);
                     daemon.signal_if_there(Signal::SIGTERM);
                 }
-                wait(&mut daemon, POINT_PATIENCE, || false);
+                let seldom = SELDOM.contains(&point);
+                wait(&mut daemon, if seldom { CHANCE_PATIENCE } else { POINT_PATIENCE }, || false);
             }
             Self::Rotation(time) => {
                 let (warc, began) = (sandbox.data().join("warc"), names(&sandbox.data().join("warc")));

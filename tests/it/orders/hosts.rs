@@ -182,7 +182,7 @@ fn an_order_that_makes_no_sense_is_refused_and_changes_nothing() {
         let refused = live.order(name, HostCommand::Pause);
         assert!(matches!(refused, Err(ControlError::Invalid(_))), "{name:?}: {refused:?}");
     }
-    for command in [HostCommand::Drop, HostCommand::Recrawl] {
+    for command in [HostCommand::Drop, HostCommand::Recrawl, HostCommand::Resume, HostCommand::MinDelay(None)] {
         assert!(matches!(live.order("unknown.test", command), Err(ControlError::Absent(_))));
     }
     let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();

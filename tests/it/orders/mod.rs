@@ -1,8 +1,12 @@
 //! What the operator says of hosts, on a whole node: seen in the web's log, kept over restarts, carried out to the end
 //! whatever dies meanwhile.
 
+#[cfg(feature = "rocksdb")]
+mod daemon;
 mod hosts;
 mod recrawl;
+mod retry;
+mod seeds;
 
 use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig};
 

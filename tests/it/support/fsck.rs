@@ -49,6 +49,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.hosts_are_counted_right(storage);
     found.the_counters_are_right();
     found.rejections_are_kept(storage);
+    found.failures_are_kept(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
         found.captures_are_in_the_archive(folder, again);
@@ -236,8 +237,17 @@ impl Found {
         let stored = (pages.len() as u64, revisits, bytes);
         let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
         pages.iter().for_each(|p| *statuses.entry(p.status).or_default() += 1);
+        let mut types: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for page in &pages {
+            let name = page.mime.clone().unwrap_or_else(|| "unknown".into());
+            let name = if c.types.contains_key(&name) { name } else { "other".into() };
+            let (n, bytes) = types.entry(name).or_default();
+            (*n, *bytes) = (*n + 1, *bytes + page.bytes);
+        }
         self.same("pages, revisits, bytes", (c.pages_stored, c.revisits, c.bytes), stored);
         self.same("statuses", c.statuses.clone(), statuses);
+        let stored: BTreeMap<_, _> = c.types.clone().into_iter().filter(|(_, (n, _))| *n > 0).collect();
+        self.same("media types", stored, types);
         let place = |p: fn(&Place) -> bool| self.counts.values().filter(|c| p(&c.place)).count() as u64;
         let waiting = place(|p| matches!(p, Place::Waiting { .. }));
         let parked = place(|p| matches!(p, Place::Parked { .. }));
@@ -256,6 +266,22 @@ impl Found {
             if matches!(state, UrlState::Rejected { reason, .. } if reason != Rejection::Collision && !kept.contains_key(&key))
             {
                 self.wrong("a rejected URL that is not kept", (key, state));
+            }
+        }
+    }
+
+    fn failures_are_kept(&mut self, storage: &dyn Storage) {
+        let kept: HashMap<_, _> = all::<tables::Failed>(storage).into_iter().collect();
+        self.same("kept failures", self.counters.failed, kept.len() as u64);
+        for (key, value) in &kept {
+            let state = self.seen.get(key).copied();
+            if !matches!(state, Some(UrlState::Error { reason }) if reason == value.reason) {
+                self.wrong("a kept failure without its seen mark", (&value.url, state));
+            }
+        }
+        for (key, state) in self.seen.clone() {
+            if matches!(state, UrlState::Error { .. } if !kept.contains_key(&key)) {
+                self.wrong("an error that is not kept", (key, state));
             }
         }
     }

@@ -12,4 +12,4 @@ pub use audit::{Manners, check_manners};
 
 pub use check::{checked, checker};
 pub use fsck::fsck;
-pub use sandbox::{Ended, Fork, Sandbox, truth_any};
+pub use sandbox::{Ended, Fork, Live, Sandbox, truth_any};

@@ -72,7 +72,8 @@ async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<Host
 fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<(), ControlError> {
     let unread = |e: StorageError| ControlError::Unavailable(e.to_string());
     let known = read::host_state(&*node.storage, host.at).map_err(unread)?.unwrap_or_default().name;
-    if known.is_empty() && matches!(command, HostCommand::Drop | HostCommand::Recrawl) {
+    let ahead = matches!(command, HostCommand::Pause | HostCommand::Block | HostCommand::MinDelay(Some(_)));
+    if known.is_empty() && !ahead {
         return Err(ControlError::Absent(format!("nothing is known of the host {}", host.name)));
     }
     if !known.is_empty() && known != host.name {

@@ -1,0 +1,92 @@
+//! What a node tells of itself: each thing that happens by one call, which logs it, counts it, and tells those who listen.
+
+use super::node::Node;
+use super::supervise::Death;
+use crate::storage::ledger::{Ending, PageChange};
+use crate::telemetry::events::{EventKind, News, StateChange};
+use crate::telemetry::notice::{Notice, NoticeKind};
+
+/// So many fetches of robots.txt that failed in a row are told: by the default waits (5 min, 15 min, 1 h) some 20 min.
+const ROBOTS_FAILURES: u8 = 3;
+
+impl Node {
+    /// The node changes its state. `text` is the line for the log.
+    pub fn changed(&self, change: StateChange, text: impl Into<String>) {
+        let text = text.into();
+        log::log!(change.level(), "{text}");
+        self.tell(|| News::state(change, text.clone()));
+        if change.degrades() {
+            self.notices.give(|| self.notice(NoticeKind::Degraded, change.as_str(), &text, None));
+        }
+    }
+
+    /// A host is left alone for long: it refuses, or its rules cannot be read.
+    pub fn host_blocked(&self, host: &str, reason: &'static str, text: &str) {
+        log::warn!("{text}: host={host} reason={reason}");
+        self.metrics.host_blocked(reason);
+        self.tell(|| News {
+            host: Some(host.into()),
+            text: Some(text.into()),
+            ..News::new(EventKind::Blocked, reason)
+        });
+        self.notices.give(|| self.notice(NoticeKind::HostBlocked, reason, text, Some(host)));
+    }
+
+    /// robots.txt of a host could not be had, so often in a row.
+    pub(super) fn robots_failed(&self, host: &str, failures: u8) {
+        if failures == ROBOTS_FAILURES {
+            self.host_blocked(
+                host,
+                "robots_unreachable",
+                "robots.txt stays out of reach, nothing of its host is fetched",
+            );
+        }
+    }
+
+    /// A page was committed.
+    pub(super) fn tell_page(&self, page: &PageChange) {
+        self.tell(|| {
+            let (kind, reason) = match &page.ending {
+                Ending::Done(how) => (EventKind::Page, how.as_str()),
+                Ending::Error(failure) => (EventKind::Error, failure.as_str()),
+                Ending::Retry { reason, .. } => (EventKind::Retry, reason.as_str()),
+                Ending::Rejected(rejection) => (EventKind::Rejected, rejection.as_str()),
+            };
+            let capture = page.capture.as_ref();
+            News {
+                url: Some(page.url.to_string()),
+                host: Some(page.url.host().to_owned()),
+                status: capture.map(|c| c.status),
+                bytes: capture.map(|c| c.bytes),
+                ms: capture.map(|c| c.took_ms),
+                title: capture.and_then(|c| c.title.clone()),
+                ..News::new(kind, reason)
+            }
+        });
+    }
+
+    /// An actor died.
+    pub(super) fn tell_death(&self, death: &Death) {
+        let kind = death.kind.as_str();
+        self.tell(|| {
+            let host = Some(&death.instance).filter(|name| !name.is_empty()).cloned();
+            News { host, text: Some(death.why.clone()), ..News::new(EventKind::Restart, kind) }
+        });
+        if death.rest.is_none() {
+            self.changed(
+                StateChange::Failing,
+                format!("an actor died too often, the node ends: kind={kind} why={:?}", death.why),
+            );
+        }
+    }
+
+    /// A notice of this moment.
+    pub fn notice(&self, event: NoticeKind, reason: &str, text: &str, host: Option<&str>) -> Notice {
+        let (reason, text, host) = (reason.to_owned(), text.to_owned(), host.map(str::to_owned));
+        Notice { event, ts_ms: self.clock.now().0, reason, text, host }
+    }
+
+    fn tell(&self, news: impl FnOnce() -> News) {
+        self.events.tell(self.clock.now().0, news);
+    }
+}

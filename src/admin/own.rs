@@ -1,0 +1,92 @@
+//! Whose requests they are: the Host header against DNS rebinding, the Origin header against other web pages.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Whether an address can be reached from this machine only.
+#[must_use]
+pub fn is_loopback(address: SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_loopback() || ip.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback()),
+    }
+}
+
+/// Whether a Host header names this endpoint. A page of another name that resolves to loopback (DNS rebinding) does not.
+///
+/// On loopback: `localhost` or the address, with the port. Elsewhere the token decides and every name will do.
+#[must_use]
+pub fn is_own_host(host: Option<&str>, listening: SocketAddr) -> bool {
+    if !is_loopback(listening) {
+        return true;
+    }
+    let Some(host) = host else { return false };
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, port.parse::<u16>().ok()),
+        _ => (host, Some(80)),
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let own =
+        name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| is_loopback((ip, 0).into()));
+    own && port == Some(listening.port())
+}
+
+/// Whether a changing request comes from no web page (no Origin) or from one of this endpoint's own.
+#[must_use]
+pub fn is_own_origin(origin: Option<&str>, fetch_site: Option<&str>, host: Option<&str>) -> bool {
+    let from_elsewhere = matches!(fetch_site, Some("cross-site" | "same-site"));
+    match origin {
+        _ if from_elsewhere => false,
+        None => true,
+        Some(origin) => {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            authority.is_some() && authority == host
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn only_names_of_loopback_with_the_right_port_are_the_endpoints_own() {
+        let cases = [
+            ("127.0.0.1:7700", true),
+            ("localhost:7700", true),
+            ("LOCALHOST:7700", true),
+            ("[::1]:7700", true),
+            ("127.0.0.1", false),
+            ("localhost:80", false),
+            ("evil.example:7700", false),
+            ("127.0.0.1.evil.example:7700", false),
+            ("localhost.evil.example:7700", false),
+            ("10.0.0.1:7700", false),
+            ("", false),
+            ("[::1]", false),
+            (":7700", false),
+        ];
+        for (host, own) in cases {
+            assert_eq!(is_own_host(Some(host), at("127.0.0.1:7700")), own, "{host}");
+        }
+        assert!(!is_own_host(None, at("127.0.0.1:7700")));
+        assert!(is_own_host(Some("127.0.0.1"), at("127.0.0.1:80")));
+        assert!(is_own_host(Some("crawler.example"), at("0.0.0.0:7700")), "there the token decides");
+    }
+
+    #[test]
+    fn a_request_from_another_page_is_refused() {
+        let host = Some("127.0.0.1:7700");
+        assert!(is_own_origin(None, None, host));
+        assert!(is_own_origin(Some("http://127.0.0.1:7700"), Some("same-origin"), host));
+        for origin in ["http://evil.example", "null", "", "http://127.0.0.1:7701", "http://127.0.0.1:7700.evil.example"]
+        {
+            assert!(!is_own_origin(Some(origin), None, host), "{origin}");
+        }
+        assert!(!is_own_origin(None, Some("cross-site"), host));
+        assert!(!is_own_origin(Some("x"), None, None));
+    }
+}

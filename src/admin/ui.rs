@@ -1,0 +1,105 @@
+//! The live page at `/`: static files of this folder, kept in the program. They hold no data, so they need no token;
+//! whatever they show is asked for with one.
+
+use actix_web::HttpResponse;
+use actix_web::web;
+use utoipa::OpenApi;
+
+use super::room::{Room, getting};
+
+/// Nothing from elsewhere, no inline script, no form that leads away, no frame around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// One file: its path, type and text.
+type File = (&'static str, &'static str, &'static str);
+
+const INDEX: File = ("/", HTML, include_str!("ui/index.html"));
+const FILES: &[File] = &[
+    INDEX,
+    ("/ui/icon.svg", "image/svg+xml", include_str!("ui/icon.svg")),
+    ("/ui/style.css", CSS, include_str!("ui/style.css")),
+    ("/ui/parts.css", CSS, include_str!("ui/parts.css")),
+    ("/ui/app.js", JS, include_str!("ui/app.js")),
+    ("/ui/api.js", JS, include_str!("ui/api.js")),
+    ("/ui/chart.js", JS, include_str!("ui/chart.js")),
+    ("/ui/controls.js", JS, include_str!("ui/controls.js")),
+    ("/ui/dom.js", JS, include_str!("ui/dom.js")),
+    ("/ui/format.js", JS, include_str!("ui/format.js")),
+    ("/ui/recent.js", JS, include_str!("ui/recent.js")),
+];
+
+#[derive(OpenApi)]
+#[openapi(paths(page))]
+struct Doc;
+
+/// The room.
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/").route(web::get().to(page)));
+        for file in FILES.iter().filter(|file| file.0 != "/") {
+            app.service(getting(file.0).route(web::get().to(move || answer(file))));
+        }
+    })
+}
+
+/// True for a file of the page.
+pub(super) fn is_page(path: &str) -> bool {
+    FILES.iter().any(|file| file.0 == path)
+}
+
+/// The live page; needs no token.
+#[utoipa::path(get, path = "/", tag = "page", responses((status = 200, body = String, content_type = "text/html")))]
+async fn page() -> HttpResponse {
+    answer(&INDEX).await
+}
+
+async fn answer((_, kind, text): &'static File) -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type(*kind)
+        .insert_header(("Content-Security-Policy", POLICY))
+        .insert_header(("Referrer-Policy", "no-referrer"))
+        .insert_header(("Cross-Origin-Opener-Policy", "same-origin"))
+        .body(*text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_module_and_style_that_the_page_names_is_served() {
+        let names = |text: &'static str, before: &'static str| {
+            text.split(before).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned)
+        };
+        let mut named: Vec<String> = names(INDEX.2, "=\"ui/").map(|name| format!("/ui/{name}")).collect();
+        for (_, kind, text) in FILES {
+            if *kind == JS {
+                named.extend(names(text, "from \"./").map(|name| format!("/ui/{name}")));
+            }
+        }
+        assert!(named.len() > 8, "{named:?}");
+        let lost: Vec<_> = named.iter().filter(|name| !is_page(name)).collect();
+        assert!(lost.is_empty(), "{lost:?}");
+        let unnamed: Vec<_> =
+            FILES.iter().filter(|f| f.0 != "/" && !named.iter().any(|n| n == f.0)).map(|f| f.0).collect();
+        assert!(unnamed.is_empty(), "{unnamed:?}");
+    }
+
+    #[test]
+    fn nothing_on_the_page_makes_markup_of_data_or_comes_from_elsewhere() {
+        for (path, _, text) in FILES {
+            for word in
+                ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "javascript:", " style=\""]
+            {
+                assert!(!text.contains(word), "{path} has {word}");
+            }
+            let elsewhere = text.replace("http://www.w3.org/", "").replace("https://example.org/", "");
+            assert!(!elsewhere.contains("://"), "{path} names another place");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// The live page: asks the daemon once a second while it is seen, and shows what it says.
+
+import { get, Refused } from "./api.js";
+import { Chart, SPANS } from "./chart.js";
+import { controls, showControls } from "./controls.js";
+import { $, choice, el, say, show } from "./dom.js";
+import { bytes, count, rate, span, words } from "./format.js";
+import { recent } from "./recent.js";
+
+const EVERY = 1_000;
+const PATIENCE = 8_000;
+
+const TILES = [
+  ["pages a second", (s) => rate(s.pages_per_second)],
+  ["pages stored", (s) => count(s.pages_stored)],
+  ["waiting", (s) => count(s.waiting)],
+  ["in flight", (s) => count(s.in_flight)],
+  ["hosts active", (s) => count(s.hosts_active)],
+  ["received", (s) => bytes(s.bytes)],
+  ["turned away", (s) => count(s.rejected)],
+  ["errors", (s) => count(s.errors), (s) => s.errors > 0],
+];
+
+const tiles = TILES.map(([name]) => {
+  const value = el("dd", {}, "–");
+  $("tiles").append(el("div", { class: "tile" }, el("dt", {}, name), value));
+  return value;
+});
+
+const chart = new Chart($("chart"), "pages a second");
+let shown = 600;
+let points = [];
+
+function showStatus(s) {
+  say($("crawl"), s.crawl);
+  say($("about"), `version ${s.version} · up ${span(s.uptime_seconds)}`);
+  say($("state"), words(s.state));
+  $("state").dataset.state = s.state;
+  document.title = `${s.state === "running" ? rate(s.pages_per_second) + "/s" : s.state} – ${s.crawl} – Lycosa`;
+  say($("idle"), s.idle_reason);
+  show($("idle"), s.idle_reason !== "");
+  say($("folder"), `archive: ${s.warc_dir}`);
+  showControls(s.state);
+  TILES.forEach(([, text, isBad], n) => {
+    say(tiles[n], text(s));
+    tiles[n].classList.toggle("bad", Boolean(isBad?.(s)));
+  });
+  bars($("errors"), s.errors_by_reason, s.troubles, "no errors");
+  bars($("rejected"), s.rejected_by_reason, s.troubles, "nothing turned away");
+  addPoint({ t: Date.now(), v: s.pages_per_second });
+}
+
+function bars(list, counts, troubles, none) {
+  const sorted = Object.entries(counts).sort((a, b) => b[1] - a[1]).slice(0, 12);
+  const most = sorted[0]?.[1] ?? 1;
+  const lines = sorted.map(([reason, n]) => {
+    const fill = el("i");
+    fill.style.transform = `scaleX(${n / most})`;
+    const example = troubles[reason]?.example;
+    return el("li", {}, el("span", {}, words(reason)), el("b", {}, count(n)), el("div", { class: "bar" }, fill),
+      example && el("span", { class: "example", title: example }, example));
+  });
+  list.replaceChildren(...(lines.length ? lines : [el("li", { class: "empty" }, none)]));
+}
+
+function addPoint(point) {
+  points.push(point);
+  points = points.slice(-3_600);
+  chart.draw(points, point.t - shown * 1_000, point.t);
+}
+
+let failures = 0;
+
+/** True when the daemon answered. */
+async function look() {
+  try {
+    showStatus(await get("api/v1/status", AbortSignal.timeout(PATIENCE)));
+    failures = 0;
+    show($("gone"), false);
+    return true;
+  } catch (error) {
+    failures += 1;
+    if (failures > 1) gone(error);
+    return false;
+  }
+}
+
+function gone(error) {
+  const why = error instanceof Refused ? `It says: ${error.message}.` : "It has ended, or cannot be reached.";
+  say($("gone"), `The daemon does not answer. ${why} This page tries again by itself.`);
+  show($("gone"), true);
+  show($("idle"), false);
+  say($("state"), "out of reach");
+  $("state").dataset.state = "gone";
+}
+
+async function run() {
+  for (;;) {
+    if (!document.hidden) await look();
+    await new Promise((resolve) => setTimeout(resolve, failures ? Math.min(5_000, EVERY * failures) : EVERY));
+  }
+}
+
+choice($("spans"), SPANS, String(shown), (key) => {
+  shown = Number(key);
+});
+controls(look);
+recent((url) => ($("url").value = url), look);
+run();

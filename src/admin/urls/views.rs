@@ -1,0 +1,145 @@
+//! What is shown of one URL. Times are milliseconds since 1970.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcView};
+
+/// The state a URL is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlState {
+    /// Nobody found a link to it yet.
+    Unknown,
+    /// In its host's queue, or waiting for its next try.
+    Waiting,
+    /// In somebody's hands, between queue and commit.
+    Processing,
+    /// Fetched.
+    Done,
+    /// Given up.
+    Error,
+    /// Turned away.
+    Rejected,
+}
+
+/// What is known of a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UrlView {
+    /// Its canonical form.
+    pub url: String,
+    /// Its state.
+    pub state: UrlState,
+    /// Why: the name of a failure or rejection, or how it was done.
+    pub reason: Option<String>,
+    /// When that was settled, as far as it is known.
+    pub at_ms: Option<u64>,
+    /// Links from the nearest seed, on the shortest path known.
+    pub depth: Option<u16>,
+    /// Rank in its host's queue; 0 is fetched first.
+    pub rank: Option<u8>,
+    /// Order inside the rank.
+    pub order: Option<u64>,
+    /// When it is tried again.
+    pub due_ms: Option<u64>,
+    /// Its newest record in the archive.
+    pub warc: Option<WarcView>,
+}
+
+/// What the rules in force say of a URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuleView {
+    /// Whether they let it in.
+    pub accepted: bool,
+    /// The name of the rejection, when they do not.
+    pub reason: Option<String>,
+    /// The rule that decides, in words.
+    pub rule: String,
+    /// The depth that was judged: as it is known, or 1 for a URL never seen.
+    pub depth: u16,
+}
+
+/// Where a URL waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueueView {
+    /// Rank in its host's queue; 0 is fetched first.
+    pub rank: u8,
+    /// Order inside the rank.
+    pub order: u64,
+    /// URLs of its host that stand before it. Under `crawl.order = "best"` a share of lower ranks comes between.
+    pub before: u64,
+    /// False when there are more than were counted.
+    pub before_is_exact: bool,
+    /// When it is tried again, after an attempt that failed.
+    pub due_ms: Option<u64>,
+    /// Attempts that failed so far.
+    pub failed_attempts: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// When it was found.
+    pub discovered_ms: u64,
+    /// The page it was found on.
+    pub via: Option<String>,
+    /// The seed it goes back to.
+    pub origin: Option<String>,
+}
+
+/// One attempt. Failures are known of this process's last thousands, answers that were stored for good.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AttemptView {
+    /// When.
+    pub at_ms: u64,
+    /// How it was done, or the name of the failure.
+    pub outcome: String,
+    /// HTTP status, if there was an answer.
+    pub status: Option<u16>,
+}
+
+/// How the URL's host stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UrlHost {
+    /// Where it stands.
+    pub state: HostState,
+    /// What it waits for; none when it may be asked now.
+    pub wait: Option<WaitView>,
+    /// URLs in its queue.
+    pub queued: u64,
+}
+
+/// Why nothing of any host is begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HoldView {
+    /// A code of `/api/v1/why-idle`.
+    pub code: String,
+    /// In words.
+    pub sentence: String,
+}
+
+/// All that decides over a URL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Explanation {
+    /// The answer in one plain sentence or two.
+    pub answer: String,
+    /// Its canonical form and what canonicalisation changed.
+    pub canonical: CanonicalView,
+    /// Its state.
+    pub state: UrlState,
+    /// Why it is in that state: the name of a failure or rejection, or how it was done.
+    pub reason: Option<String>,
+    /// What the rules in force say: traps, scope, filters.
+    pub rules: RuleView,
+    /// What its robots.txt says.
+    pub robots_verdict: VerdictView,
+    /// Its robots.txt.
+    pub robots: RobotsView,
+    /// Where it waits.
+    pub queue: Option<QueueView>,
+    /// How its host stands; none when nothing is known of it.
+    pub host: Option<UrlHost>,
+    /// What keeps every host from being asked now.
+    pub hold: Option<HoldView>,
+    /// Attempts, newest first.
+    pub attempts: Vec<AttemptView>,
+    /// Its newest capture.
+    pub page: Option<CaptureView>,
+}

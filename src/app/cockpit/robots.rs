@@ -1,0 +1,77 @@
+//! What is known of robots.txt, and its verdict.
+
+use crate::actors::node::Node;
+use crate::actors::politeness::{copy_of, rules_of};
+use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
+use crate::domain::robots::{RobotsAccess, RobotsGroup, RobotsRules};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+use crate::storage::values::RobotsValue;
+
+/// Values of `Sitemap` shown.
+const SITEMAPS: usize = 100;
+
+/// One robots.txt, looked at by the rules in force.
+pub(super) struct Look {
+    pub view: RobotsView,
+    rules: RobotsRules,
+}
+
+impl Look {
+    /// `kept`: what is on disk for this scheme and port.
+    pub fn new(node: &Node, scheme: Scheme, port: u16, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
+        let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(node, kept));
+        let policy = &node.rules.robots;
+        let standing = match kept.map(copy_of) {
+            _ if !node.rules.settings.politeness.respect_robots => RobotsStanding::Ignored,
+            None => RobotsStanding::NotAsked,
+            Some(copy) => match policy.standing(&copy, now) {
+                RobotsAccess::Fetched => RobotsStanding::Rules,
+                RobotsAccess::Stale => RobotsStanding::StaleRules,
+                RobotsAccess::AllowAll => RobotsStanding::AllowAll,
+                RobotsAccess::DisallowAll => RobotsStanding::DisallowAll,
+            },
+        };
+        let fetched = kept.map(|kept| kept.fetched).filter(|at| at.0 > 0);
+        let view = RobotsView {
+            scheme: scheme.as_str().to_owned(),
+            port,
+            standing,
+            status: kept.map(|kept| kept.status).filter(|status| *status > 0),
+            fetched_ms: fetched.map(|at| at.0),
+            age_seconds: fetched.map(|at| now.since(at).as_secs_f64()),
+            due: kept.is_none_or(|kept| policy.is_due(&copy_of(kept), now)),
+            failures: kept.map_or(0, |kept| kept.failures),
+            retry_ms: kept.and_then(|kept| kept.retry_at).map(|at| at.0),
+            bytes: kept.map_or(0, |kept| kept.text.len() as u64),
+            group: group(&rules).to_owned(),
+            rules: rules.len() as u64,
+            crawl_delay_seconds: rules.crawl_delay().map(|delay| delay.as_secs_f64()),
+            sitemaps: rules.sitemaps().iter().take(SITEMAPS).cloned().collect(),
+        };
+        Self { view, rules }
+    }
+
+    /// What it says of path and query.
+    pub fn verdict(&self, tail: &str) -> VerdictView {
+        let said = |allowed, because: &str| VerdictView { allowed, because: because.to_owned() };
+        match self.view.standing {
+            RobotsStanding::Ignored => said(Some(true), "robots.txt is ignored (politeness.respect_robots)"),
+            RobotsStanding::NotAsked => said(None, "robots.txt of this scheme, host and port was not asked for yet"),
+            RobotsStanding::AllowAll => said(Some(true), "there is no robots.txt"),
+            RobotsStanding::DisallowAll => said(None, "robots.txt cannot be reached: nothing is fetched until it can"),
+            RobotsStanding::Rules | RobotsStanding::StaleRules => {
+                let (allowed, because) = self.rules.explain(tail);
+                VerdictView { allowed: Some(allowed), because }
+            }
+        }
+    }
+}
+
+fn group(rules: &RobotsRules) -> &'static str {
+    match rules.group() {
+        RobotsGroup::Named => "named",
+        RobotsGroup::Star => "star",
+        RobotsGroup::None | RobotsGroup::Whole => "none",
+    }
+}

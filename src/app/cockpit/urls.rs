@@ -1,0 +1,212 @@
+//! URLs: what is known of one, and all that decides over it.
+
+use std::sync::PoisonError;
+
+use super::Cockpit;
+use super::find::{Record, Target, host_state, unread};
+use super::robots::Look;
+use super::waits::{pace_of, wait_of};
+use crate::actors::node::Node;
+use crate::admin::ControlError;
+use crate::admin::urls::{
+    AttemptView, Explanation, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView, Urls, answer,
+};
+use crate::admin::views::{CanonicalView, CaptureView, WarcView};
+use crate::app::idle;
+use crate::domain::reason::Rejection;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::{Key, KeyRange, SeenKey};
+use crate::storage::tables::Pages;
+use crate::storage::values::{HostCounts, UrlState};
+use crate::storage::{Family, StorageError, read};
+
+/// Queue entries counted before a URL.
+const COUNTED: usize = 1_000;
+/// Captures shown as attempts.
+const CAPTURES: usize = 16;
+
+impl Urls for Cockpit {
+    fn look_up(&self, url: &str) -> Result<UrlView, ControlError> {
+        let target = Target::parse(&self.node, url)?;
+        let record = Record::read(&self.node, target.key).map_err(unread)?;
+        Ok(view(&self.node, &target, &record))
+    }
+
+    fn explain(&self, url: &str) -> Result<Explanation, ControlError> {
+        let target = Target::parse(&self.node, url)?;
+        explained(&self.node, url, &target).map_err(unread)
+    }
+}
+
+/// State, and why.
+fn state(record: &Record) -> (State, Option<&'static str>) {
+    match record.state {
+        None => (State::Unknown, None),
+        Some(UrlState::Waiting { .. }) if record.leased => (State::Processing, None),
+        Some(UrlState::Waiting { .. }) => (State::Waiting, None),
+        Some(UrlState::Done { how, .. }) => (State::Done, Some(how.as_str())),
+        Some(UrlState::Error { reason }) => (State::Error, Some(reason.as_str())),
+        Some(UrlState::Rejected { reason, .. }) => (State::Rejected, Some(reason.as_str())),
+    }
+}
+
+fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
+    let (state, reason) = state(record);
+    let (rank, order, due) = match record.state {
+        Some(UrlState::Waiting { rank, order, due, .. }) => (Some(rank), due.is_none().then_some(order), due),
+        _ => (None, None, None),
+    };
+    let captured = record.page.as_ref().map(|(_, page)| page.fetched.0);
+    let failed = || node.attempts.of(&target.key.url).first().map(|attempt| attempt.at.0);
+    let at_ms = match state {
+        State::Done => captured,
+        State::Error => failed().or(captured),
+        _ => None,
+    };
+    UrlView {
+        url: target.url.as_str().to_owned(),
+        state,
+        reason: reason.map(Into::into),
+        at_ms,
+        depth: record.depth(),
+        rank,
+        order,
+        due_ms: due.map(|t| t.0),
+        warc: record.page.as_ref().and_then(|(_, page)| page.warc.as_ref()).map(WarcView::from),
+    }
+}
+
+fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, StorageError> {
+    let now = node.clock.now();
+    let url = &target.url;
+    let record = Record::read(node, target.key)?;
+    let (state, reason) = state(&record);
+    let counts = read::host_counts(&*node.storage, target.key.host_crawl())?;
+    let kept = read::robots(&*node.storage, target.host().robots(url.scheme(), url.port()))?;
+    let robots = Look::new(node, url.scheme(), url.port(), kept.as_ref(), now);
+    let waits = matches!(state, State::Waiting);
+    let mut explanation = Explanation {
+        answer: String::new(),
+        canonical: CanonicalView::new(input, url),
+        state,
+        reason: reason.map(Into::into),
+        rules: rules(node, url, &record),
+        robots_verdict: robots.verdict(url.tail()),
+        robots: robots.view,
+        queue: queue(node, target.key, &record, counts.as_ref())?,
+        host: counts.map(|counts| host(node, target, &counts)).transpose()?,
+        hold: idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits),
+        attempts: attempts(node, target.key)?,
+        page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
+    };
+    explanation.answer = answer(&explanation, now);
+    Ok(explanation)
+}
+
+fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {
+    HoldView { code: finding.code.as_str().to_owned(), sentence: finding.sentence }
+}
+
+/// What the operator has said of its host.
+fn held(node: &Node, target: &Target) -> Option<HoldView> {
+    let host = &target.host().host;
+    let told = Some(node.orders.told(host)).filter(|told| node.orders.holds(host) && !told.is_empty())?;
+    Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
+}
+
+/// As every found URL is judged (`actors::admit`): traps, then scope and filters, then redirects.
+fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
+    let depth = record.depth().unwrap_or(1);
+    let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let (verdict, rule) = match node.rules.traps.explain(url) {
+        Err((reason, rule)) => (Err(reason), rule),
+        Ok(()) => scope.explain(url, depth),
+    };
+    if node.orders.blocks().on(url.host()) {
+        let (reason, rule) =
+            (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());
+        return RuleView { accepted: false, reason, rule, depth };
+    }
+    let max = node.rules.settings.fetch.max_redirects;
+    let (verdict, rule) = match verdict {
+        Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),
+        verdict => (verdict, rule),
+    };
+    let reason = verdict.err().map(|reason| reason.as_str().to_owned());
+    RuleView { accepted: reason.is_none(), reason, rule, depth }
+}
+
+fn queue(
+    node: &Node,
+    key: SeenKey,
+    record: &Record,
+    counts: Option<&HostCounts>,
+) -> Result<Option<QueueView>, StorageError> {
+    let (Some(UrlState::Waiting { rank, order, due, .. }), Some(entry)) = (record.state, &record.entry) else {
+        return Ok(None);
+    };
+    let (before, before_is_exact) = match (due, counts) {
+        (None, Some(counts)) => before(node, key, (rank, order), counts)?,
+        _ => (0, true),
+    };
+    Ok(Some(QueueView {
+        rank,
+        order,
+        before,
+        before_is_exact,
+        due_ms: due.map(|t| t.0),
+        failed_attempts: entry.attempts,
+        seed: entry.seed,
+        discovered_ms: entry.discovered.0,
+        via: entry.via.clone(),
+        origin: entry.origin.clone(),
+    }))
+}
+
+/// URLs of the host that stand before it, and whether that is all of them.
+fn before(
+    node: &Node,
+    key: SeenKey,
+    (rank, order): (u8, u64),
+    counts: &HostCounts,
+) -> Result<(u64, bool), StorageError> {
+    let better: u64 = counts.queued.iter().take(rank.into()).sum();
+    let host = key.host_crawl();
+    let head = counts.heads.get(usize::from(rank)).copied().unwrap_or_default();
+    let from = KeyRange::queue_rank(host, rank, head).from;
+    let until = host.queue(rank, order).encode();
+    if from >= until {
+        return Ok((better, true));
+    }
+    let same = node.storage.scan(Family::Queue, &from, &until, COUNTED)?.len();
+    Ok((better.saturating_add(same as u64), same < COUNTED))
+}
+
+fn host(node: &Node, target: &Target, counts: &HostCounts) -> Result<UrlHost, StorageError> {
+    let (at, now) = (target.host(), node.clock.now());
+    let stored = read::host_state(&*node.storage, at)?;
+    let pace = pace_of(node, at, stored.as_ref());
+    let wait = wait_of(node, at, &pace, counts.place, now)?;
+    let state = host_state(node, at, counts.place);
+    Ok(UrlHost { state, wait: wait.map(|wait| wait.view(now)), queued: counts.queued_total() })
+}
+
+/// Failures of this process and captures, newest first.
+fn attempts(node: &Node, key: SeenKey) -> Result<Vec<AttemptView>, StorageError> {
+    let failed = node.attempts.of(&key.url);
+    let failed: Vec<AttemptView> = failed
+        .into_iter()
+        .map(|a| AttemptView { at_ms: a.at.0, outcome: a.reason.to_owned(), status: a.status })
+        .collect();
+    let captures = read::scan::<Pages>(&*node.storage, &KeyRange::captures(key), CAPTURES)?;
+    let captures = captures.into_iter().map(|(_, page)| AttemptView {
+        at_ms: page.fetched.0,
+        outcome: page.how.as_str().to_owned(),
+        status: Some(page.status),
+    });
+    let mut all: Vec<AttemptView> = captures.filter(|c| !failed.iter().any(|f| f.status == c.status)).collect();
+    all.extend(failed);
+    all.sort_by_key(|attempt| std::cmp::Reverse(attempt.at_ms));
+    Ok(all)
+}

@@ -1,0 +1,83 @@
+//! What a host waits for.
+
+use std::time::Duration;
+
+use crate::actors::node::Node;
+use crate::admin::views::{WaitView, WaitWhy};
+use crate::domain::politeness::{Pace, PaceWhy};
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::{HostAt, KeyRange};
+use crate::storage::tables::Robots;
+use crate::storage::values::{HostState, Place};
+use crate::storage::{StorageError, read};
+
+/// Schemes and ports of one host whose robots.txt are looked at.
+const COPIES: usize = 8;
+/// A name that could not be resolved is told for so long.
+pub(in crate::app) const DNS_LATELY: Duration = Duration::from_secs(600);
+
+/// Until when a host waits, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::app) struct Wait {
+    pub until: UnixMillis,
+    pub why: WaitWhy,
+}
+
+impl Wait {
+    /// For an answer.
+    pub fn view(self, now: UnixMillis) -> WaitView {
+        let seconds = self.until.since(now).as_secs_f64();
+        WaitView { until_ms: self.until.0, seconds, why: self.why, words: self.why.words().to_owned() }
+    }
+}
+
+/// The politeness of a host as it stands: that in memory, else that on disk.
+pub(in crate::app) fn pace_of(node: &Node, at: HostAt, stored: Option<&HostState>) -> Pace {
+    let on_disk = || stored.and_then(|state| Pace::decode(&state.pace).ok()).unwrap_or_default();
+    node.slots.pace_of(&at.host).unwrap_or_else(on_disk)
+}
+
+/// What its pace alone asks for.
+pub(in crate::app) fn of_pace(pace: &Pace, now: UnixMillis) -> Option<Wait> {
+    let why = match pace.why() {
+        PaceWhy::Gap => WaitWhy::Gap,
+        PaceWhy::CrawlDelay => WaitWhy::CrawlDelay,
+        PaceWhy::RetryAfter => WaitWhy::RetryAfter,
+        PaceWhy::Backoff => WaitWhy::Backoff,
+        PaceWhy::Brake => WaitWhy::Brake,
+    };
+    (pace.earliest() > now).then(|| Wait { until: pace.earliest(), why })
+}
+
+/// What a host waits for now: its pace, or what it was parked for.
+///
+/// # Errors
+/// The storage's own.
+pub(in crate::app) fn wait_of(
+    node: &Node,
+    at: HostAt,
+    pace: &Pace,
+    place: Place,
+    now: UnixMillis,
+) -> Result<Option<Wait>, StorageError> {
+    let paced = of_pace(pace, now);
+    let Place::Parked { time } = place else { return Ok(paced) };
+    if time <= now || paced.is_some_and(|wait| wait.until >= time) {
+        return Ok(paced);
+    }
+    let copies = read::scan::<Robots>(&*node.storage, &KeyRange::host(at), COPIES)?;
+    let unreachable =
+        copies.iter().any(|(_, copy)| copy.failures > 0 && copy.retry_at.is_some_and(|retry| retry >= time));
+    let why = match (unreachable, dns_fails(node, now)) {
+        (true, _) => WaitWhy::RobotsUnreachable,
+        (false, true) => WaitWhy::DnsFailing,
+        (false, false) => WaitWhy::Parked,
+    };
+    Ok(Some(Wait { until: time, why }))
+}
+
+/// True when a name server failed lately.
+pub(in crate::app) fn dns_fails(node: &Node, now: UnixMillis) -> bool {
+    let failed = node.troubles.last("dns_failed");
+    failed.is_some_and(|(at, _)| now.since(at) < DNS_LATELY)
+}

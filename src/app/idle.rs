@@ -1,0 +1,248 @@
+//! Why nothing is being fetched: one truth for the status, `why-idle` and the explanation of a URL.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::cockpit::waits::{dns_fails, of_pace, pace_of, wait_of};
+use crate::actors::node::Node;
+use crate::actors::supervise::lock;
+use crate::admin::views::WaitWhy;
+use crate::admin::why_idle::{Finding, IdleCode};
+use crate::config::units::roughly;
+use crate::domain::fingerprint::HostKey;
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::KeyRange;
+use crate::storage::tables::Parked;
+use crate::storage::values::Place;
+use crate::storage::{StorageError, read};
+use crate::telemetry::StatusSnapshot;
+
+/// Parked hosts looked at.
+const LOOKED_AT: usize = 256;
+/// A trouble is told for so long.
+const LATELY: Duration = Duration::from_secs(3_600);
+
+fn finding(code: IdleCode, sentence: impl Into<String>, advice: &str) -> Finding {
+    Finding { code, sentence: sentence.into(), advice: advice.to_owned(), until_ms: None }
+}
+
+/// What blocks, the strongest first; never empty.
+pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if s.in_flight > 0 {
+        let requests = counted(s.in_flight, "request is", "requests are");
+        found.push(finding(IdleCode::NotIdle, format!("not idle: {requests} in flight"), ""));
+    }
+    found.extend(hold(node));
+    if found.is_empty() {
+        found.extend(work(node, s));
+    }
+    if s.in_flight == 0 && node.checkpoints.available_permits() == 0 {
+        found.push(finding(IdleCode::Checkpoint, "a checkpoint is under way", "wait; the crawl goes on beside it"));
+    }
+    found
+}
+
+/// What keeps every host from being asked.
+pub(super) fn hold(node: &Node) -> Option<Finding> {
+    if node.draining.load(Ordering::Acquire) {
+        return Some(finding(IdleCode::Draining, "draining: the crawl is coming to its end", "wait for its end"));
+    }
+    if let Some(why) = node.disk.why() {
+        let code = if node.disk.is_low() { IdleCode::DiskLow } else { IdleCode::DiskFault };
+        let advice = match code {
+            IdleCode::DiskLow => "make room on that disk, or start with a smaller disk.pause_below",
+            _ => "look at the disk and at the log of the system",
+        };
+        return Some(finding(code, format!("paused: {why}"), advice));
+    }
+    let paused = node.paused.load(Ordering::Acquire);
+    paused.then(|| finding(IdleCode::Paused, "paused by the operator", "resume with `lycosa ctl resume`"))
+}
+
+/// Is there work, and can it be begun?
+fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
+    if s.waiting + s.processing == 0 {
+        return vec![if node.rules.settings.crawl.until_done {
+            finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
+        } else {
+            let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
+            finding(IdleCode::FrontierEmpty, "the frontier is empty", advice)
+        }];
+    }
+    if node.pages.available_permits() == 0 {
+        return vec![permits(node, s)];
+    }
+    if node.lease_room() == 0 && s.processing == 0 {
+        let sentence = "crawl.max_pages is reached: the crawl is about to end";
+        return vec![finding(IdleCode::LimitReached, sentence, "start with a larger crawl.max_pages")];
+    }
+    waiting(node, s).unwrap_or_else(|e| {
+        let sentence = format!("what hosts wait for cannot be read now: {e}");
+        vec![finding(IdleCode::DiskFault, sentence, "see the log")]
+    })
+}
+
+/// Why all page permits are taken.
+fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
+    if s.permits_withheld > 0 {
+        let sentence = "memory is short (memory.max): fewer pages are taken at a time until it is not";
+        return finding(IdleCode::MemoryShort, sentence, "raise memory.max, or lower fetch.concurrency");
+    }
+    let doors = node.doors();
+    let parsing = doors.parser.meter().depth() + node.parsing.load(Ordering::Relaxed);
+    let storing = doors.store.meter().depth() + doors.deduper.meter().depth();
+    let all = "all page permits are taken";
+    match (parsing, storing) {
+        (0, 0) => {
+            finding(IdleCode::PermitsTaken, format!("{all}: the store or the parser is slow"), "see /api/v1/actors")
+        }
+        (p, s) if p > s => {
+            finding(IdleCode::ParserSlow, format!("{all}: the parser is slow, {p} pages wait"), "raise parse.threads")
+        }
+        (_, s) => {
+            let advice = "look at the disk; durability.sync says how often it is waited for";
+            finding(IdleCode::StoreSlow, format!("{all}: the store is slow, {s} messages wait"), advice)
+        }
+    }
+}
+
+/// Hosts by what they wait for, with the first end of a wait.
+type Waits = BTreeMap<WaitWhy, (u64, Option<UnixMillis>)>;
+
+fn count(waits: &mut Waits, why: WaitWhy, until: Option<UnixMillis>) {
+    let (n, first) = waits.entry(why).or_default();
+    *n += 1;
+    *first = [*first, until].into_iter().flatten().min();
+}
+
+/// What hosts and URLs wait for.
+fn waiting(node: &Node, s: &StatusSnapshot) -> Result<Vec<Finding>, StorageError> {
+    let now = node.clock.now();
+    let mut waits = Waits::new();
+    let active: Vec<HostKey> = lock(&node.hosts).keys().copied().collect();
+    for host in &active {
+        let wait = node.slots.pace_of(host).and_then(|pace| of_pace(&pace, now));
+        count(&mut waits, WaitWhy::Gap, wait.map(|wait| wait.until));
+    }
+    let parked = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT)?;
+    for (key, ()) in &parked {
+        let at = key.host_at();
+        let state = read::host_state(&*node.storage, at)?;
+        let pace = pace_of(node, at, state.as_ref());
+        let wait = wait_of(node, at, &pace, Place::Parked { time: key.time }, now)?;
+        count(&mut waits, wait.map_or(WaitWhy::Gap, |w| w.why), Some(wait.map_or(key.time, |w| w.until)));
+    }
+    let unseen = s.hosts_parked.saturating_sub(parked.len() as u64);
+    Ok(told(node, s, &waits, unseen, now))
+}
+
+/// In sentences. `unseen`: parked hosts that were not looked at.
+fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMillis) -> Vec<Finding> {
+    let sum = |of: &dyn Fn(WaitWhy) -> bool| {
+        let of = waits.iter().filter(|(why, _)| of(**why)).map(|(_, wait)| *wait);
+        of.fold((0, None), |(n, first), (more, until)| (n + more, [first, until].into_iter().flatten().min()))
+    };
+    let mut found = Vec::new();
+    let mut tell = |code, (n, until): (u64, Option<UnixMillis>), text: &dyn Fn(u64) -> String, advice: &str| {
+        if n > 0 {
+            found.push(Finding { until_ms: until.map(|t| t.0), ..finding(code, text(n), advice) });
+        }
+    };
+    let hosts = |n| counted(n, "host", "hosts");
+    let (robots, dns) = (sum(&|why| why == WaitWhy::RobotsUnreachable), sum(&|why| why == WaitWhy::DnsFailing));
+    let (n, until) =
+        sum(&|why| matches!(why, WaitWhy::RetryAfter | WaitWhy::Backoff | WaitWhy::Brake | WaitWhy::Parked));
+    tell(
+        IdleCode::HostsWaiting,
+        sum(&WaitWhy::is_ordinary),
+        &|n| format!("{} between two requests", hosts(n)),
+        "wait; politeness.min_delay and robots.txt say how long",
+    );
+    tell(
+        IdleCode::HostsHeld,
+        (node.orders.held() as u64, None),
+        &|n| format!("{} paused or blocked by the operator", hosts(n)),
+        "resume with `lycosa ctl host NAME resume`",
+    );
+    tell(
+        IdleCode::HostsBackingOff,
+        (n + unseen, until),
+        &|n| format!("{} parked (back-off or Retry-After)", hosts(n)),
+        "wait; /api/v1/hosts?state=parked names them and their reasons",
+    );
+    tell(
+        IdleCode::RobotsUnreachable,
+        robots,
+        &|n| format!("robots.txt of {} cannot be reached", hosts(n)),
+        "without its robots.txt a host is not crawled (RFC 9309); it is asked again",
+    );
+    tell(
+        IdleCode::DnsFailing,
+        (dns.0.max(u64::from(dns_fails(node, now))), dns.1),
+        &|_| dns_sentence(node),
+        "check this machine's network, or set dns.servers",
+    );
+    if found.is_empty() {
+        found.push(rest(s, now));
+    }
+    found
+}
+
+fn dns_sentence(node: &Node) -> String {
+    let example = node.troubles.last("dns_failed").map(|(_, example)| format!(" (last: {example})"));
+    format!("names cannot be resolved{}", example.unwrap_or_default())
+}
+
+/// No host waits: URLs do, or the first hosts are being taken up.
+fn rest(s: &StatusSnapshot, now: UnixMillis) -> Finding {
+    if s.hosts_waiting > 0 || s.processing > 0 {
+        let sentence = format!("{} about to be taken up", counted(s.hosts_waiting, "host is", "hosts are"));
+        return finding(IdleCode::Starting, sentence, "wait; /api/v1/actors shows who is at work");
+    }
+    let sentence = match s.waiting {
+        1 => "1 URL waits for its next try".to_owned(),
+        n => format!("{n} URLs wait for their next try"),
+    };
+    let until = s.next_try_seconds.map(|s| now.plus(Duration::from_secs_f64(s.max(0.0))).0);
+    Finding { until_ms: until, ..finding(IdleCode::RetriesWaiting, sentence, "wait; fetch.retry_delays says how long") }
+}
+
+fn counted(n: u64, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// The findings in one line; empty when something is being fetched.
+pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) -> String {
+    let Some(first) = found.first().filter(|first| first.code != IdleCode::NotIdle) else { return String::new() };
+    match first.code {
+        IdleCode::Paused | IdleCode::FrontierEmpty if !first.advice.is_empty() => {
+            format!("{}; {}", first.sentence, first.advice)
+        }
+        IdleCode::HostsWaiting
+        | IdleCode::HostsHeld
+        | IdleCode::HostsBackingOff
+        | IdleCode::RobotsUnreachable
+        | IdleCode::DnsFailing
+        | IdleCode::RetriesWaiting
+        | IdleCode::Starting => waiting_line(node, s, found),
+        _ => first.sentence.clone(),
+    }
+}
+
+fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[Finding]) -> String {
+    let sentences: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+    let mut text = sentences.join(", ");
+    if let Some(seconds) = s.next_try_seconds {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "; the next in {}", roughly(Duration::from_secs_f64(seconds.max(0.0))));
+    }
+    if let Some((when, reason, example)) = node.troubles.latest()
+        && node.clock.now().since(when) < LATELY
+    {
+        let _ = write!(text, "; last trouble: {reason} {example}");
+    }
+    text
+}

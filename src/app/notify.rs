@@ -1,0 +1,50 @@
+//! Tells a service manager how the daemon is, by the protocol of sd_notify(3): ready, alive, reloading, stopping, and the state
+//! in one line, which `systemctl status` shows. Without `NOTIFY_SOCKET` nothing is sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+
+use super::status;
+use crate::actors::node::Node;
+
+/// How often the state is told when the manager has no watchdog.
+const USUAL: Duration = Duration::from_secs(30);
+
+/// It takes work.
+pub(super) fn ready() {
+    tell(&[NotifyState::Ready]);
+}
+
+/// It reads its settings again, by `work`.
+pub(super) fn reloading(work: &dyn Fn()) {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => tell(&[NotifyState::Reloading, now]),
+        Err(_) => tell(&[NotifyState::Reloading]),
+    }
+    work();
+    ready();
+}
+
+/// It comes to its end.
+pub(super) fn stopping(why: &str) {
+    tell(&[NotifyState::Stopping, NotifyState::Status(why)]);
+}
+
+/// Tells again and again that it is alive, twice in the time that the manager allows, and what it does. It runs where limits
+/// and signals are looked at: when that thread is stuck, nothing is told, and the manager ends the process.
+pub(super) async fn keep(node: Arc<Node>) {
+    let between = sd_notify::watchdog_enabled().map_or(USUAL, |most| most / 2);
+    loop {
+        let line = crate::cli::summary::line(&status(&node));
+        tell(&[NotifyState::Watchdog, NotifyState::Status(&line)]);
+        tokio::time::sleep(between).await;
+    }
+}
+
+fn tell(states: &[NotifyState<'_>]) {
+    if let Err(e) = sd_notify::notify(states) {
+        log::debug!("the service manager was not told: {e}");
+    }
+}

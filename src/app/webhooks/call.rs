@@ -1,0 +1,165 @@
+//! One call of a webhook: body, signature, tries.
+//!
+//! The address is the operator's own choice, so the rules for addresses that pages lead to (`net.allow`) do not hold here:
+//! loopback and private networks are called like any other. Redirects are not followed, so no answer can lead elsewhere.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use awc::error::SendRequestError;
+use awc::http::StatusCode;
+use awc::{Client, Connector};
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Serialize;
+use sha2::Sha256;
+
+use super::Hook;
+use crate::actors::node::Node;
+use crate::net::tls::{TlsClient, TlsSetupError, TlsVerify};
+use crate::telemetry::StatusSnapshot;
+use crate::telemetry::metrics::{Call, Metrics};
+use crate::telemetry::notice::Notice;
+
+/// Longest wait for an answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Waits before the tries after the first.
+const WAITS: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30), Duration::from_secs(120)];
+
+/// What is posted.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(flatten)]
+    notice: &'a Notice,
+    /// Name of the crawl.
+    crawl: &'a str,
+    /// Name of the machine.
+    node: &'a str,
+    /// Counts at that moment.
+    status: &'a StatusSnapshot,
+}
+
+/// A notice as it is sent.
+#[derive(Clone)]
+pub(super) struct Message {
+    event: &'static str,
+    sent_s: u64,
+    json: Rc<str>,
+}
+
+impl Message {
+    pub fn new(node: &Node, notice: &Notice, status: StatusSnapshot) -> Self {
+        let (crawl, host) = (&node.rules.settings.crawl.name, &node.rules.host_name);
+        let body = Body { notice, crawl, node: host, status: &status };
+        let json = serde_json::to_string(&body).unwrap_or_default();
+        Self { event: notice.event.as_str(), sent_s: notice.ts_ms / 1_000, json: json.into() }
+    }
+
+    /// `sha256=` and the HMAC-SHA256 of `TIMESTAMP.BODY`, so that an old message cannot be sent anew as a fresh one.
+    fn signature(&self, secret: &str) -> Option<String> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
+        mac.update(format!("{}.{}", self.sent_s, self.json).as_bytes());
+        Some(format!("sha256={}", data_encoding::HEXLOWER.encode(&mac.finalize().into_bytes())))
+    }
+}
+
+/// Why a call failed.
+enum Failed {
+    /// It may go well later.
+    Now(String),
+    /// It will not.
+    Always(String),
+}
+
+/// Calls webhooks.
+#[derive(Clone)]
+pub(super) struct Caller {
+    tls: TlsClient,
+    metrics: Metrics,
+}
+
+impl Caller {
+    /// # Errors
+    /// TLS that cannot be set up.
+    pub fn new(metrics: Metrics) -> Result<Self, TlsSetupError> {
+        Ok(Self { tls: TlsClient::new(TlsVerify::Strict)?, metrics })
+    }
+
+    /// Calls until it is taken, or given up.
+    pub async fn tell(&self, hook: &Hook, message: &Message) {
+        let mut waits = WAITS.into_iter();
+        loop {
+            let (why, wait) = match self.call(hook, message).await {
+                Ok(()) => return self.metrics.webhook(Call::Done),
+                Err(Failed::Always(why)) => (why, None),
+                Err(Failed::Now(why)) => (why, waits.next()),
+            };
+            let place = place(&hook.url);
+            let Some(wait) = wait else {
+                log::warn!("a webhook was not called: to={place} event={} why={why:?}", message.event);
+                return self.metrics.webhook(Call::Failed);
+            };
+            log::info!(
+                "a webhook is called again: to={place} event={} in_s={} why={why:?}",
+                message.event,
+                wait.as_secs()
+            );
+            self.metrics.webhook(Call::Retried);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// A connection of its own for each call: they are seldom, and nothing is kept between.
+    async fn call(&self, hook: &Hook, message: &Message) -> Result<(), Failed> {
+        let connector = Connector::new().rustls_0_23(self.tls.config()).timeout(TIMEOUT);
+        let client = Client::builder().connector(connector).disable_redirects().timeout(TIMEOUT).finish();
+        let mut request = client
+            .post(&hook.url)
+            .insert_header(("Content-Type", "application/json"))
+            .insert_header(("User-Agent", concat!("lycosa/", env!("CARGO_PKG_VERSION"))))
+            .insert_header(("X-Lycosa-Event", message.event))
+            .insert_header(("X-Lycosa-Timestamp", message.sent_s));
+        if let Some(signature) = hook.secret.as_ref().and_then(|secret| message.signature(secret)) {
+            request = request.insert_header(("X-Lycosa-Signature", signature));
+        }
+        let answer = request.send_body(message.json.to_string()).await.map_err(refused)?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => {
+                Err(Failed::Now(status.to_string()))
+            }
+            status if status.is_server_error() => Err(Failed::Now(status.to_string())),
+            status => Err(Failed::Always(format!("{status}: correct [[webhook]] url"))),
+        }
+    }
+}
+
+fn refused(error: SendRequestError) -> Failed {
+    match error {
+        SendRequestError::Url(e) => Failed::Always(e.to_string()),
+        e => Failed::Now(e.to_string()),
+    }
+}
+
+/// Only scheme, host and port: path and query of such an address are often its secret.
+fn place(url: &str) -> String {
+    url::Url::parse(url).map_or_else(|_| "?".into(), |url| url.origin().ascii_serialization())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_the_hmac_of_time_and_body() {
+        let message = Message { event: "finished", sent_s: 1_700_000_000, json: "{\"event\":\"finished\"}".into() };
+        // printf '%s' '1700000000.{"event":"finished"}' | openssl dgst -sha256 -hmac correct-horse-battery
+        let expected = "sha256=51b5db8068956985fd7479f9865f6ad92f8a14e1e31fd32388ee87f7285409f3";
+        assert_eq!(message.signature("correct-horse-battery").as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_log_line_names_no_more_than_the_server_of_a_webhook() {
+        assert_eq!(place("https://hooks.example.org:8443/T0/secret?token=x"), "https://hooks.example.org:8443");
+    }
+}

@@ -1,0 +1,159 @@
+//! Webhooks (`[[webhook]]`): the operator is called when something happens, on a thread of its own. The crawl never waits
+//! for it; only the end of a run waits a little, so that "finished" arrives.
+
+mod call;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc as std_mpsc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::status;
+use crate::actors::node::{Node, Stop};
+use crate::admin::auth::{TokenError, read_token};
+use crate::config::WebhookSection;
+use crate::telemetry::metrics::Call;
+use crate::telemetry::notice::{Notice, NoticeKind};
+
+use call::{Caller, Message};
+
+/// Notices that wait, for all webhooks, and again for each.
+const WAITING: usize = 64;
+/// How long the end of a run waits for what is to be told.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// And when the operator ends it.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// One webhook, ready to be called.
+struct Hook {
+    url: String,
+    on: Vec<NoticeKind>,
+    secret: Option<String>,
+}
+
+/// The thread; left to itself when dropped.
+pub(super) struct Webhooks {
+    end: oneshot::Sender<()>,
+    ended: std_mpsc::Receiver<()>,
+}
+
+/// Why webhooks cannot be called.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// A secret.
+    #[error("[[webhook]] secret_file: {0}")]
+    Secret(#[from] TokenError),
+    /// TLS.
+    #[error("TLS for webhooks could not be set up: {0}")]
+    Tls(#[from] crate::net::tls::TlsSetupError),
+    /// The thread.
+    #[error("the thread of the webhooks could not be started: {0}")]
+    Thread(#[from] io::Error),
+}
+
+impl Webhooks {
+    /// Starts it when there are webhooks.
+    ///
+    /// # Errors
+    /// A secret that cannot be read, a thread that cannot be started.
+    pub fn start(node: &Arc<Node>) -> Result<Option<Self>, WebhookError> {
+        let hooks: Vec<Hook> = node.rules.settings.webhooks.iter().map(Hook::read).collect::<Result<_, _>>()?;
+        if hooks.is_empty() {
+            return Ok(None);
+        }
+        let caller = Caller::new(node.metrics.clone())?;
+        let (to, notices) = mpsc::channel(WAITING);
+        let (end, asked) = oneshot::channel();
+        let (done, ended) = std_mpsc::channel();
+        let of_thread = node.clone();
+        std::thread::Builder::new().name("webhooks".into()).spawn(move || {
+            actix_rt::System::new().block_on(deliver(&of_thread, hooks, caller, notices, asked));
+            let _ = done.send(()); // who waits may have lost patience
+        })?;
+        node.notices.send_to(to);
+        Ok(Some(Self { end, ended }))
+    }
+
+    /// Tells that the run is over, unless the operator ended it, and waits a little until everything is told.
+    pub fn finish(self, node: &Node, why: &Stop) {
+        let patience = match reason(why) {
+            Some((reason, text)) => {
+                node.notices.give(|| node.notice(NoticeKind::Finished, reason, &text, None));
+                PATIENCE
+            }
+            None => SHORT,
+        };
+        let _ = self.end.send(());
+        if self.ended.recv_timeout(patience) == Err(std_mpsc::RecvTimeoutError::Timeout) {
+            log::warn!(
+                "not everything was told to the webhooks, they did not answer in time: waited_s={}",
+                patience.as_secs()
+            );
+        }
+    }
+}
+
+/// Why a run is over, for people who did not end it themselves.
+fn reason(why: &Stop) -> Option<(&'static str, String)> {
+    Some(match why {
+        Stop::Asked => return None,
+        Stop::Done => ("done", "every URL is done, or left for another run".into()),
+        Stop::Pages => ("pages", "crawl.max_pages is reached".into()),
+        Stop::Bytes => ("bytes", "crawl.max_bytes is reached".into()),
+        Stop::Time => ("time", "crawl.max_time is reached".into()),
+        Stop::Failures => ("failures", "crawl.max_failures is reached".into()),
+        Stop::Supervisor(why) => ("supervisor", why.clone()),
+        Stop::Disk(why) => ("disk", why.clone()),
+    })
+}
+
+impl Hook {
+    fn read(section: &WebhookSection) -> Result<Self, WebhookError> {
+        let secret = section.secret_file.as_deref().map(read_token).transpose()?;
+        Ok(Self { url: section.url.clone(), on: section.on.clone(), secret })
+    }
+}
+
+/// Hands notices to the webhooks that want them, until it is asked to end; then what was handed over is still told.
+async fn deliver(
+    node: &Node,
+    hooks: Vec<Hook>,
+    caller: Caller,
+    mut notices: mpsc::Receiver<Notice>,
+    mut asked: oneshot::Receiver<()>,
+) {
+    let (mut queues, mut tasks) = (Vec::new(), Vec::new());
+    for hook in hooks {
+        let (to, queue) = mpsc::channel(WAITING);
+        queues.push((hook.on.clone(), to));
+        tasks.push(actix_rt::spawn(serve(hook, caller.clone(), queue)));
+    }
+    loop {
+        let notice = tokio::select! {
+            biased;
+            notice = notices.recv() => notice,
+            _ = &mut asked => notices.try_recv().ok(),
+        };
+        let Some(notice) = notice else { break };
+        let message = Message::new(node, &notice, status(node));
+        for (_, queue) in queues.iter().filter(|(on, _)| on.contains(&notice.event)) {
+            if queue.try_send(message.clone()).is_err() {
+                log::warn!("a webhook is too slow, a notice is lost: event={}", notice.event.as_str());
+                node.metrics.webhook(Call::Failed);
+            }
+        }
+    }
+    drop(queues);
+    for task in tasks {
+        let _ = task.await; // it only ends when its queue is empty
+    }
+}
+
+/// Calls one webhook, notice by notice.
+async fn serve(hook: Hook, caller: Caller, mut queue: mpsc::Receiver<Message>) {
+    while let Some(message) = queue.recv().await {
+        caller.tell(&hook, &message).await;
+    }
+}

@@ -1,0 +1,69 @@
+//! The actors: messages, queues, deaths.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::parts::{Each, Register, count, named, narrow, set};
+use super::{ActorKind, Metrics};
+
+#[derive(Debug)]
+pub(super) struct Actors {
+    handled: Each<Counter>,
+    restarts: Each<Counter>,
+    queue: Each<Gauge>,
+    handle: Each<Histogram>,
+    permits: Each<Gauge>,
+}
+
+impl Actors {
+    pub fn new(r: &mut Register<'_>) -> Self {
+        let kinds = named(ActorKind::ALL, ActorKind::as_str);
+        Self {
+            handled: r.counters("lycosa_actor_handled", "Messages handled", "actor", &kinds),
+            restarts: r.counters("lycosa_actor_restarts", "Actors replaced after a panic or stop", "actor", &kinds),
+            queue: r.gauges("lycosa_actor_queue", "Messages waiting", "actor", &kinds),
+            handle: r.times_each("lycosa_actor_handle", "Time of handling a message", "actor", &kinds, narrow),
+            permits: r.gauges("lycosa_permits", "Page permits by state", "state", &["free", "taken", "withheld"]),
+        }
+    }
+}
+
+impl Metrics {
+    /// An actor handled a message.
+    pub fn handled(&self, actor: ActorKind, took: Duration) {
+        count(&self.0.actors.handled, actor as usize);
+        self.0.actors.handle.with(actor as usize, |m| m.observe(took.as_secs_f64()));
+    }
+
+    /// A message was put into an actor's mailbox (`+1`) or taken out (`-1`).
+    pub fn queue(&self, actor: ActorKind, change: i64) {
+        self.0.actors.queue.with(actor as usize, |m| {
+            m.inc_by(change);
+        });
+    }
+
+    /// Messages in an actor's mailbox.
+    #[must_use]
+    pub fn queued(&self, actor: ActorKind) -> i64 {
+        self.0.actors.queue.get(actor as usize).map_or(0, Gauge::get)
+    }
+
+    /// An actor was replaced.
+    pub fn restarted(&self, actor: ActorKind) {
+        count(&self.0.actors.restarts, actor as usize);
+    }
+
+    /// How often actors of this kind were replaced.
+    #[must_use]
+    pub fn restarts(&self, actor: ActorKind) -> u64 {
+        self.0.actors.restarts.get(actor as usize).map_or(0, Counter::get)
+    }
+
+    /// Page permits.
+    pub fn permits(&self, free: u64, taken: u64, withheld: u64) {
+        [free, taken, withheld].into_iter().enumerate().for_each(|(i, n)| set(&self.0.actors.permits, i, n));
+    }
+}

@@ -1,0 +1,99 @@
+//! Every metric's name, in this folder alone. Labels come from fixed sets; no host names.
+//!
+//! | metric | type | labels |
+//! |---|---|---|
+//! | `lycosa_urls` | gauge | `crawl`, `state`: waiting, processing, done, error, rejected |
+//! | `lycosa_conservation_difference` | gauge | `crawl`; discovered less the sum of all states, 0 by I2 |
+//! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I9; any is a fault of the program |
+//! | `lycosa_hosts` | gauge | `state`: active, waiting, parked |
+//! | `lycosa_hosts_blocked_total` | counter | `reason`: refusals, robots_unreachable |
+//! | `lycosa_rejected_total` | counter | `reason` ([`Rejection`](crate::domain::reason::Rejection)) |
+//! | `lycosa_errors_total`, `lycosa_retries_total` | counter | `reason` ([`Failure`](crate::domain::reason::Failure)) |
+//! | `lycosa_responses_total` | counter | `class`: 1xx to 5xx, other |
+//! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
+//! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
+//! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |
+//! | `lycosa_dns_lookups_total` | counter | `result`: cached, answered, failed |
+//! | `lycosa_politeness_lateness_seconds`, `lycosa_commit_lag_seconds` | histogram | |
+//! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total` | counter | `actor` ([`ActorKind`]) |
+//! | `lycosa_actor_queue` | gauge | `actor` |
+//! | `lycosa_actor_handle_seconds` | histogram | `actor` |
+//! | `lycosa_permits` | gauge | `state`: free, taken, withheld (memory is short) |
+//! | `lycosa_memory_max_bytes` | gauge | |
+//! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
+//! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
+//! | `lycosa_checkpoints_total`, `lycosa_uploads_total` | counter | `result`: done, failed |
+//! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
+//! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
+//! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
+//! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::disk::DiskFault)) |
+//! | `lycosa_storage_reopens_total` | counter | |
+//! | `lycosa_storage_memory_bytes` | gauge | `part`: block_cache, memtables |
+//! | `lycosa_storage_tables_bytes`, `lycosa_storage_compaction_pending_bytes` | gauge | |
+//! | `lycosa_storage_stalled`, `lycosa_storage_background_errors` | gauge | |
+//! | `lycosa_event_listeners` | gauge | |
+//! | `lycosa_events_missed_total` | counter | |
+//! | `lycosa_webhook_calls_total` | counter | `result` ([`Call`]) |
+//! | `lycosa_log_errors_total` | counter | |
+//! | `lycosa_build_info` | info | `version` |
+//! | `process_*` | | [`ProcessCollector`] |
+
+mod actors;
+mod names;
+mod pages;
+mod parts;
+mod program;
+mod storage;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry as Names;
+
+use super::process::ProcessCollector;
+use crate::domain::time::UnixMillis;
+
+pub use names::{ActorKind, Call, Phase, Registry};
+
+/// Content type of [`Metrics::text`]: OpenMetrics, which Prometheus reads as well.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[derive(Debug)]
+struct Inner {
+    registry: Names,
+    pages: pages::Pages,
+    actors: actors::Actors,
+    stored: storage::Stored,
+    program: program::Program,
+}
+
+/// Handles to all metrics. Clones share them; counting is one atomic addition.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Inner>);
+
+impl Metrics {
+    /// Registers every metric. `started`: when this process began.
+    #[must_use]
+    pub fn new(started: UnixMillis) -> Self {
+        let mut registry = Names::default();
+        let mut register = parts::Register(&mut registry);
+        let (pages, actors) = (pages::Pages::new(&mut register), actors::Actors::new(&mut register));
+        let (stored, program) = (storage::Stored::new(&mut register), program::Program::new(&mut register));
+        registry.register_collector(Box::new(ProcessCollector::new(started)));
+        Self(Arc::new(Inner { registry, pages, actors, stored, program }))
+    }
+
+    /// All metrics in OpenMetrics text form, see [`CONTENT_TYPE`].
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.program.refresh();
+        let mut text = String::new();
+        match encode(&mut text, &self.0.registry) {
+            Ok(()) => text,
+            Err(_) => "# EOF\n".to_owned(),
+        }
+    }
+}

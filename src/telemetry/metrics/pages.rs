@@ -1,0 +1,193 @@
+//! URLs, pages, requests: what becomes of them, and how long it takes.
+
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Unit;
+
+use super::parts::{Each, Register, count, follow, named, position, put, set, wide};
+use super::{Metrics, Phase};
+use crate::domain::reason::{Failure, Rejection};
+use crate::net::dns::DnsStats;
+use crate::telemetry::status::StatusSnapshot;
+
+const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
+
+#[derive(Debug)]
+pub(super) struct Pages {
+    urls: Family<[(&'static str, String); 2], Gauge>,
+    conservation: Family<[(&'static str, String); 1], Gauge>,
+    hosts: Each<Gauge>,
+    hosts_blocked: Each<Counter>,
+    rejected: Each<Counter>,
+    errors: Each<Counter>,
+    retries: Each<Counter>,
+    responses: Each<Counter>,
+    stored: Counter,
+    revisits: Counter,
+    received: Counter,
+    in_hand: Each<Gauge>,
+    phases: Each<Histogram>,
+    lookups: Each<Counter>,
+    lateness: Histogram,
+    commit_lag: Histogram,
+}
+
+impl Pages {
+    pub fn new(r: &mut Register<'_>) -> Self {
+        let (urls, conservation, received) = (Family::default(), Family::default(), Counter::default());
+        r.0.register("lycosa_urls", "URLs by state", Family::clone(&urls));
+        let law = "URLs discovered less the sum of all states: 0, or the program has a fault (I2)";
+        r.0.register("lycosa_conservation_difference", law, Family::clone(&conservation));
+        r.0.register_with_unit("lycosa_received", "Bytes received", Unit::Bytes, received.clone());
+        let failures = named(Failure::ALL, Failure::as_str);
+        let late = "How long after its earliest time a request was sent; not of a host that was never asked before";
+        Self {
+            urls,
+            conservation,
+            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", "state", &["active", "waiting", "parked"]),
+            hosts_blocked: r.counters(
+                "lycosa_hosts_blocked",
+                "How often a host was left alone for long, by reason",
+                "reason",
+                &BLOCKS,
+            ),
+            rejected: r.counters(
+                "lycosa_rejected",
+                "URLs turned away, by reason",
+                "reason",
+                &named(Rejection::ALL, Rejection::as_str),
+            ),
+            errors: r.counters("lycosa_errors", "URLs given up, by reason", "reason", &failures),
+            retries: r.counters(
+                "lycosa_retries",
+                "Attempts that failed and are repeated, by reason",
+                "reason",
+                &failures,
+            ),
+            responses: r.counters("lycosa_responses", "Final answers by status class", "class", &CLASSES),
+            stored: r.counter("lycosa_pages_stored", "Answers stored in full"),
+            revisits: r.counter("lycosa_revisits", "Answers with known content, stored as references"),
+            received,
+            in_hand: r.gauges(
+                "lycosa_in_flight",
+                "Requests on the wire, and pages being parsed",
+                "stage",
+                &["fetch", "parse"],
+            ),
+            phases: r.times_each(
+                "lycosa_fetch_phase",
+                "Time of a fetch by phase; dns: with answers that were kept",
+                "phase",
+                &named(Phase::ALL, Phase::as_str),
+                wide,
+            ),
+            lookups: r.counters(
+                "lycosa_dns_lookups",
+                "Names looked up, by where the answer came from",
+                "result",
+                &["cached", "answered", "failed"],
+            ),
+            lateness: r.times("lycosa_politeness_lateness", late),
+            commit_lag: r.times("lycosa_commit_lag", "End of the answer to the commit of its page"),
+        }
+    }
+}
+
+/// Why a host is left alone.
+const BLOCKS: [&str; 2] = ["refusals", "robots_unreachable"];
+
+impl Metrics {
+    /// A URL was turned away.
+    pub fn rejected(&self, reason: Rejection) {
+        count(&self.0.pages.rejected, position(Rejection::ALL, &reason));
+    }
+
+    /// A URL was given up.
+    pub fn error(&self, reason: Failure) {
+        count(&self.0.pages.errors, position(Failure::ALL, &reason));
+    }
+
+    /// An attempt failed and will be repeated.
+    pub fn retry(&self, reason: Failure) {
+        count(&self.0.pages.retries, position(Failure::ALL, &reason));
+    }
+
+    /// A host is left alone for long.
+    pub fn host_blocked(&self, reason: &str) {
+        count(&self.0.pages.hosts_blocked, position(&BLOCKS, &reason));
+    }
+
+    /// A final answer with this status came in.
+    pub fn response(&self, status: u16) {
+        let class = match status {
+            100..=599 => usize::from(status / 100) - 1,
+            _ => CLASSES.len() - 1,
+        };
+        count(&self.0.pages.responses, class);
+    }
+
+    /// Pages and references committed.
+    pub fn stored(&self, pages: u64, revisits: u64) {
+        self.0.pages.stored.inc_by(pages);
+        self.0.pages.revisits.inc_by(revisits);
+    }
+
+    /// Bytes received.
+    pub fn received(&self, bytes: u64) {
+        self.0.pages.received.inc_by(bytes);
+    }
+
+    /// A phase of a fetch took so long.
+    pub fn phase(&self, phase: Phase, took: Duration) {
+        self.0.pages.phases.with(phase as usize, |m| m.observe(took.as_secs_f64()));
+    }
+
+    /// A request was sent so long after its earliest time.
+    pub fn lateness(&self, late: Duration) {
+        self.0.pages.lateness.observe(late.as_secs_f64());
+    }
+
+    /// A page was committed so long after its answer's end.
+    pub fn commit_lag(&self, lag: Duration) {
+        self.0.pages.commit_lag.observe(lag.as_secs_f64());
+    }
+
+    /// Requests on the wire, pages being parsed.
+    pub fn in_hand(&self, fetching: u64, parsing: u64) {
+        [fetching, parsing].into_iter().enumerate().for_each(|(i, n)| set(&self.0.pages.in_hand, i, n));
+    }
+
+    /// Names looked up so far.
+    pub fn dns(&self, stats: DnsStats) {
+        let answered = stats.misses.saturating_sub(stats.faults);
+        let totals = [stats.hits, answered, stats.faults];
+        totals.into_iter().enumerate().for_each(|(i, n)| self.0.pages.lookups.with(i, |m| follow(m, n)));
+    }
+
+    /// Takes the gauges of URLs and hosts from a snapshot.
+    pub fn publish(&self, s: &StatusSnapshot) {
+        let pages = &self.0.pages;
+        let states = [
+            ("waiting", s.waiting),
+            ("processing", s.processing),
+            ("done", s.done),
+            ("error", s.errors),
+            ("rejected", s.rejected),
+        ];
+        for (state, value) in states {
+            let labels = [("crawl", s.crawl.clone()), ("state", state.to_owned())];
+            put(&pages.urls.get_or_create(&labels), value);
+        }
+        let sum = states.iter().map(|(_, n)| *n).fold(0, u64::saturating_add);
+        let difference = i128::from(s.discovered) - i128::from(sum);
+        let difference = i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX });
+        pages.conservation.get_or_create(&[("crawl", s.crawl.clone())]).set(difference);
+        for (index, value) in [s.hosts_active, s.hosts_waiting, s.hosts_parked].into_iter().enumerate() {
+            set(&pages.hosts, index, value);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The program itself: memory, registries, log, invariants, those who listen.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Unit;
+
+use super::parts::{Each, Register, count, follow, named, put, set};
+use super::{Call, Metrics, Registry};
+use crate::invariant::{Invariant, violations};
+use crate::telemetry::log::errors_logged;
+
+#[derive(Debug)]
+pub(super) struct Program {
+    violations: Each<Counter>,
+    memory_max: Gauge,
+    memory_parts: Each<Gauge>,
+    entries: Each<Gauge>,
+    log_errors: Counter,
+    listeners: Gauge,
+    missed: Counter,
+    webhooks: Each<Counter>,
+}
+
+impl Program {
+    pub fn new(r: &mut Register<'_>) -> Self {
+        r.0.register("lycosa_build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        let broken = "Invariants found broken: faults of the program";
+        let entries = "Entries of bounded registries in memory";
+        let parts = ["database", "seen_filter"];
+        Self {
+            violations: r.counters(
+                "lycosa_invariant_violations",
+                broken,
+                "invariant",
+                &named(Invariant::ALL, |i| i.as_str()),
+            ),
+            memory_max: r.gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes),
+            memory_parts: r.bytes("lycosa_memory_part", "Memory of parts of the process", "part", &parts),
+            entries: r.gauges("lycosa_registry_entries", entries, "registry", &named(Registry::ALL, Registry::as_str)),
+            log_errors: r.counter("lycosa_log_errors", "Lines logged at level error"),
+            listeners: r.gauge("lycosa_event_listeners", "Clients of /api/v1/events"),
+            missed: r.counter("lycosa_events_missed", "Events that went by clients that were too slow"),
+            webhooks: r.counters(
+                "lycosa_webhook_calls",
+                "Calls of webhooks, by what became of them",
+                "result",
+                &named(Call::ALL, Call::as_str),
+            ),
+        }
+    }
+
+    /// Takes in what is counted elsewhere.
+    pub fn refresh(&self) {
+        follow(&self.log_errors, errors_logged());
+        for (index, invariant) in Invariant::ALL.iter().enumerate() {
+            let found = violations(*invariant);
+            self.violations.with(index, |m| follow(m, found));
+        }
+    }
+}
+
+impl Metrics {
+    /// Memory: what the process may use, and what two parts of it do, bytes.
+    pub fn memory(&self, max: u64, database: u64, seen_filter: u64) {
+        put(&self.0.program.memory_max, max);
+        [database, seen_filter].into_iter().enumerate().for_each(|(i, n)| set(&self.0.program.memory_parts, i, n));
+    }
+
+    /// Entries of a registry.
+    pub fn entries(&self, registry: Registry, n: usize) {
+        set(&self.0.program.entries, registry as usize, n as u64);
+    }
+
+    /// The entries of a registry as last told.
+    #[must_use]
+    pub fn entries_of(&self, registry: Registry) -> i64 {
+        self.0.program.entries.get(registry as usize).map_or(0, Gauge::get)
+    }
+
+    /// Who listens to events, and how many went by them so far.
+    pub fn listening(&self, listeners: usize, missed: u64) {
+        put(&self.0.program.listeners, listeners as u64);
+        follow(&self.0.program.missed, missed);
+    }
+
+    /// A webhook was called.
+    pub fn webhook(&self, call: Call) {
+        count(&self.0.program.webhooks, call as usize);
+    }
+}

@@ -1,0 +1,118 @@
+//! Disks and the database, checkpoints and copies.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Unit;
+
+use super::Metrics;
+use super::parts::{Each, Register, count, named, position, put, set};
+use crate::disk::DiskFault;
+use crate::domain::time::UnixMillis;
+use crate::storage::StorageStats;
+
+const RESULTS: [&str; 2] = ["done", "failed"];
+/// Folders whose file systems are looked at.
+const FOLDERS: [&str; 3] = ["data", "warc", "spill"];
+
+#[derive(Debug)]
+pub(super) struct Stored {
+    disk_free: Each<Gauge>,
+    paused: Each<Gauge>,
+    commit_failures: Each<Counter>,
+    reopens: Counter,
+    memory: Each<Gauge>,
+    tables: Gauge,
+    debt: Gauge,
+    stalled: Gauge,
+    background_errors: Gauge,
+    checkpoints: Each<Counter>,
+    checkpoint_last: Gauge,
+    uploads: Each<Counter>,
+}
+
+impl Stored {
+    pub fn new(r: &mut Register<'_>) -> Self {
+        let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
+        let reasons = ["operator", "disk_low", "disk_fault"];
+        let last = "When the newest checkpoint of this run was made, since 1970";
+        Self {
+            disk_free: r.bytes("lycosa_disk_free", "Free space where a folder lies", "folder", &FOLDERS),
+            paused: r.gauges("lycosa_paused", "1 while nothing new is begun, by reason", "reason", &reasons),
+            commit_failures: r.counters(
+                "lycosa_commit_failures",
+                lost,
+                "kind",
+                &named(DiskFault::ALL, DiskFault::as_str),
+            ),
+            reopens: r
+                .counter("lycosa_storage_reopens", "How often the database was opened again after a failed write"),
+            memory: r.bytes(
+                "lycosa_storage_memory",
+                "Memory of the database: blocks kept, and writes not yet in a table file",
+                "part",
+                &["block_cache", "memtables"],
+            ),
+            tables: r.gauge_in("lycosa_storage_tables", "Live table files of the database", Unit::Bytes),
+            debt: r.gauge_in("lycosa_storage_compaction_pending", "What compaction has yet to rewrite", Unit::Bytes),
+            stalled: r.gauge("lycosa_storage_stalled", "1 while the database slows down or stops writes"),
+            background_errors: r.gauge(
+                "lycosa_storage_background_errors",
+                "Errors of the database's background work since it was opened",
+            ),
+            checkpoints: r.counters("lycosa_checkpoints", "Checkpoints, by result", "result", &RESULTS),
+            checkpoint_last: r.gauge_in("lycosa_checkpoint_last_timestamp", last, Unit::Seconds),
+            uploads: r.counters(
+                "lycosa_uploads",
+                "Archive files and checkpoints copied elsewhere, by result",
+                "result",
+                &RESULTS,
+            ),
+        }
+    }
+}
+
+impl Metrics {
+    /// What the database says of itself.
+    pub fn storage(&self, stats: &StorageStats) {
+        let stored = &self.0.stored;
+        set(&stored.memory, 0, stats.memory.saturating_sub(stats.memtables));
+        set(&stored.memory, 1, stats.memtables);
+        put(&stored.tables, stats.disk);
+        put(&stored.debt, stats.compaction_debt);
+        put(&stored.stalled, stats.stalled.into());
+        put(&stored.background_errors, stats.background_errors);
+    }
+
+    /// A checkpoint was made at this moment, or failed.
+    pub fn checkpoint(&self, made: Option<UnixMillis>) {
+        count(&self.0.stored.checkpoints, usize::from(made.is_none()));
+        if let Some(at) = made {
+            put(&self.0.stored.checkpoint_last, at.0 / 1_000);
+        }
+    }
+
+    /// A file or a checkpoint was copied elsewhere, or failed to be.
+    pub fn upload(&self, done: bool) {
+        count(&self.0.stored.uploads, usize::from(!done));
+    }
+
+    /// Free space where the folder of this number (data, warc, spill) lies.
+    pub fn disk_free(&self, folder: usize, bytes: u64) {
+        set(&self.0.stored.disk_free, folder, bytes);
+    }
+
+    /// Whether nothing new is begun: by the operator, for want of space, for another fault of a disk.
+    pub fn paused(&self, reasons: [bool; 3]) {
+        reasons.into_iter().enumerate().for_each(|(index, holds)| set(&self.0.stored.paused, index, holds.into()));
+    }
+
+    /// A group was not committed, or a try to go on failed.
+    pub fn commit_failed(&self, fault: DiskFault) {
+        count(&self.0.stored.commit_failures, position(DiskFault::ALL, &fault));
+    }
+
+    /// The database was opened again.
+    pub fn storage_reopened(&self) {
+        self.0.stored.reopens.inc();
+    }
+}

@@ -1,0 +1,105 @@
+//! Damages of hosts, their counts and rows, and of the counters.
+
+use lycosa::check::Fault;
+use lycosa::domain::fingerprint::CrawlId;
+use lycosa::domain::time::UnixMillis;
+use lycosa::storage::read;
+use lycosa::storage::tables;
+use lycosa::storage::values::{Counters, Place};
+
+use super::{Named, all, host_with_queue, remove, write};
+
+/// Each alone.
+pub const ALL: &[Named] = &[
+    (
+        "a host's name is gone",
+        |s, _| remove::<tables::HostState>(s, &host_with_queue(s).0.host_at()),
+        &[Fault::HostNameless, Fault::Counters],
+    ),
+    (
+        "a host has another's name",
+        |s, _| {
+            let named = all::<tables::HostState>(s);
+            let queued = |at| all::<tables::Queue>(s).iter().any(|(key, _)| key.host_crawl().host_at() == at);
+            let (at, state) = named.into_iter().find(|(at, _)| queued(*at)).unwrap();
+            let state = lycosa::storage::values::HostState { name: "other.test".into(), ..state };
+            write(s, |b| b.put::<tables::HostState>(&at, &state));
+        },
+        &[Fault::HostMisnamed, Fault::HostNameless],
+    ),
+    (
+        "a host counts one too many",
+        |s, _| {
+            let (at, mut counts) = host_with_queue(s);
+            counts.queued[0] += 1;
+            counts.bytes += 1;
+            write(s, |b| b.put::<tables::HostCounts>(&at, &counts));
+        },
+        &[Fault::HostCounts],
+    ),
+    (
+        "a host's counts are gone",
+        |s, _| remove::<tables::HostCounts>(s, &host_with_queue(s).0),
+        &[Fault::HostCounts, Fault::HostPlace],
+    ),
+    (
+        "a host's head is too high",
+        |s, _| {
+            let (at, mut counts) = host_with_queue(s);
+            counts.heads = [u64::MAX; 8];
+            write(s, |b| b.put::<tables::HostCounts>(&at, &counts));
+        },
+        &[Fault::HostHeads],
+    ),
+    (
+        "a host is in no row",
+        |s, _| {
+            write(s, |b| {
+                all::<tables::Waiting>(s).iter().for_each(|(key, ())| b.delete::<tables::Waiting>(key));
+                all::<tables::Parked>(s).iter().for_each(|(key, ())| b.delete::<tables::Parked>(key));
+            });
+        },
+        &[Fault::HostPlace],
+    ),
+    (
+        "a host is in two rows",
+        |s, _| {
+            let at = host_with_queue(s).0.host_at();
+            write(s, |b| b.put::<tables::Parked>(&at.parked(UnixMillis(77)), &()));
+        },
+        &[Fault::RowStray],
+    ),
+    (
+        "a host says that it has no place",
+        |s, _| {
+            let (at, mut counts) = host_with_queue(s);
+            counts.place = Place::None;
+            write(s, |b| b.put::<tables::HostCounts>(&at, &counts));
+        },
+        &[Fault::RowStray, Fault::HostPlace],
+    ),
+    (
+        "counters are off",
+        |s, _| {
+            let mut counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
+            counters.discovered += 1;
+            counters.done += 1;
+            counters.hosts_parked += 9;
+            write(s, |b| b.put_meta(CrawlId::default(), &counters));
+        },
+        &[Fault::Counters],
+    ),
+    (
+        "counters are gone",
+        |s, _| write(s, |b| b.delete_meta::<Counters>(CrawlId::default())),
+        &[Fault::Counters, Fault::NextNumber],
+    ),
+    (
+        "a number was given out already",
+        |s, _| {
+            let counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
+            write(s, |b| b.put_meta(CrawlId::default(), &Counters { next_seq: 1, ..counters }));
+        },
+        &[Fault::NextNumber],
+    ),
+];

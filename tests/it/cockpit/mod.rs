@@ -1,0 +1,88 @@
+//! The cockpit: the endpoint's rooms on a node in this process.
+
+mod idle;
+mod urls;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lycosa::admin::auth::Keys;
+use lycosa::admin::{AdminServer, Control, Entrance};
+use lycosa::app::{NodeControl, cockpit_rooms};
+use lycosa::cli::testweb::TestWebConfig;
+use serde_json::Value;
+
+use crate::site::{Site, html, none, page};
+use crate::support::{Live, Sandbox};
+
+/// The endpoint of a live node.
+struct Desk(AdminServer);
+
+impl Desk {
+    fn of(live: &Live<'_>) -> Self {
+        let control = Arc::new(NodeControl(live.node.clone()));
+        let rooms = cockpit_rooms(&live.node);
+        Self(
+            AdminServer::start("127.0.0.1:0".parse().unwrap(), Entrance::new(Keys::default()), control, rooms).unwrap(),
+        )
+    }
+
+    /// Status, head and body of the answer.
+    fn ask(&self, method: &str, path: &str) -> (u16, String, Vec<u8>) {
+        let at = self.0.address();
+        let mut stream = TcpStream::connect(at).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(answer[..end].to_vec()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_lowercase(), answer[end + 4..].to_vec())
+    }
+
+    /// Status and JSON of the answer; of a failure it must be a problem.
+    fn json(&self, method: &str, path: &str) -> (u16, Value) {
+        let (status, head, body) = self.ask(method, path);
+        let kind =
+            if status == 200 { "content-type: application/json" } else { "content-type: application/problem+json" };
+        assert!(head.contains(kind), "{path}: {head}\n{}", String::from_utf8_lossy(&body));
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// A good answer.
+    fn get(&self, path: &str) -> Value {
+        let (status, json) = self.json("GET", path);
+        assert_eq!(status, 200, "{path}: {json}");
+        json
+    }
+
+    /// Bad input is answered with 400 and says what is expected.
+    fn refuses(&self, paths: &[(&str, &str)]) {
+        for (path, part) in paths {
+            let (status, problem) = self.json("GET", path);
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(status == 400 && detail.contains(part), "{path}: {status} {detail}");
+        }
+    }
+}
+
+/// A value for a query.
+fn escaped(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+/// A node in front of a site that answers for every host below `.test`; hosts of the seeds are in scope, it does not end.
+fn in_front_of(site: &Site) -> Sandbox {
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() });
+    sandbox
+        .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", site.address))
+        .set("crawl.seeds=[]")
+        .set("crawl.until_done=false")
+        .set("crawl.order=breadth")
+        .set("scope.mode=hosts")
+}

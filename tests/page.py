@@ -1,0 +1,249 @@
+"""The live page in a real Chromium, against a running daemon.
+
+    page.py http://127.0.0.1:PORT/ [--token TOKEN] [--shots FOLDER]
+
+Prints each thing that was checked; the first that does not hold ends it with a traceback and exit code 1.
+"""
+
+import argparse
+import contextlib
+import re
+import time
+
+from playwright.sync_api import expect, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
+WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', (e) => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));
+"""
+PATIENCE = 60_000
+
+
+class Looker:
+    """A browser window on the page that notes whatever goes wrong in it."""
+
+    def __init__(self, browser, url, scheme="light", width=1280, height=900):
+        self.wrong = []
+        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
+        context.add_init_script(WATCH)
+        self.page = context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.page.on("console", self.hear)
+        self.page.on("pageerror", lambda e: self.wrong.append(f"error: {e}"))
+        self.page.on("dialog", lambda d: (self.wrong.append(f"a dialog of a script: {d.message}"), d.dismiss()))
+        self.page.on("request", lambda r: r.url.startswith(url) or self.wrong.append(f"asks elsewhere: {r.url}"))
+        self.page.goto(url)
+
+    def hear(self, message):
+        """Chromium itself tells of each answer that refuses, and of a daemon that is gone: those are meant."""
+        refused = message.text.startswith("Failed to load resource") and "/api/" in message.location["url"]
+        if message.type in ("error", "warning") and not refused:
+            self.wrong.append(f"console: {message.text}")
+
+    def close(self):
+        violations = self.page.evaluate("window.violations")
+        assert not violations and not self.wrong, (violations, self.wrong)
+        self.page.context.close()
+
+
+@contextlib.contextmanager
+def looking(*arguments, **options):
+    looker = Looker(*arguments, **options)
+    yield looker.page
+    looker.close()
+
+
+def number(text):
+    match = re.search(r"([\d,.]+)\s*([KMB]?)", text)
+    return float(match[1].replace(",", "")) * {"": 1, "K": 1e3, "M": 1e6, "B": 1e9}[match[2]] if match else 0
+
+
+def tile(page, name):
+    return page.locator(".tile", has=page.locator(f"dt:text-is('{name}')")).locator("dd")
+
+
+def until(what, holds):
+    end = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+
+
+def numbers_change(page):
+    expect(page.locator("#state")).to_have_text("running")
+    until("pages are shown", lambda: number(tile(page, "pages stored").inner_text()) > 0)
+    first = number(tile(page, "pages stored").inner_text())
+    until("the number of pages grows", lambda: number(tile(page, "pages stored").inner_text()) > first)
+    until("the line is drawn", lambda: (page.locator("#chart path.line").get_attribute("d") or "").count("L") > 1)
+    expect(page.locator("#recent li button.url").first).to_be_visible()
+    before = page.locator("#recent li").first.inner_text()
+    until("recent pages change", lambda: page.locator("#recent li").first.inner_text() != before)
+
+
+def pipeline_lives(page):
+    names = page.locator("#pipeline h3").all_inner_texts()
+    assert names == ["Supervisor", "Frontier", "Host", "Fetcher", "Parser", "Deduper", "Store"], names
+    store = page.locator(".actor[data-kind=store] .rate")
+    until("messages go through the store", lambda: number(store.inner_text()) > 0)
+    expect(page.locator(".actor[data-kind=parser] .restarts")).to_contain_text("restart")
+
+
+def hosts_are_listed(page):
+    expect(page.locator("#hosts tr").first).to_be_visible()
+    page.locator("#host-filter").fill("h1.")
+    until("only those hosts", lambda: all("h1." in text for text in page.locator("#hosts td.host").all_inner_texts()))
+    page.locator("#host-filter").fill("")
+
+
+def press(page, button, yes=True):
+    page.locator(button).click()
+    expect(page.locator("#confirm")).to_be_visible()
+    page.locator("#confirm-yes" if yes else "#confirm [data-close]").click()
+    expect(page.locator("#confirm")).to_be_hidden()
+
+
+def pause_and_resume(page):
+    press(page, "#pause", yes=False)
+    expect(page.locator("#state")).to_have_text("running")
+    press(page, "#pause")
+    expect(page.locator("#toasts")).to_contain_text("Paused.")
+    expect(page.locator("#state")).to_have_text("paused")
+    expect(page.locator("#idle")).to_contain_text("paused by the operator")
+    expect(page.locator("#pause")).to_be_hidden()
+    press(page, "#resume")
+    expect(page.locator("#state")).to_have_text("running")
+    expect(page.locator("#idle")).to_be_hidden()
+
+
+def checkpoint(page):
+    press(page, "#checkpoint")
+    expect(page.locator("#toasts")).to_contain_text(re.compile("Checkpoint .* made"))
+
+
+def add_seeds(page):
+    page.locator("#seeds").click()
+    page.locator("#seeds-text").fill(f"http://h0.test/a-seed-of-the-page\nhttp://{SCRIPT}/\n")
+    page.locator("#seeds-dialog button[type=submit]").click()
+    outcome = page.locator("#seeds-outcome")
+    expect(outcome).to_contain_text("1 taken, 0 known already, 1 turned away")
+    expect(outcome).to_contain_text("<script>")
+    page.keyboard.press("Escape")
+    expect(page.locator("#seeds-dialog")).to_be_hidden()
+
+
+def explain(page):
+    for url, told in [("http://h0.test/", "It was fetched"), (f"http://h0.test/{SCRIPT}", "Nobody found a link"), ("nonsense", "URL")]:
+        page.locator("#url").fill(url)
+        page.locator("#url").press("Enter")
+        expect(page.locator("#explained")).to_contain_text(told)
+    page.locator("#explained button").last.click()
+    expect(page.locator("#explained")).to_be_hidden()
+
+
+def markup_stays_text(page):
+    """evil.test has a title and links full of markup; they come as events and as URLs."""
+    page.locator("#kinds button", has_text="all").click()
+    titles = page.locator("#recent [title*='<script>']")
+    until("a title with markup was shown", lambda: titles.count() > 0)
+    made = page.evaluate("document.querySelectorAll('main script, main img, main iframe').length")
+    assert made == 0 and "taken" not in page.title(), (made, page.title())
+
+
+def keyboard_reaches_everything(page):
+    page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    reached = set()
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        name = page.evaluate("""() => {
+            const e = document.activeElement;
+            if (!e || e === document.body) return null;
+            const outline = getComputedStyle(e).outlineStyle;
+            const named = e.getAttribute('aria-label') || e.labels?.length || e.textContent.trim() || e.getAttribute('aria-labelledby');
+            return [e.id || e.className || e.textContent, outline !== 'none', Boolean(named)];
+        }""")
+        if name is None:
+            continue
+        assert name[1] and name[2], f"no visible focus or no name: {name}"
+        reached.add(name[0])
+    wanted = {"skip", "pause", "seeds", "checkpoint", "stop", "url", "host-filter"}
+    assert wanted <= reached, wanted - reached
+    page.locator("#pause").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#confirm")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#confirm")).to_be_hidden()
+
+
+def fits(page, width):
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width, f"scrolls sideways: {wide} > {width}"
+
+
+def colours(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def with_token(browser, url, token):
+    with looking(browser, url) as page:
+        field = page.locator("#token")
+        for given in ["wrong-horse-battery-staple", token]:
+            expect(field).to_be_visible()
+            field.fill(given)
+            page.keyboard.press("Enter")
+            if given != token:
+                expect(page.locator("#token-outcome")).to_contain_text("refused")
+        expect(page.locator("#state")).to_have_text("running")
+        kept = page.evaluate("[Object.values(sessionStorage).length, localStorage.length, document.cookie]")
+        assert kept == [1, 0, ""], kept
+    print("the token is asked for, kept for the tab, and opens everything")
+
+
+# Parts of the page that show what a room of its own answers.
+NEEDS = {hosts_are_listed: "/api/v1/hosts", explain: "/api/v1/explain"}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--token")
+    parser.add_argument("--shots")
+    options = parser.parse_args()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        if options.token:
+            return with_token(browser, options.url, options.token)
+        with looking(browser, options.url) as page:
+            checks = [numbers_change, pipeline_lives, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, markup_stays_text, keyboard_reaches_everything]
+            there = page.request.get(f"{options.url}api/openapi.json").json()["paths"]
+            for check in checks:
+                if NEEDS.get(check, "/") not in there:
+                    print(f"{check.__name__}: {NEEDS[check]} is not there")
+                    continue
+                check(page)
+                print(check.__name__.replace("_", " "))
+            light = colours(page)
+            fits(page, 1280)
+            if options.shots:
+                page.screenshot(path=f"{options.shots}/light.png", full_page=True)
+        with looking(browser, options.url, scheme="dark") as page:
+            expect(page.locator("#state")).to_have_text("running")
+            assert colours(page) != light
+            if options.shots:
+                page.screenshot(path=f"{options.shots}/dark.png", full_page=True)
+        with looking(browser, options.url, width=360, height=740) as page:
+            expect(page.locator("#recent li button.url").first).to_be_visible()
+            fits(page, 360)
+            if options.shots:
+                page.screenshot(path=f"{options.shots}/phone.png", full_page=True)
+        print("dark, light and a phone of 360 pixels")
+        with looking(browser, options.url) as page:
+            press(page, "#stop")
+            expect(page.locator("#gone")).to_contain_text("does not answer", timeout=PATIENCE)
+            expect(page.locator("#state")).to_have_text("out of reach")
+        print("stop ends the daemon, and the page says so")
+
+
+if __name__ == "__main__":
+    main()
