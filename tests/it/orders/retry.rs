@@ -15,8 +15,8 @@ use crate::support::{Live, Sandbox, truth_any};
 
 /// Pages of this web fail once or twice before they are good.
 fn sick() -> Sandbox {
-    let web = TestWebConfig { flaky: 0.3, ..web() };
-    Sandbox::new(web).fetching_again().set("fetch.retries=0").set("politeness.backoff_max=5ms")
+    let web = TestWebConfig { flaky: 0.3, retry_after: 0, ..web() };
+    Sandbox::new(web).fetching_again().set("fetch.retries=0")
 }
 
 fn retry(live: &Live<'_>, which: RetryWhich) -> Result<JobView, ControlError> {
@@ -34,6 +34,7 @@ fn errors_of_a_server_that_is_well_again_are_put_back_and_nothing_is_missing_in_
     let reporter = Reporter(live.node.clone());
     let links = reporter.dead_links(None, &Paging { limit: Some(1000), cursor: None }).unwrap();
     assert_eq!((links.items.len() as u64, &links.next), (errors, &None));
+    drop(reporter);
     assert!(links.items.iter().all(|link| link.status.is_some_and(|s| s >= 500) && link.page.is_some()), "{links:?}");
     // Others are not touched.
     for which in [

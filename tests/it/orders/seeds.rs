@@ -35,6 +35,7 @@ fn a_depth_budget_bounds_what_is_found_from_a_seed_and_its_tags_are_in_the_lines
     let first = reporter.seeds(&Paging { limit: Some(1), cursor: None }).unwrap();
     let second = reporter.seeds(&Paging { limit: Some(1), cursor: first.next }).unwrap();
     assert_eq!([first.items, second.items].concat(), lines);
+    drop(reporter);
     let ended = live.end();
     let mut truth = sandbox.web.truth(TruthQuery { depth: Some(1), ..truth_any() });
     truth.insert("http://h1.test/".into());
@@ -65,5 +66,6 @@ fn the_reports_say_what_was_counted() {
     let types: Vec<u64> = reporter.types().iter().map(|t| t.captures).collect();
     assert_eq!((captures(&statuses), captures(&types)), (counters.pages_stored, counters.pages_stored));
     assert!(reporter.types().iter().any(|t| t.media_type == "text/html"), "{:?}", reporter.types());
+    drop(reporter);
     live.end();
 }

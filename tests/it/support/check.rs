@@ -28,6 +28,7 @@ pub fn checked(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found
 /// The same; with `again` URLs may have been fetched more than once.
 pub fn checked_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: bool) -> Found {
     let found = fsck_as(storage, seed, folder, again);
+    assert!(found.unkept.is_empty(), "errors that are not kept: {:?}", found.unkept);
     let report = checker(folder).check(storage, &mut |_| {}).unwrap();
     assert!(report.is_clean(), "`lycosa check` finds what the tests' own does not: {:#?}", report.findings);
     assert_eq!(report.urls(), found.seen.len() as u64);

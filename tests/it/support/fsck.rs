@@ -28,6 +28,8 @@ pub struct Found {
     pub counters: Counters,
     /// Time and URL of each line of `crawl.jsonl`, in its order.
     pub lines: Vec<(UnixMillis, String)>,
+    /// Errors that are not kept in full: of an older program, or damaged and repaired.
+    pub unkept: Vec<SeenKey>,
     problems: Vec<String>,
     prints: Fingerprinter,
 }
@@ -74,6 +76,7 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
         counts: all::<tables::HostCounts>(storage).into_iter().collect(),
         counters: read::meta(storage, CrawlId::default()).unwrap().unwrap_or_default(),
         lines,
+        unkept: Vec::new(),
         problems: Vec::new(),
         prints: Fingerprinter::new(seed),
     }
@@ -279,11 +282,8 @@ impl Found {
                 self.wrong("a kept failure without its seen mark", (&value.url, state));
             }
         }
-        for (key, state) in self.seen.clone() {
-            if matches!(state, UrlState::Error { .. } if !kept.contains_key(&key)) {
-                self.wrong("an error that is not kept", (key, state));
-            }
-        }
+        let errors = self.seen.iter().filter(|(_, state)| matches!(state, UrlState::Error { .. }));
+        self.unkept = errors.map(|(key, _)| *key).filter(|key| !kept.contains_key(key)).collect();
     }
 
     fn contents_point_to_captures(&mut self, storage: &dyn Storage) {
