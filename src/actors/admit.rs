@@ -1,21 +1,27 @@
-//! The door every found URL passes before the seen test: blocked hosts, traps, then scope and filters.
+//! The door every found URL passes before the seen test, and again before its request: blocked hosts, traps, then scope and
+//! filters.
+
+use std::sync::PoisonError;
 
 use super::node::Node;
+use crate::app::Live;
 use crate::domain::reason::Rejection;
+use crate::domain::scope::Scope;
+use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
 /// Judges found URLs by the rules in force; the seen test comes afterwards.
 pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange {
-    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.live(); // under the scope's lock, so that both are of one generation
+    let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
     let blocks = node.orders.blocks();
-    let mut out = LinkChange::default();
     for new in found {
         if blocks.on(new.url.host()) {
             out.turned.push(Turned { new, reason: Rejection::Blocked });
             continue;
         }
-        let verdict = node.rules.traps.judge(&new.url).and_then(|()| scope.judge(&new.url, new.depth));
-        let verdict = verdict.and_then(|()| {
+        let verdict = judge(&live, &scope, &new.url, new.depth).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
         });
@@ -25,4 +31,27 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
         }
     }
     out
+}
+
+/// What rules say of a URL found at a depth.
+///
+/// # Errors
+/// Why it is turned away.
+pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16) -> Result<(), Rejection> {
+    live.traps.judge(url).and_then(|()| scope.judge(url, depth))
+}
+
+/// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
+/// generation that judged it.
+///
+/// # Errors
+/// Why it is turned away, and the generation that says so.
+pub fn judge_queued(node: &Node, url: &PageUrl, depth: u16, since: u32) -> Result<u32, (Rejection, u32)> {
+    if node.live.generation() == since {
+        return Ok(since);
+    }
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.live();
+    judge(&live, &scope, url, depth).map_err(|reason| (reason, live.generation))?;
+    Ok(live.generation)
 }

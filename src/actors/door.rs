@@ -1,18 +1,22 @@
 //! Doors: an actor's address with a meter, because actix does not tell a mailbox's depth.
 
+use std::sync::Arc;
+
 use actix::dev::ToEnvelope;
 use actix::dev::channel::{self, AddressReceiver};
 use actix::{Actor, Addr, Context, Handler, Message};
 
+use super::card::{Card, ONLY};
 use super::supervise::Kind;
 use crate::clock::Stopwatch;
 use crate::telemetry::metrics::Metrics;
 
-/// Counts what goes into and through the mailboxes of one kind of actor.
+/// Counts what goes into and through the mailbox of an actor, for its card and for its kind.
 #[derive(Clone)]
 pub struct Meter {
     metrics: Metrics,
     kind: Kind,
+    card: Arc<Card>,
 }
 
 impl Meter {
@@ -20,13 +24,20 @@ impl Meter {
     #[must_use]
     pub fn enter(&self) -> Entered {
         self.metrics.queue(self.kind, -1);
+        self.card.queue(-1);
         Entered { meter: self.clone(), since: Stopwatch::start() }
     }
 
     /// Messages waiting now.
     #[must_use]
     pub fn depth(&self) -> u64 {
-        u64::try_from(self.metrics.queued(self.kind)).unwrap_or(0)
+        self.card.queued()
+    }
+
+    /// The actor as it is seen from outside.
+    #[must_use]
+    pub fn card(&self) -> &Arc<Card> {
+        &self.card
     }
 }
 
@@ -38,7 +49,9 @@ pub struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.meter.metrics.handled(self.meter.kind, self.since.elapsed());
+        let took = self.since.elapsed();
+        self.meter.metrics.handled(self.meter.kind, took);
+        self.meter.card.note_handled(took);
     }
 }
 
@@ -55,11 +68,18 @@ impl<A: Actor> Clone for Door<A> {
 }
 
 impl<A: Actor<Context = Context<A>>> Door<A> {
-    /// A door and the receiving end that its actor is started with, so that doors exist before actors.
+    /// A door to the only actor of its kind, and the receiving end that it is started with, so that doors exist before actors.
     #[must_use]
     pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
+        Self::of(kind, ONLY, metrics)
+    }
+
+    /// The same for one of several: `instance` tells it apart.
+    #[must_use]
+    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
         let (tx, rx) = channel::channel(16);
-        (Self { addr: Addr::new(tx), meter: Meter { metrics: metrics.clone(), kind } }, rx)
+        let card = Arc::new(Card::new(kind, instance));
+        (Self { addr: Addr::new(tx), meter: Meter { metrics: metrics.clone(), kind, card } }, rx)
     }
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
@@ -72,6 +92,7 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
         A::Context: ToEnvelope<A, M>,
     {
         self.meter.metrics.queue(self.meter.kind, 1);
+        self.meter.card.queue(1);
         self.addr.do_send(message);
     }
 

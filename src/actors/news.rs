@@ -22,7 +22,7 @@ impl Node {
 
     /// A host is left alone for long: it refuses, or its rules cannot be read.
     pub fn host_blocked(&self, host: &str, reason: &'static str, text: &str) {
-        log::warn!("{text}: host={host} reason={reason}");
+        log::info!("{text}: host={host} reason={reason}");
         self.metrics.host_blocked(reason);
         self.tell(|| News {
             host: Some(host.into()),

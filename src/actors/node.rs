@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::app::{Jobs, Pulses, Rules};
+use crate::app::{Jobs, Live, LiveCell, Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
@@ -25,6 +25,7 @@ use crate::storage::values::{Counters, How, SeedValue};
 use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
@@ -112,8 +113,10 @@ pub struct Doors {
 
 /// The shared part of a running node.
 pub struct Node {
-    /// Rules of the run.
+    /// Rules of the run that hold to its end.
     pub rules: Rules,
+    /// Rules that may change.
+    pub live: LiveCell,
     /// The only clock.
     pub clock: Clock,
     /// Read access; only the Store writes.
@@ -122,7 +125,7 @@ pub struct Node {
     pub prints: Fingerprinter,
     /// The crawl (one for now).
     pub crawl: CrawlId,
-    /// Scope, widened by seed redirects.
+    /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
     /// What the operator has said of hosts.
     pub orders: Orders,
@@ -174,6 +177,8 @@ pub struct Node {
     pub notices: Notices,
     /// Attempts that failed lately.
     pub attempts: Attempts,
+    /// Counts over time.
+    pub series: Series,
     /// When the next retry is due or a parking ends, in milliseconds; 0 while something else is to do, or nothing.
     pub next_try: AtomicU64,
     /// Pages a second, measured between looks.
@@ -243,6 +248,12 @@ impl Node {
         &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
     }
 
+    /// The rules in force that may change.
+    #[must_use]
+    pub fn live(&self) -> Arc<Live> {
+        self.live.get()
+    }
+
     /// Ends the node; the first reason wins.
     pub fn stop_with(&self, why: Stop) {
         self.stop.send_if_modified(|current| {
@@ -269,7 +280,7 @@ impl Node {
     /// How many more leases `crawl.max_pages` leaves room for.
     #[must_use]
     pub fn lease_room(&self) -> usize {
-        let Some(max) = self.rules.settings.crawl.max_pages else { return usize::MAX };
+        let Some(max) = self.live().settings.crawl.max_pages else { return usize::MAX };
         let spoken_for = lock(&self.counters).pages_stored.saturating_add(self.leases.len() as u64);
         usize::try_from(max.saturating_sub(spoken_for)).unwrap_or(usize::MAX)
     }

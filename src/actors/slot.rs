@@ -26,18 +26,38 @@ use super::supervise::lock;
 pub struct Seat {
     free: Arc<Semaphore>,
     standing: Mutex<Standing>,
-    /// As set; the operator may have said another least gap.
-    rules: PaceRules,
     between_starts: Duration,
     heeds_throttling: bool,
 }
 
-/// A pace, its rules, and whether it is on disk as it is.
+/// A pace with its rules, and whether it is on disk as it is.
 struct Standing {
     pace: Pace,
-    /// By which it is kept.
-    rules: PaceRules,
     stored: bool,
+    /// By which it is kept: those set, with the least gap that the operator says.
+    rules: PaceRules,
+    set: PaceRules,
+    said: Option<Duration>,
+    /// The generation of those rules; 0 before any was taken up.
+    generation: u32,
+    /// Requests in flight at a time.
+    connections: usize,
+    /// Tokens too many, to be kept back when they return.
+    owed: usize,
+}
+
+impl Standing {
+    /// Takes up the rules as they are now.
+    fn apply(&mut self) {
+        self.rules = self.said.map_or_else(|| self.set.clone(), |delay| self.set.with_min_delay(delay));
+        self.change(Pace::take_up);
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
+        let before = self.pace.clone();
+        change(&mut self.pace, &self.rules);
+        self.stored &= self.pace == before;
+    }
 }
 
 impl Seat {
@@ -49,11 +69,37 @@ impl Seat {
 
     /// Changes the pace: it is no longer that on disk.
     fn change(&self, change: impl FnOnce(&mut Pace, &PaceRules)) {
+        lock(&self.standing).change(change);
+    }
+
+    /// Takes up other rules, once for each generation. A longer gap counts from the end of the last response on, a shorter
+    /// one from that of the next; tokens beyond fewer connections are kept back when they return (I1).
+    pub fn take_up(&self, generation: u32, rules: &PaceRules, connections: usize) {
         let mut standing = lock(&self.standing);
-        let Standing { pace, rules, stored } = &mut *standing;
-        let before = pace.clone();
-        change(pace, rules);
-        *stored &= *pace == before;
+        if generation <= standing.generation {
+            return;
+        }
+        standing.generation = generation;
+        standing.set.clone_from(rules);
+        standing.apply();
+        let (had, wanted) = (standing.connections, connections.max(1));
+        standing.connections = wanted;
+        if wanted > had {
+            let paid = standing.owed.min(wanted - had);
+            standing.owed -= paid;
+            self.free.add_permits(wanted - had - paid);
+        } else if wanted < had {
+            let forgotten = self.free.forget_permits(had - wanted);
+            standing.owed += had - wanted - forgotten;
+        }
+    }
+
+    /// A token returns: false when it is one too many.
+    fn takes_back(&self) -> bool {
+        let mut standing = lock(&self.standing);
+        let keeps = standing.owed == 0;
+        standing.owed = standing.owed.saturating_sub(1);
+        keeps
     }
 
     /// The earliest moment of the next request.
@@ -72,8 +118,9 @@ impl Seat {
     /// Sets the least gap that the operator says; `None` for that of the settings. A longer one holds at once, a shorter one
     /// from the next response on.
     pub fn set_min_delay(&self, delay: Option<Duration>) {
-        lock(&self.standing).rules = delay.map_or_else(|| self.rules.clone(), |delay| self.rules.with_min_delay(delay));
-        self.change(|pace, rules| pace.set_crawl_delay(pace.crawl_delay(), rules));
+        let mut standing = lock(&self.standing);
+        standing.said = delay;
+        standing.apply();
     }
 
     /// Sets what robots.txt asks for.
@@ -83,7 +130,7 @@ impl Seat {
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
-        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, _permit: permit })
+        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
     }
 }
 
@@ -126,7 +173,7 @@ pub struct Slot {
     clock: Clock,
     shared: Vec<Slot>,
     begun: bool,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Slot {
@@ -187,6 +234,11 @@ impl Drop for Slot {
             let end = self.end();
             self.seat.change(|pace, rules| pace.wait_one_full_gap(end, rules));
         }
+        if !self.seat.takes_back()
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
+        }
     }
 }
 
@@ -215,8 +267,16 @@ impl SeatRules {
     fn seat(self, pace: Pace) -> Arc<Seat> {
         Arc::new(Seat {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
-            standing: Mutex::new(Standing { pace, rules: self.pace.clone(), stored: false }),
-            rules: self.pace,
+            standing: Mutex::new(Standing {
+                pace,
+                stored: false,
+                rules: self.pace.clone(),
+                set: self.pace,
+                said: None,
+                generation: 0,
+                connections: self.connections.max(1),
+                owed: 0,
+            }),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })
@@ -362,6 +422,47 @@ mod tests {
         slot.finish(Duration::from_millis(30), PaceSignal::Ok);
         assert!(taken(seats.take(&clock)).is_some());
         assert_eq!(seats.earliest(), START.plus(Duration::from_millis(131)));
+    }
+
+    #[test]
+    fn i1_a_longer_gap_holds_from_the_last_response_on_and_a_shorter_one_from_the_next() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seat = host(&slots, 1, 100);
+        let seats = Seats::new(Vec::new(), seat.clone());
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        let end = START.plus(Duration::from_millis(1));
+        seat.take_up(2, &rules(700), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)));
+        seat.take_up(2, &rules(9_000), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)), "once a generation");
+        seat.take_up(3, &rules(10), 1);
+        assert_eq!(seats.earliest(), end.plus(Duration::from_millis(700)));
+        clock.advance(Duration::from_millis(701));
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+        assert_eq!(seats.earliest(), clock.now().plus(Duration::from_millis(11)));
+    }
+
+    #[test]
+    fn i1_fewer_connections_hold_as_tokens_return_and_more_at_once() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let seat = slots.seat(HostKey([1; 8]), &rules(0), 3, Pace::new);
+        let seats = Seats::new(Vec::new(), seat.clone());
+        let mut out: Vec<Slot> = (0..3).map(|_| begun(&seats, &clock)).collect();
+        seat.take_up(2, &rules(0), 1);
+        for left in [2, 1] {
+            drop(out.pop());
+            assert_eq!(out.len(), left);
+            assert!(taken(seats.take(&clock)).is_none(), "{left} are in flight where one is allowed");
+        }
+        drop(out.pop());
+        out.push(begun(&seats, &clock));
+        assert!(taken(seats.take(&clock)).is_none(), "a second request in flight");
+        seat.take_up(3, &rules(0), 2);
+        out.push(begun(&seats, &clock));
+        assert!(taken(seats.take(&clock)).is_none());
+        drop(out);
+        let both: Vec<_> = (0..2).filter_map(|_| taken(seats.take(&clock)).flatten()).collect();
+        assert_eq!((both.len(), taken(seats.take(&clock)).is_none()), (2, true));
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
 //! A wait that hangs ends its actor too ([`bounded`]).
+//!
+//! A restart that is asked for ([`Card::ask_restart`]) takes the same way between two polls, when no handler runs, with no
+//! rest (a rest under way ends) and no entry in the record of deaths: it is no fault, and must not bring the node nearer to its end.
 
 mod deaths;
 mod wait;
@@ -15,13 +18,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context as TaskContext, Poll};
+use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use actix::dev::ContextFut;
 use actix::dev::channel::AddressReceiver;
 use actix::{Actor, ActorContext, Context, Supervised};
 
+use super::card::{Card, Life};
 use crate::domain::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
@@ -76,6 +80,8 @@ pub struct Guarded<A: Room> {
     phase: Phase,
     record: Record,
     retired: Arc<AtomicBool>,
+    /// Whom the card wakes.
+    waker: Option<Waker>,
 }
 
 type GuardedContext<A> = ContextFut<A, Context<A>>;
@@ -83,22 +89,27 @@ type GuardedContext<A> = ContextFut<A, Context<A>>;
 impl<A: Room> Guarded<A> {
     /// Runs `actor` in `ctx` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
-    pub fn spawn(ctx: Context<A>, actor: A, coroner: Arc<dyn Coroner>, retired: Arc<AtomicBool>) {
-        let record = Record::new(A::KIND, actor.instance(), coroner);
+    pub fn spawn(ctx: Context<A>, actor: A, coroner: Arc<dyn Coroner>, retired: Arc<AtomicBool>, card: Arc<Card>) {
+        let record = Record::new(A::KIND, actor.instance(), coroner, card);
         actix_rt::spawn(Self::new(ctx, actor, record, retired));
     }
 
     /// Makes an actor that never retires and runs it on the current arbiter. A factory that panics is tried again, by the
     /// same rules as an actor that dies.
-    pub fn raise(mailbox: AddressReceiver<A>, make: impl Fn() -> A + 'static, coroner: Arc<dyn Coroner>) {
+    pub fn raise(
+        mailbox: AddressReceiver<A>,
+        make: impl Fn() -> A + 'static,
+        coroner: Arc<dyn Coroner>,
+        card: Arc<Card>,
+    ) {
         actix_rt::spawn(async move {
-            let mut record = Record::new(A::KIND, String::new(), coroner);
+            let mut record = Record::new(A::KIND, String::new(), coroner, card);
             let actor = loop {
                 match catch_unwind(AssertUnwindSafe(&make)) {
                     Ok(actor) => break actor,
                     Err(panic) => match record.note(format!("while being made: {}", panic_text(&*panic))) {
                         Some(rest) => tokio::time::sleep(rest).await,
-                        None => return,
+                        None => return record.card.set_life(Life::Stopped),
                     },
                 }
             };
@@ -108,7 +119,38 @@ impl<A: Room> Guarded<A> {
     }
 
     fn new(ctx: Context<A>, actor: A, record: Record, retired: Arc<AtomicBool>) -> Self {
-        Self { fut: Box::pin(ctx.into_future(actor)), phase: Phase::Alive, record, retired }
+        record.card.set_life(Life::Running);
+        Self { fut: Box::pin(ctx.into_future(actor)), phase: Phase::Alive, record, retired, waker: None }
+    }
+
+    /// True when a restart was asked for. The card is told once whom to wake for one.
+    fn is_to_restart(&mut self, waker: &Waker) -> bool {
+        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.record.card.wakes(waker);
+            self.waker = Some(waker.clone());
+        }
+        self.record.card.take_wish()
+    }
+
+    /// Ends this life, or the rest after the last one, and begins the next, with nothing noted.
+    fn restart(&mut self) -> Phase {
+        let Record { kind, instance, .. } = &self.record;
+        log::info!("actor restarts as asked: kind={} instance={instance}", kind.as_str());
+        match self.phase {
+            Phase::Alive | Phase::Lacking(_) => self.replace(Duration::ZERO),
+            Phase::Resting(_) => Phase::Alive,
+            Phase::Ended => Phase::Ended,
+        }
+    }
+
+    /// Enters a phase; the card tells.
+    fn enter(&mut self, phase: Phase) {
+        self.record.card.set_life(match phase {
+            Phase::Alive => Life::Running,
+            Phase::Resting(_) | Phase::Lacking(_) => Life::Restarting,
+            Phase::Ended => Life::Stopped,
+        });
+        self.phase = phase;
     }
 
     /// Notes the death and brings in a fresh actor.
@@ -140,17 +182,20 @@ struct Record {
     deaths: Deaths,
     dice: Dice,
     coroner: Arc<dyn Coroner>,
+    card: Arc<Card>,
 }
 
 impl Record {
-    fn new(kind: Kind, instance: String, coroner: Arc<dyn Coroner>) -> Self {
+    fn new(kind: Kind, instance: String, coroner: Arc<dyn Coroner>, card: Arc<Card>) -> Self {
         let dice = Dice::of(kind.as_str(), &instance);
-        Self { kind, instance, deaths: Deaths::default(), dice, coroner }
+        Self { kind, instance, deaths: Deaths::default(), dice, coroner, card }
     }
 
     /// Notes a death and tells it; gives the rest before the next life.
     fn note(&mut self, why: String) -> Option<Duration> {
-        let rest = self.deaths.note(self.coroner.now(), self.dice.roll(), &self.coroner.rules());
+        let now = self.coroner.now();
+        let rest = self.deaths.note(now, self.dice.roll(), &self.coroner.rules());
+        self.card.died(now, &why);
         self.coroner.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
         rest
     }
@@ -170,28 +215,34 @@ impl<A: Room> Future for Guarded<A> {
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
         let this = self.get_mut();
         loop {
+            if this.is_to_restart(cx.waker()) {
+                let next = this.restart();
+                this.enter(next);
+            }
             match &mut this.phase {
                 Phase::Ended => return Poll::Ready(()),
                 Phase::Resting(sleep) => {
                     if sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
-                    this.phase = Phase::Alive;
+                    this.enter(Phase::Alive);
                 }
                 Phase::Lacking(sleep) => {
                     if sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
-                    this.phase = this.replace(Duration::ZERO);
+                    let next = this.replace(Duration::ZERO);
+                    this.enter(next);
                 }
                 Phase::Alive => {
                     let fut = &mut this.fut;
-                    this.phase = match catch_unwind(AssertUnwindSafe(|| fut.as_mut().poll(cx))) {
+                    let next = match catch_unwind(AssertUnwindSafe(|| fut.as_mut().poll(cx))) {
                         Ok(Poll::Pending) => return Poll::Pending,
                         Ok(Poll::Ready(())) if this.retired.load(Ordering::Acquire) => Phase::Ended,
                         Ok(Poll::Ready(())) => this.bury("stopped".into()),
                         Err(panic) => this.bury(panic_text(&*panic)),
                     };
+                    this.enter(next);
                 }
             }
         }

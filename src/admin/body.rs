@@ -1,32 +1,38 @@
-//! Bodies and queries of requests; what makes no sense is a problem like any other.
+//! What a request carries: a JSON body of bounded size, and its query.
 
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
 use actix_web::web::{Payload, Query};
-use actix_web::{HttpRequest, http::StatusCode};
 use serde::de::DeserializeOwned;
 
-use super::control::ControlError;
 use super::problem::Problem;
 
-/// Largest body of a command, bytes.
-const MAX: usize = 64 << 10;
+/// Largest body, bytes.
+const MAX_BODY: usize = 1 << 20;
+/// A body up to this size is read to its end before it is refused, so that the client sees the answer.
+const MAX_READ: usize = 2 * MAX_BODY;
 
-/// A command's body as JSON.
+/// The body as JSON; an empty one is `{}`.
 ///
 /// # Errors
-/// 413 when it is too large, 400 when it is not what is expected.
-pub(super) async fn json<T: DeserializeOwned>(payload: Payload, expected: &str) -> Result<T, Problem> {
-    let too_large = |_| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX} bytes"));
-    let body = payload.to_bytes_limited(MAX).await.map_err(too_large)?;
-    let body = body.map_err(|e| ControlError::Invalid(format!("the body did not arrive: {e}")))?;
-    let read = serde_json::from_slice(&body);
-    Ok(read.map_err(|e| ControlError::Invalid(format!("{e}; expected {expected}")))?)
+/// 413 when it is too large, 400 when it does not arrive or is not of the form.
+pub(super) async fn json<T: DeserializeOwned>(payload: Payload) -> Result<T, Problem> {
+    let bad = |why: String| Problem::new(StatusCode::BAD_REQUEST, why);
+    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY} bytes at a time"));
+    let body = payload.to_bytes_limited(MAX_READ).await.map_err(|_| too_large())?;
+    let body = body.map_err(|e| bad(format!("the body did not arrive: {e}")))?;
+    if body.len() > MAX_BODY {
+        return Err(too_large());
+    }
+    let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { &body[..] };
+    serde_json::from_slice(text).map_err(|e| bad(format!("the body is not the JSON that is expected here: {e}")))
 }
 
-/// A request's query.
+/// The query.
 ///
 /// # Errors
-/// 400 when a parameter is none, or not what it should be.
+/// 400 when a parameter is not of its form.
 pub(super) fn query<T: DeserializeOwned>(request: &HttpRequest) -> Result<T, Problem> {
-    let read = Query::<T>::from_query(request.query_string());
-    Ok(read.map_err(|e| ControlError::Invalid(format!("the query makes no sense: {e}")))?.into_inner())
+    let wrong = |e| Problem::new(StatusCode::BAD_REQUEST, format!("the query: {e}"));
+    Ok(Query::<T>::from_query(request.query_string()).map_err(wrong)?.into_inner())
 }

@@ -16,14 +16,28 @@
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
+//! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
 //! | `GET /api/v1/why-idle` | why nothing is happening |
+//! | `GET /api/v1/hosts?state=&sort=` | hosts: queue, counts, next time, what they wait for; paged |
+//! | `GET /api/v1/hosts/{host}` | one host: schedule, addresses, budget, robots.txt |
+//! | `GET /api/v1/hosts/{host}/robots?url=` | its robots.txt as kept, and the line that decides over a URL |
+//! | `GET /api/v1/actors?kind=` | every actor: state, mailbox, latency, deaths; paged |
+//! | `POST /api/v1/actors/{kind}/{instance}/restart` | a clean restart of one actor |
+//! | `GET /api/v1/pages?host=&status=&mime=&since=` | captures; paged |
+//! | `GET /api/v1/page?url=&at=` | one capture of a URL, and the list of all |
+//! | `GET /api/v1/snapshot?url=&at=&as=` | its bytes `stored`, its `text`, or `rendered` without scripts |
+//! | `GET /api/v1/statistics?since=` | pages, bytes, errors, queues, memory over time |
+//! | `GET`, `PATCH /api/v1/settings`, `PUT`, `DELETE /api/v1/settings/hosts/{pattern}` | [`SettingsView`](settings::SettingsView), [`Changed`](settings::Changed) |
+//! | `GET /api/v1/settings/history`, `POST /api/v1/settings/undo`, `/dry-run` | the last changes; back; what a change would do |
+//! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
 //! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
+pub mod actors;
 pub mod auth;
 mod body;
 mod bounded;
@@ -32,11 +46,14 @@ mod crawl;
 pub(crate) mod csv;
 pub mod events;
 mod guard;
+pub mod host_list;
 pub mod jobs;
 mod openapi;
 pub mod orders;
 pub mod own;
+pub mod pages;
 pub mod paging;
+pub mod pipeline;
 mod probes;
 mod problem;
 pub mod reports;
@@ -44,6 +61,8 @@ pub mod retry;
 mod room;
 mod seeds;
 mod server;
+pub mod settings;
+pub mod statistics;
 mod ui;
 pub mod urls;
 pub mod views;

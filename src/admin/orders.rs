@@ -166,7 +166,7 @@ commands! {
         (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
 async fn delay(host: Path<String>, payload: Payload, crawl: Crawl) -> Answer {
-    let Delay { min_delay } = json(payload, "{\"min_delay\": \"5s\"} or {\"min_delay\": null}").await?;
+    let Delay { min_delay } = json(payload).await?;
     let delay = min_delay.map(|text| parse_duration(&text)).transpose().map_err(ControlError::Invalid)?;
     if delay.is_some_and(|delay| delay > LONGEST) {
         return Err(

@@ -30,7 +30,12 @@ const FILES: &[File] = &[
     ("/ui/controls.js", JS, include_str!("ui/controls.js")),
     ("/ui/dom.js", JS, include_str!("ui/dom.js")),
     ("/ui/format.js", JS, include_str!("ui/format.js")),
+    ("/ui/pipeline.js", JS, include_str!("ui/pipeline.js")),
+    ("/ui/hosts.js", JS, include_str!("ui/hosts.js")),
+    ("/ui/facts.js", JS, include_str!("ui/facts.js")),
+    ("/ui/explain.js", JS, include_str!("ui/explain.js")),
     ("/ui/recent.js", JS, include_str!("ui/recent.js")),
+    ("/ui/throughput.js", JS, include_str!("ui/throughput.js")),
 ];
 
 #[derive(OpenApi)]

@@ -54,6 +54,8 @@ pub enum IdleCode {
     Starting,
     /// A checkpoint is under way.
     Checkpoint,
+    /// An actor rests after its death.
+    ActorRestarting,
 }
 
 impl IdleCode {
@@ -80,6 +82,7 @@ impl IdleCode {
             Self::RetriesWaiting => "retries_waiting",
             Self::Starting => "starting",
             Self::Checkpoint => "checkpoint",
+            Self::ActorRestarting => "actor_restarting",
         }
     }
 }

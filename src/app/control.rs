@@ -42,9 +42,10 @@ impl NodeControl {
         let mut report = SeedReport::default();
         let mut good: Vec<(PageUrl, SeedValue)> = Vec::new();
         let mut known = HashSet::new();
+        let live = node.live();
         for seed in seeds {
             let NewSeed { url: text, rank, max_depth, tags } = seed.into();
-            match node.rules.canon.parse(text.trim()) {
+            match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => {
                     let added = node.clock.now();
                     let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags };

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::cockpit::waits::{dns_fails, of_pace, pace_of, wait_of};
+use crate::actors::card::{Card, Life};
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::admin::views::WaitWhy;
@@ -36,6 +37,9 @@ pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         found.push(finding(IdleCode::NotIdle, format!("not idle: {requests} in flight"), ""));
     }
     found.extend(hold(node));
+    if s.in_flight == 0 {
+        found.extend(resting(node));
+    }
     if found.is_empty() {
         found.extend(work(node, s));
     }
@@ -62,10 +66,31 @@ pub(super) fn hold(node: &Node) -> Option<Finding> {
     paused.then(|| finding(IdleCode::Paused, "paused by the operator", "resume with `lycosa ctl resume`"))
 }
 
+/// Actors that rest after a death, the Hosts apart: each of those holds up its own host only.
+fn resting(node: &Node) -> Option<Finding> {
+    let doors = node.doors.get()?; // none before the actors are started
+    let cards = [
+        doors.frontier.meter().card(),
+        doors.parser.meter().card(),
+        doors.deduper.meter().card(),
+        doors.store.meter().card(),
+    ];
+    let down = cards.into_iter().chain(doors.fetchers.iter().map(|door| door.meter().card()));
+    let down: Vec<&Card> =
+        down.map(|card| &**card).filter(|card| card.life() != Life::Running && card.faults() > 0).collect();
+    let first = down.first()?;
+    let why = first.last_fault().map(|(_, why)| format!(" after: {why}")).unwrap_or_default();
+    let sentence = match down.len() {
+        1 => format!("the {} rests{why}", first.kind().as_str()),
+        n => format!("{n} actors rest, first the {}{why}", first.kind().as_str()),
+    };
+    Some(finding(IdleCode::ActorRestarting, sentence, "wait, it comes back by itself; the log has the reason"))
+}
+
 /// Is there work, and can it be begun?
 fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     if s.waiting + s.processing == 0 {
-        return vec![if node.rules.settings.crawl.until_done {
+        return vec![if node.live().settings.crawl.until_done {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";

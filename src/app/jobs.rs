@@ -200,7 +200,9 @@ mod tests {
         let counts = |job: &Job| job.step(10, 3).map(|()| serde_json::json!({"n": 1}));
         let first = jobs.start(&clock, "count", "ten".into(), counts).unwrap().id;
         let second = jobs.start(&clock, "count", "none".into(), |_| panic!("as a test wants it")).unwrap().id;
-        jobs.close();
+        while jobs.all().iter().any(|job| job.state == JobState::Running) {
+            std::thread::yield_now();
+        }
         let done = jobs.get(first).unwrap();
         assert_eq!((done.state, done.looked, done.changed), (JobState::Done, 10, 3));
         assert_eq!(done.result["n"], 1);

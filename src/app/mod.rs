@@ -7,10 +7,12 @@ mod disk;
 mod files;
 mod idle;
 mod jobs;
+mod live;
 mod memory;
 mod next;
 mod notify;
 mod pulse;
+mod readmit;
 mod refresh;
 mod rules;
 mod run;
@@ -49,7 +51,6 @@ use crate::disk::{DiskFault, DiskState, Reserve};
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::time::UnixMillis;
-use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
@@ -59,6 +60,7 @@ use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
 use crate::telemetry::{Attempts, StateChange, Troubles};
 use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
@@ -68,10 +70,13 @@ pub use cockpit::rooms as cockpit_rooms;
 pub use cockpit::{NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
+pub use live::{
+    Live, LiveCell, Wish, change as change_settings, reload as reload_settings, resync, undo as undo_settings,
+};
 pub use memory::plan as memory_plan;
 pub use pulse::Pulses;
 pub use rules::{HostRules, Rules};
-pub use run::{Outcome, RunError, run};
+pub use run::{Outcome, ReadAgain, RunError, run};
 pub use status::status;
 pub use watch::watch;
 
@@ -216,6 +221,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
     cockpit::finish_orders(&node);
+    readmit::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 
@@ -237,11 +243,11 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name, record_key(parts.seed));
     let crawl = CrawlId::default();
-    let seeds: Vec<PageUrl> = rules.settings.crawl.seeds.iter().filter_map(|s| rules.canon.parse(s).ok()).collect();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
-    let scope = rules.scope(&seeds, &joined.0)?;
+    let (live, digest) = live::at_start(&*parts.storage, &rules)?;
+    let scope = rules.scope(&live.settings, &rules.seeds(), joined.0.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
-    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules)?;
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, (live.generation, digest))?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let memory = memory_plan(s)?;
@@ -256,6 +262,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {
         rules,
+        live: LiveCell::new(live),
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
         prints,
@@ -285,6 +292,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         rate: Mutex::default(),
         troubles: Troubles::default(),
         attempts: Attempts::default(),
+        series: Series::default(),
         events: Arc::default(),
         notices: Notices::default(),
         next_try: AtomicU64::new(0),
@@ -308,7 +316,12 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
 const LINGER: Duration = Duration::from_millis(250);
 
 /// Marks the run as begun; gives by when the former run had surely ended.
-fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Option<UnixMillis>, StartError> {
+fn begin_run(
+    storage: &dyn Storage,
+    clock: &Clock,
+    rules: &Rules,
+    (generation, rules_digest): (u32, [u8; 16]),
+) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
     let unclean = former.as_ref().is_some_and(|r| !r.clean);
@@ -321,8 +334,8 @@ fn begin_run(storage: &dyn Storage, clock: &Clock, rules: &Rules) -> Result<Opti
         last_stop,
         node: rules.host_name.clone(),
         runs,
-        rules: former.as_ref().map_or(1, |r| r.rules),
-        rules_digest: former.map_or([0; 16], |r| r.rules_digest),
+        rules: generation,
+        rules_digest,
     };
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);
@@ -347,7 +360,7 @@ fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxes) {
     let (parser, m_parser) = Door::new(Kind::Parser, metrics);
     let (deduper, m_deduper) = Door::new(Kind::Deduper, metrics);
     let (store, m_store) = Door::new(Kind::Store, metrics);
-    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|_| Door::new(Kind::Fetcher, metrics)).unzip();
+    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|n| Door::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
     (
         Doors { supervisor, frontier, fetchers, parser, deduper, store },
         Mailboxes {
@@ -420,28 +433,30 @@ fn spawn(
         node.pulses.beat(&handle, name);
         handle
     };
-    put(&Arbiter::current(), node, mailboxes.supervisor, Supervisor::new);
-    put(&place("store"), node, mailboxes.store, Store::new);
-    put(&place("deduper"), node, mailboxes.deduper, Deduper::new);
-    put(&Arbiter::current(), node, mailboxes.parser, Parser::new);
-    for (number, mailbox) in mailboxes.fetchers.into_iter().enumerate() {
+    let doors = node.doors();
+    put(&Arbiter::current(), node, &doors.supervisor, mailboxes.supervisor, Supervisor::new);
+    put(&place("store"), node, &doors.store, mailboxes.store, Store::new);
+    put(&place("deduper"), node, &doors.deduper, mailboxes.deduper, Deduper::new);
+    put(&Arbiter::current(), node, &doors.parser, mailboxes.parser, Parser::new);
+    for (number, (mailbox, door)) in mailboxes.fetchers.into_iter().zip(&doors.fetchers).enumerate() {
         let make = make.clone();
-        put(&place("fetcher"), node, mailbox, move |node| Fetcher::new(node, number, make.clone()));
+        put(&place("fetcher"), node, door, mailbox, move |node| Fetcher::new(node, number, make.clone()));
     }
-    put(&place("frontier"), node, mailboxes.frontier, Frontier::new);
+    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, Frontier::new);
     arbiters
 }
 
 fn put<A: Room>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
+    door: &Door<A>,
     mailbox: AddressReceiver<A>,
     make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
-    let node = node.clone();
+    let (node, card) = (node.clone(), door.meter().card().clone());
     arbiter.spawn_fn(move || {
         let coroner = node.clone();
-        Guarded::raise(mailbox, move || make(node.clone()), coroner);
+        Guarded::raise(mailbox, move || make(node.clone()), coroner, card);
     });
 }
 

@@ -17,14 +17,12 @@ pub(super) fn ready() {
     tell(&[NotifyState::Ready]);
 }
 
-/// It reads its settings again, by `work`.
-pub(super) fn reloading(work: &dyn Fn()) {
+/// It reads its settings again; [`ready`] tells when it has.
+pub(super) fn reloading() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => tell(&[NotifyState::Reloading, now]),
         Err(_) => tell(&[NotifyState::Reloading]),
     }
-    work();
-    ready();
 }
 
 /// It comes to its end.

@@ -5,29 +5,23 @@ use std::path::PathBuf;
 use crate::actors::node::Node;
 use crate::config::Settings;
 use crate::domain::html::ExtractOptions;
-use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
-use crate::domain::traps::TrapRules;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::ledger::LedgerRules;
 use crate::warc::id::IdSource;
 
-/// The rules of a run, ready for use.
+/// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](super::live::Live).
 pub struct Rules {
-    /// What the user set.
+    /// What the user set, as of the start.
     pub settings: Settings,
     /// Canonical form.
     pub canon: Canonicaliser,
-    /// Trap limits.
-    pub traps: TrapRules,
     /// Ranks and orders.
     pub ranker: Ranker,
-    /// Retries.
-    pub retry: RetryRules,
     /// Freshness of robots.txt.
     pub robots: RobotsCachePolicy,
     /// Headers of every request.
@@ -54,15 +48,22 @@ pub struct HostRules {
     pub special: bool,
 }
 
+impl HostRules {
+    /// Those of the host with this name.
+    #[must_use]
+    pub fn of(settings: &Settings, name: &str) -> Self {
+        let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
+        Self { pace: settings.pace_rules_for(name), connections, special: settings.host_rules(name).is_some() }
+    }
+}
+
 impl Rules {
     /// From checked settings.
     #[must_use]
     pub fn new(settings: Settings, host_name: String, record_key: [u8; 32]) -> Self {
         Self {
             canon: Canonicaliser::new(settings.clean_rules()),
-            traps: settings.trap_rules(),
             ranker: settings.ranker(),
-            retry: settings.retry_rules(),
             robots: settings.robots_policy(),
             headers: settings.request_headers(),
             limits: settings.fetch_limits(),
@@ -72,14 +73,6 @@ impl Rules {
             record_key,
             settings,
         }
-    }
-
-    /// The rules of the host with this name: those of the first `[[host]]` section that matches, else the general ones.
-    #[must_use]
-    pub fn host_rules(&self, name: &str) -> HostRules {
-        let connections = usize::try_from(self.settings.max_connections(name)).unwrap_or(1);
-        let special = self.settings.host_rules(name).is_some();
-        HostRules { pace: self.settings.pace_rules_for(name), connections, special }
     }
 
     /// Names for WARC records that no other source gives.
@@ -97,16 +90,27 @@ impl Rules {
             prints: node.prints,
             ranker: self.ranker.clone(),
             keep_rejected: self.settings.scope.record_rejected,
-            generation: 1,
+            generation: node.live.generation(),
         }
     }
 
-    /// The scope: the seeds' hosts, and what joined it in former runs.
+    /// The seeds of the settings.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<PageUrl> {
+        self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(s).ok()).collect()
+    }
+
+    /// The scope that `settings` draw around the run's seeds, with what joined it besides.
     ///
     /// # Errors
     /// A pattern that is no regular expression.
-    pub fn scope(&self, seeds: &[PageUrl], joined: &[String]) -> Result<Scope, ScopeError> {
-        let mut scope = Scope::new(self.settings.scope_rules(), seeds)?;
+    pub fn scope<'h>(
+        &self,
+        settings: &Settings,
+        seeds: &[PageUrl],
+        joined: impl IntoIterator<Item = &'h str>,
+    ) -> Result<Scope, ScopeError> {
+        let mut scope = Scope::new(settings.scope_rules(), seeds)?;
         for host in joined {
             scope.join_host(host);
         }

@@ -57,13 +57,16 @@ pub enum RunError {
     System(#[from] std::io::Error),
 }
 
+/// Reads the settings again; `None` when they are no good, which it has told.
+pub type ReadAgain = Box<dyn Fn() -> Option<Settings> + Send>;
+
 /// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
-    hangup: Box<dyn Fn() + Send>,
+    hangup: ReadAgain,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -113,7 +116,7 @@ pub fn run<W>(
     if let Some(admin) = admin {
         admin.stop();
     }
-    let until_done = node.rules.settings.crawl.until_done;
+    let until_done = node.live().settings.crawl.until_done;
     Ok(Outcome { stop: why, status: last_status(&node), until_done, clean })
 }
 
@@ -225,7 +228,8 @@ async fn begin(running: &Running) {
                 report.accepted,
                 report.known
             );
-            let crawl = &node.rules.settings.crawl;
+            let live = node.live();
+            let crawl = &live.settings.crawl;
             if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
@@ -277,6 +281,8 @@ async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     }
 }
 
+/// Longest wait for settings that were read again to be committed.
+const RELOAD: Duration = Duration::from_secs(10);
 /// A second signal within this time of the first is the same wish.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
@@ -310,7 +316,7 @@ impl Drop for Signals {
 
 /// TERM and INT end the run; a second one ends the process at once. HUP reads the settings again, USR1 writes the state to
 /// the log.
-fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Signals {
+fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
     let node = running.node.clone();
     let Wishes { mut term, mut int, mut hup, mut usr1 } = wishes;
     second_signal_ends_all();
@@ -320,7 +326,8 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
                 _ = term.recv() => {}
                 _ = int.recv() => {}
                 _ = hup.recv() => {
-                    notify::reloading(&*hangup);
+                    notify::reloading();
+                    tokio::spawn(take_up(node.clone(), hangup()));
                     continue;
                 }
                 _ = usr1.recv() => {
@@ -333,6 +340,18 @@ fn heed(running: &Running, hangup: Box<dyn Fn() + Send>, wishes: Wishes) -> Sign
             return;
         }
     }))
+}
+
+/// Takes up what may change of settings that were read again.
+async fn take_up(node: Arc<Node>, settings: Option<Settings>) {
+    if let Some(settings) = settings {
+        match tokio::time::timeout(RELOAD, super::live::reload(&node, &settings)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(e)) => log::warn!("settings not taken up, the former ones hold: {e}"),
+            Err(_) => log::warn!("settings not taken up yet: the store does not commit them"),
+        }
+    }
+    notify::ready();
 }
 
 /// A thread that ends the process at the second signal, for while the runtime is busy with the drain.

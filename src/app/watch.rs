@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::cockpit::statistics;
 use super::memory::Governor;
 use super::{disk, next, status};
 use crate::actors::node::{Node, Stop};
@@ -31,6 +32,7 @@ pub async fn watch(node: &Node) -> Stop {
     let mut disk = Stopwatch::start();
     let (mut memory, mut memory_looked) = (Governor::new(node), Stopwatch::start());
     disk::look(node);
+    publish(node);
     loop {
         if let Some(why) = stop.borrow_and_update().clone() {
             return why;
@@ -43,7 +45,7 @@ pub async fn watch(node: &Node) -> Stop {
             disk = Stopwatch::start();
             disk::look(node);
             node.slots.sweep(node.clock.now());
-            node.publish_metrics(&status(node));
+            publish(node);
         }
         if memory_looked.elapsed() >= MEMORY_LOOK {
             memory_looked = Stopwatch::start();
@@ -58,8 +60,16 @@ pub async fn watch(node: &Node) -> Stop {
     }
 }
 
+/// Brings the gauges up to date, and keeps a sample for the statistics.
+fn publish(node: &Node) {
+    let status = status(node);
+    node.publish_metrics(&status);
+    statistics::note(node, &status);
+}
+
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    let crawl = &node.rules.settings.crawl;
+    let live = node.live();
+    let crawl = &live.settings.crawl;
     let counters = node.counters();
     if crawl.max_pages.is_some_and(|max| counters.pages_stored >= max) {
         Some(Stop::Pages)
@@ -98,8 +108,10 @@ impl Patience {
             (self.finished, self.since, self.told) = (finished, now, false);
             next::publish(node, None);
         }
-        let crawl = &node.rules.settings.crawl;
-        if crawl.until_done && counters.queued == 0 && counters.discovered > 0 && node.is_quiet() {
+        let live = node.live();
+        let crawl = &live.settings.crawl;
+        let nothing_left = counters.queued == 0 && !node.live.is_readmitting();
+        if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
             return Some(Stop::Done);
         }
         if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
@@ -119,7 +131,8 @@ impl Patience {
         now: UnixMillis,
         next: Option<UnixMillis>,
     ) -> Option<Stop> {
-        let crawl = &node.rules.settings.crawl;
+        let live = node.live();
+        let crawl = &live.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
         let until = self.since.plus(if fetched_any { crawl.until_done_patience } else { first });

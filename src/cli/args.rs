@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::ctl::{HostArgs, ReportArgs, UrlsCommand};
+use super::ctl::events::EventsArgs;
+use super::ctl::host::HostArgs;
+use super::ctl::look::LookCommand;
+use super::ctl::report::ReportArgs;
+use super::ctl::settings::SettingsCommand;
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
@@ -268,9 +272,6 @@ pub enum CtlCommand {
     Seeds(SeedsCommand),
     /// One host: pause, resume, drop, block, unblock, recrawl, delay
     Host(HostArgs),
-    /// URLs
-    #[command(subcommand)]
-    Urls(UrlsCommand),
     /// Reports: dead links, seeds, hosts, statuses, types
     Report(ReportArgs),
     /// Send no new requests
@@ -281,6 +282,14 @@ pub enum CtlCommand {
     Checkpoint,
     /// Finish what is in flight and end
     Stop,
+    /// Show what happens as it happens, until interrupted
+    Events(EventsArgs),
+    /// Questions.
+    #[command(flatten)]
+    Look(LookCommand),
+    /// Settings of the running crawl.
+    #[command(flatten)]
+    Settings(SettingsCommand),
 }
 
 /// `lycosa ctl seeds …`.
@@ -451,6 +460,12 @@ mod tests {
             "lycosa ctl pause",
             "lycosa ctl resume",
             "lycosa ctl stop",
+            "lycosa ctl set politeness.min_delay=2s scope.exclude=/x --dry-run",
+            "lycosa ctl set scope.mode=any --readmit --json",
+            "lycosa ctl unset scope.mode",
+            "lycosa ctl undo",
+            "lycosa ctl settings --origin",
+            "lycosa ctl urls readmit --reason scope --host a.test",
             "lycosa ctl checkpoint --json",
             "lycosa checkpoint create --data d --admin 127.0.0.1:7700",
             "lycosa checkpoint list --config crawl.toml --json",

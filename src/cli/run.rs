@@ -9,7 +9,7 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
-use crate::app::{self, Outcome, RunError, StartError};
+use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::config::Settings;
 use crate::config::units::format_duration;
 use crate::disk::DiskFault;
@@ -33,12 +33,12 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
-    let hangup = reload::on_hangup(args, &settings, rust_log);
+    let hangup = reload::on_hangup(args, &settings);
     start(settings, hangup, !args.no_progress, out)
 }
 
 /// Hands over to the composition root; shows progress meanwhile and a summary at the end.
-fn start(settings: Settings, hangup: Box<dyn Fn() + Send>, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
+fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
     let every = settings.log.summary;
     let outcome = app::run(settings, hangup, |look| Progress::start(look, live, every)).map_err(failed)?;
     let exit = exit_of(&outcome);

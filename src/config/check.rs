@@ -1,6 +1,7 @@
 //! The ranges and forms of values that serde cannot see.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
@@ -97,6 +98,7 @@ impl Settings {
             webhooks: form.webhook,
             log: form.log,
             hosts: form.host,
+            source: Arc::default(),
         })
     }
 }

@@ -24,6 +24,12 @@ pub enum ConfigError {
         /// What is wrong and what is allowed.
         problem: String,
     },
+    /// A key that is read at the start only.
+    #[error("{key} cannot change while the crawl runs: set it in the configuration; a restart is needed")]
+    NeedsRestart {
+        /// The dotted key.
+        key: String,
+    },
     /// The text is no TOML.
     #[error("{place}: {problem}")]
     Syntax {

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde_json::Value as Json;
 use toml::{Table, Value};
 
+use super::changeable::{HOST, is_changeable};
 use super::error::ConfigError;
 use super::file::FileForm;
 use super::settings::Settings;
@@ -26,6 +29,8 @@ pub enum Origin {
     Env(String),
     /// A flag, as it is typed.
     Flag(String),
+    /// Changed over HTTP while the crawl ran.
+    Admin,
 }
 
 impl fmt::Display for Origin {
@@ -35,6 +40,7 @@ impl fmt::Display for Origin {
             Self::File(path, line) => write!(f, "{}:{line}", path.display()),
             Self::Env(name) => write!(f, "environment variable {name}"),
             Self::Flag(name) => f.write_str(name),
+            Self::Admin => f.write_str("admin"),
         }
     }
 }
@@ -53,7 +59,7 @@ pub struct Shown {
 }
 
 /// Collects the sources; [`load`](Self::load) merges and checks them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layers {
     table: Table,
     origins: BTreeMap<String, Origin>,
@@ -134,6 +140,47 @@ impl Layers {
         self.candidates(Origin::Flag(flag.to_owned()), key, vec![value])
     }
 
+    /// Lays a value over all sources, as it is set over HTTP while the crawl runs: of its key's own type, or `""` for the
+    /// built-in default. `host.PATTERN` is a `[[host]]` section without its `match`; it goes before those of the file.
+    ///
+    /// # Errors
+    /// The key is unknown or cannot change while the crawl runs, or the value has the wrong form.
+    pub fn admin(self, key: &str, value: &Json) -> Result<Self, ConfigError> {
+        if let Some(pattern) = key.strip_prefix(HOST) {
+            return self.admin_host(key, pattern, value);
+        }
+        let path = source::split_key(key);
+        source::known(&path).map_err(|problem| fault(&Origin::Admin, key, problem))?;
+        if !is_changeable(key) {
+            return Err(ConfigError::NeedsRestart { key: key.to_owned() });
+        }
+        if *value == Json::String(String::new()) {
+            let mut layers = self.raw(Origin::Admin, key, "")?;
+            layers.origins.insert(key.to_owned(), Origin::Admin);
+            return Ok(layers);
+        }
+        let value = toml_of(key, value)?;
+        self.candidates(Origin::Admin, key, vec![value])
+    }
+
+    fn admin_host(self, key: &str, pattern: &str, value: &Json) -> Result<Self, ConfigError> {
+        let Value::Table(mut section) = toml_of(key, value)? else {
+            let problem = r#"expected an object such as {"min_delay": "2s"}"#.to_owned();
+            return Err(fault(&Origin::Admin, key, problem));
+        };
+        section.insert("match".into(), Value::from(pattern));
+        let mut sections = match self.table.get("host") {
+            Some(Value::Array(sections)) => sections.clone(),
+            _ => Vec::new(),
+        };
+        sections.retain(|s| s.get("match").and_then(Value::as_str) != Some(pattern));
+        sections.insert(0, Value::Table(section));
+        self.candidates(Origin::Admin, "host", vec![Value::Array(sections)]).map_err(|e| match e {
+            ConfigError::Value { place, problem, .. } => ConfigError::Value { place, key: key.to_owned(), problem },
+            other => other,
+        })
+    }
+
     fn raw(mut self, origin: Origin, key: &str, value: &str) -> Result<Self, ConfigError> {
         if value.is_empty() {
             let path = source::split_key(key);
@@ -191,7 +238,10 @@ impl Layers {
     /// # Errors
     /// A value out of its range; the error names its origin, its key and what is allowed.
     pub fn load(&self) -> Result<Settings, ConfigError> {
-        Settings::from_form(self.form()?).map_err(|wrong| fault(&self.origin(&wrong.key), &wrong.key, wrong.problem))
+        let settings = Settings::from_form(self.form()?);
+        let mut settings = settings.map_err(|wrong| fault(&self.origin(&wrong.key), &wrong.key, wrong.problem))?;
+        settings.source = Arc::new(self.clone());
+        Ok(settings)
     }
 
     /// Who set a key.
@@ -220,6 +270,11 @@ impl Layers {
             .map(|leaf| Shown { origin: self.origin(&leaf.key), key: leaf.key, value: leaf.toml, json: leaf.json })
             .collect())
     }
+}
+
+/// A value of JSON as one of TOML, which has no null and no number beyond 63 bits.
+fn toml_of(key: &str, value: &Json) -> Result<Value, ConfigError> {
+    Value::try_from(value).map_err(|e| fault(&Origin::Admin, key, format!("{value} cannot be set: {e}")))
 }
 
 fn fault(origin: &Origin, key: &str, problem: String) -> ConfigError {

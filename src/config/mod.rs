@@ -1,9 +1,11 @@
 //! Configuration: the file form (strict serde) becomes checked [`Settings`].
 //!
 //! Precedence, lowest first: built-in defaults, the file, environment variables `LYCOSA_SECTION__KEY`, flags.
+//! Over all of them lies what was changed over HTTP while the crawl ran ([`Layers::admin`]), of those keys that may change so.
 //! [`Layers`] collects the sources, [`Layers::load`] merges and checks them; every error names where the value came
 //! from, its key and what is allowed.
 
+mod changeable;
 mod check;
 mod contact;
 mod error;
@@ -19,6 +21,7 @@ pub mod units;
 #[cfg(test)]
 mod tests;
 
+pub use changeable::{CHANGEABLE, is_changeable};
 pub use check::is_web_url;
 pub use contact::host_matches;
 pub use error::ConfigError;

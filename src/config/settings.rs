@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::layers::Layers;
 use super::sections::*;
 
 /// The crawler's identity, ready for request headers.
@@ -54,6 +56,8 @@ pub struct Settings {
     pub admin_read_token_file: Option<PathBuf>,
     pub log: LogSection,
     pub hosts: Vec<HostSection>,
+    /// What they were made of.
+    pub source: Arc<Layers>,
 }
 
 impl Settings {

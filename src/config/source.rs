@@ -196,7 +196,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 22] = [
+pub(super) const SECTIONS: [&str; 23] = [
     "agent",
     "crawl",
     "scope",
@@ -218,6 +218,7 @@ pub(super) const SECTIONS: [&str; 22] = [
     "memory",
     "admin",
     "log",
+    "webhook",
     "host",
 ];
 

@@ -165,7 +165,7 @@ mod tests {
             |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
         assert_eq!(explained("/a"), Ok(()));
         for (tail, reason, part) in [
-            (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2014 bytes are more than max_url_length 2000"),
+            (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2013 bytes are more than max_url_length 2000"),
             ("/1/2/3".repeat(7), Rejection::Segments, "21 path segments are more than max_segments 20"),
             ("/a/a/a".into(), Rejection::Repeats, "max_repeats 2"),
             (format!("/?{}", "a=1&".repeat(21)), Rejection::Params, "21 parameters are more than max_params 20"),

@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, Counters, Format, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
+    self, Counters, Format, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::CrawlId;
 
@@ -85,6 +85,7 @@ meta_records! {
     Format(()) => |()| MetaKey::Format;
     Tails(()) => |()| MetaKey::Tails;
     RunState(()) => |()| MetaKey::Run;
+    LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
     OrderedHosts(CrawlId) => MetaKey::Orders;

@@ -33,6 +33,19 @@ impl<'s> Txn<'s> {
         }
     }
 
+    /// A single record of the whole folder, as this commit will leave it.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_meta<M: MetaRecord>(&self, of: M::Of) -> Result<Option<M>, StorageError> {
+        let slot = (Family::Meta, M::key(of).encode());
+        let bytes = match self.overlay.get(&slot) {
+            Some(bytes) => bytes.clone(),
+            None => self.storage.get(Family::Meta, &slot.1)?,
+        };
+        bytes.map(|bytes| read::value::<M>(Family::Meta, &slot.1, &bytes)).transpose()
+    }
+
     /// The first key of a range as stored: what this commit changes is not regarded.
     ///
     /// # Errors
@@ -49,23 +62,6 @@ impl<'s> Txn<'s> {
     /// Removes a record.
     pub fn delete<T: Table>(&mut self, key: &T::Key) {
         self.overlay.insert((T::FAMILY, key.encode()), None);
-    }
-
-    /// A single record of the whole folder as this commit will leave it.
-    ///
-    /// # Errors
-    /// The storage's own, or a record that cannot be read.
-    pub fn get_meta<M: MetaRecord>(&self, of: M::Of) -> Result<Option<M>, StorageError> {
-        let slot = (Family::Meta, M::key(of).encode());
-        let stored;
-        let found = match self.overlay.get(&slot) {
-            Some(written) => written.as_deref(),
-            None => {
-                stored = self.storage.get(Family::Meta, &slot.1)?;
-                stored.as_deref()
-            }
-        };
-        found.map(|bytes| read::value::<M>(Family::Meta, &slot.1, bytes)).transpose()
     }
 
     /// Sets a single record of the whole folder.

@@ -48,16 +48,19 @@ pub fn redirect(sink: Option<Sink>) {
 pub fn init(section: &LogSection, rust_log: Option<&str>) {
     let inner = build(section, rust_log);
     let widest = inner.filter().max(log::LevelFilter::Error);
-    let logger: &'static Counting = Box::leak(Box::new(Counting { inner: RwLock::new(inner) })); // lives as long as the process
+    let logger: &'static Counting =
+        Box::leak(Box::new(Counting { inner: RwLock::new(inner), rust_log: rust_log.map(str::to_owned) })); // lives as long as the process
     if log::set_logger(logger).is_ok() {
         log::set_max_level(widest);
         let _ = INSTALLED.set(logger);
     }
 }
 
-/// Takes up another level (or form) while running. Does nothing when [`init`] did not set the logger.
-pub fn reconfigure(section: &LogSection, rust_log: Option<&str>) {
+/// Takes up another level (or form) while running; the one of `RUST_LOG` holds unless it is overruled. Does nothing when
+/// [`init`] did not set the logger.
+pub fn reconfigure(section: &LogSection, overrules_rust_log: bool) {
     let Some(logger) = INSTALLED.get() else { return };
+    let rust_log = logger.rust_log.as_deref().filter(|_| !overrules_rust_log);
     let inner = build(section, rust_log);
     log::set_max_level(inner.filter().max(log::LevelFilter::Error));
     *logger.inner.write().unwrap_or_else(PoisonError::into_inner) = inner;
@@ -109,6 +112,7 @@ fn directives(asked: &str) -> String {
 /// Counts errors before handing on.
 struct Counting {
     inner: RwLock<Logger>,
+    rust_log: Option<String>,
 }
 
 impl Counting {
@@ -252,7 +256,7 @@ mod tests {
     #[test]
     fn an_error_is_counted_even_when_nothing_is_written() {
         let inner = Builder::new().parse_filters("off").build();
-        let logger = Counting { inner: RwLock::new(inner) };
+        let logger = Counting { inner: RwLock::new(inner), rust_log: None };
         let before = errors_logged();
         logger.log(&Record::builder().level(Level::Error).args(format_args!("disk\nfull")).build());
         logger.log(&Record::builder().level(Level::Warn).args(format_args!("no error")).build());

@@ -8,6 +8,7 @@ pub mod machine;
 pub mod metrics;
 pub mod notice;
 pub mod process;
+pub mod series;
 pub mod status;
 pub mod trouble;
 

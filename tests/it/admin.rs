@@ -329,10 +329,13 @@ fn signals_reload_tell_the_state_and_end() {
     let file = sandbox.beside("lycosa.toml");
     let settings = std::fs::read_to_string(&file).unwrap();
     let changed = settings.replace("log.level = \"info\"", "log.level = \"debug\"").replace("= \"20ms\"", "= \"30ms\"");
+    let changed =
+        changed.replace("politeness.delay_factor = 0", "politeness.delay_factor = 0\nfetch.max_redirects = 3");
     std::fs::write(&file, changed).unwrap();
     crawl.daemon.signal(Signal::SIGHUP);
     log("settings read again: log_level=\"debug\"");
-    log("take effect at the next start: sections=politeness");
+    log("take effect at the next start: keys=fetch.max_redirects");
+    log("settings changed: generation=2 by=reload keys=politeness.min_delay,log.level");
     std::fs::write(&file, "log.level = \"loud\"").unwrap();
     crawl.daemon.signal(Signal::SIGHUP);
     log("settings not taken up");

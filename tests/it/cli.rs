@@ -72,7 +72,7 @@ fn a_dry_run_tells_what_the_run_would_stumble_over() {
     std::fs::write(folder.path().join("thesis/one.txt"), "x").unwrap();
     let cases: [(&[&str], i32, &str); 4] = [
         (&["http://h0.test/", "--data", "thesis"], 1, "thesis is not empty"),
-        (&["http://h0.test/", "--set", "admin.token_file=missing"], 1, "missing"),
+        (&["http://h0.test/", "--set", "admin.read_token_file=missing"], 1, "missing"),
         (&["http://127.0.0.1:9/"], 2, "--allow-net 127.0.0.1/32:9"),
         (&["http://h0.test:99999/"], 2, "port"),
     ];

@@ -19,6 +19,7 @@ mod deaths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
+mod events;
 mod fetch;
 mod first_minutes;
 mod groups;
@@ -43,6 +44,7 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod service;

@@ -63,6 +63,13 @@ impl Parsed {
         }
     }
 
+    /// The same, turned away by the rules of this generation.
+    #[must_use]
+    pub fn judged_by(mut self, generation: u32) -> Self {
+        self.links.generation = generation;
+        self
+    }
+
     /// The same with the times of its request.
     #[must_use]
     pub fn with_timing(self, begun: UnixMillis, took: Duration) -> Self {

@@ -1,13 +1,14 @@
 //! Deduper.
 //!
 //! Owns: the Bloom filter, the cache of popular URLs, the marks of links that are new but whose page is not committed yet
-//! (*pending*), the same for contents. Receives: [`Parsed`], [`Inject`], [`Settled`], [`SaveFilter`]. Sends: commits to the
+//! (*pending*), the same for contents. Receives: [`Parsed`], [`Inject`], [`Readmit`], [`Settled`], [`SaveFilter`]. Sends: commits to the
 //! Store, in order, with its epoch. Never: calls a URL new that is on disk or pending; writes. After a restart: the epoch
 //! is raised, so that nothing hangs on marks it has forgotten; the filter is not believed until it has caught up (I4).
 
 mod filter;
 mod messages;
 mod popular;
+mod readmit;
 mod seen;
 
 use std::collections::HashSet;
@@ -40,6 +41,7 @@ use crate::telemetry::metrics::Registry;
 use filter::SeenFilter;
 pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
 use popular::Popular;
+pub use readmit::Readmit;
 
 /// How often a rebuild of the filter goes on.
 const REBUILD_TICK: Duration = Duration::from_millis(20);
@@ -53,6 +55,8 @@ pub struct Deduper {
     pending: KeyMap<UrlKey, seen::Pending>,
     pending_contents: KeyMap<ContentDigest, ContentValue>,
     epoch: u64,
+    /// Of the rules that the popular URLs were found under.
+    generation: u32,
     tools: Tools,
 }
 
@@ -69,8 +73,35 @@ impl Deduper {
             pending_contents: KeyMap::default(),
             tools: Tools::new(&node),
             epoch,
+            generation: node.live.generation(),
             node,
         }
+    }
+
+    /// What was waiting may be turned away by other rules, and found again.
+    fn look_at_rules(&mut self) {
+        let now = self.node.live.generation();
+        if now != self.generation {
+            self.generation = now;
+            self.popular = Popular::new();
+        }
+    }
+
+    /// True when rules that hold no more turned it away before its request: it goes back to its queue, to be judged when
+    /// its turn comes.
+    fn is_overruled(&self, parsed: &Parsed) -> bool {
+        let judged = parsed.links.generation;
+        matches!(parsed.ending, Ending::Rejected(_)) && judged != 0 && judged != self.generation
+    }
+
+    /// Links that were judged by rules that hold no more are judged again. So whatever the Store commits after what was in its
+    /// mailbox when a change was committed is judged by the new rules (`app::readmit` counts on it).
+    fn judged_anew(&self, links: LinkChange) -> LinkChange {
+        if links.generation == 0 || links.generation == self.generation {
+            return links;
+        }
+        let LinkChange { new, turned, .. } = links;
+        admit(&self.node, new.into_iter().chain(turned.into_iter().map(|t| t.new)))
     }
 
     fn publish(&self) {
@@ -241,7 +272,11 @@ impl Handler<Parsed> for Deduper {
         if self.node.faults.pass("deduper.parsed") == Some(Fault::Stop) {
             return ctx.stop();
         }
-        match self.page(parsed) {
+        self.look_at_rules();
+        if self.is_overruled(&parsed) {
+            return page.let_go(Hands::Deduper);
+        }
+        match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {
             Ok(commit) => {
                 self.node.faults.pass("deduper.commit");
                 page.let_go(Hands::Deduper);

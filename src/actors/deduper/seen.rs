@@ -12,8 +12,8 @@ use crate::storage::{StorageError, read};
 /// A URL whose first finding is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
-    depth: u16,
-    turned_away: bool,
+    pub depth: u16,
+    pub turned_away: bool,
 }
 
 /// A found URL with the judgement of the rules.
@@ -54,7 +54,7 @@ impl Deduper {
         Ok(out)
     }
 
-    fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
+    pub(super) fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
         let name = new.url.host();
         let at = match last {
             Some((known, at)) if known == name => *at,
@@ -94,7 +94,7 @@ impl Deduper {
     }
 
     /// An admitted URL whose first finding was turned away, or is perhaps on a longer path. Commits keep this order.
-    fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
+    pub(super) fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
         let now = Pending { depth: new.depth, turned_away: false };
         if before.turned_away {
             self.pending.insert(key, now);

@@ -71,7 +71,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         Errand::Page { lease, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
-            let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.rules.retry);
+            let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
             node.faults.pass_url("fetcher.hand_over", &url);
             lease.core().let_go(Hands::Fetcher);
             match result {
@@ -163,7 +163,7 @@ pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
 /// How a URL ends by what became of its request.
 #[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
-    ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.rules.retry))
+    ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.live().retry))
 }
 
 fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {

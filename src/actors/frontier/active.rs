@@ -82,10 +82,11 @@ const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 impl Active {
     /// Starts the host's actor on this thread.
     pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
-        let (door, mailbox) = Door::<Host>::new(Kind::Politeness, &node.metrics);
+        let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
-        Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired);
+        let card = door.meter().card().clone();
+        Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired, card);
         lock(&node.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
         Self { at, door, kept, queued: Some(counts.queued_total()), wants: 0, name }

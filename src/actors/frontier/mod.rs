@@ -162,9 +162,13 @@ impl Frontier {
             log::error!("page given up after it ended its room or the whole process several times: url={url}");
             self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
         }
-        let (fine, over) = active.within_budget(fine, self.node.rules.settings.pages_per_host());
+        let live = self.node.live();
+        let (fine, over) = active.within_budget(fine, live.settings.pages_per_host());
         for lease in over {
-            self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)));
+            self.node
+                .doors()
+                .deduper
+                .tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)).judged_by(live.generation));
         }
         if fine.is_empty() {
             active.wants = wants; // served again when one of these ends, so that not the whole queue is in flight

@@ -41,7 +41,8 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
     let depth = lease.entry.depth.saturating_add(1);
     let via: Arc<str> = Arc::from(lease.url.as_str());
     let origin = origin(lease);
-    let joiner = node.rules.canon.joiner(base, Some(page.charset));
+    let live = node.live();
+    let joiner = live.canon.joiner(base, Some(page.charset));
     let mut known = KeySet::default();
     known.insert(lease.core().url_key); // a link to itself is none
     let mut found = Vec::new();
@@ -76,7 +77,7 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
 fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
     let none = Found { links: LinkChange::default(), joins: None };
     let Some(location) = fetched.header("location") else { return none };
-    let Ok(url) = node.rules.canon.join(&lease.url.to_url(), &location, None) else {
+    let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
         log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
         return none;
     };

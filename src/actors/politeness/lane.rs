@@ -8,8 +8,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::robots::{self, Standing};
-use super::seats::seats;
+use super::seats::{Place, seats};
 use super::{Inbox, Next};
+use crate::actors::admit::judge_queued;
 use crate::actors::deduper::Parsed;
 use crate::actors::fetcher::{Errand, Fetch, Report, ending_of};
 use crate::actors::frontier::{GaveUp, Want};
@@ -33,6 +34,8 @@ const BATCH: usize = 16;
 const WORTH_WAITING: Duration = Duration::from_secs(30);
 /// How often a request for robots.txt that died on our side is made again.
 const OWN_FAULTS: usize = 5;
+/// The rules that a data folder begins with: every URL in it was judged by them.
+const FIRST: u32 = 1;
 /// How often a paused lane looks whether it may go on.
 const PAUSE_LOOK: Duration = Duration::from_millis(50);
 
@@ -87,12 +90,16 @@ impl Lane {
 
     /// Everything between a lease and the report of its fetch.
     async fn visit(&mut self, lease: Lease) -> Next {
+        let judged = match judge_queued(&self.node, &lease.url, lease.entry.depth, FIRST) {
+            Ok(judged) => judged,
+            Err(turned) => return self.turn_away(lease, turned).await,
+        };
         let core = lease.core().clone();
         let (address, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
             Ok(ready) => ready,
             Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
             Err(Not::Allowed) => {
-                self.end(lease, Ending::Rejected(Rejection::Robots)).await;
+                self.end(lease, Ending::Rejected(Rejection::Robots), 0).await;
                 return Next::GoOn;
             }
             Err(Not::Known(until, fault)) => {
@@ -104,6 +111,11 @@ impl Lane {
             }
             Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
         };
+        // It may have waited for long.
+        if let Err(turned) = judge_queued(&self.node, &lease.url, lease.entry.depth, judged) {
+            drop(leave);
+            return self.turn_away(lease, turned).await;
+        }
         self.pages += 1;
         let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
@@ -122,8 +134,8 @@ impl Lane {
             Standing::Disallowed => return Err(Not::Allowed),
             Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
         }
-        let seats = seats(&self.node, url.host(), address.ip(), &self.seat);
-        let leave = self.leave(&self.at.host, &seats, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
+        let place = Place { host: url.host(), address: address.ip(), seat: &self.seat };
+        let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
         Ok((address, leave))
     }
 
@@ -155,7 +167,7 @@ impl Lane {
     /// URLs either: they are spared the attempt.
     async fn without_fetch(&self, lease: Lease, failure: Failure) -> Next {
         let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), lease.entry.attempts);
-        self.end(lease, ending).await;
+        self.end(lease, ending, 0).await;
         match failure {
             Failure::DnsFailed => Next::GiveUp(Some(self.node.clock.now().plus(self.node.rules.settings.dns.servfail))),
             _ => Next::GoOn,
@@ -163,11 +175,17 @@ impl Lane {
     }
 
     /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
-    /// the mailboxes behind.
-    async fn end(&self, lease: Lease, ending: Ending) {
+    /// the mailboxes behind. `judged`: the generation of rules that turned it away, 0 when it was not they.
+    async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
         if let Ok(permit) = self.node.pages.clone().acquire_owned().await {
-            self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending));
+            self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
         }
+    }
+
+    /// Ends a queued URL that the rules do not want any more.
+    async fn turn_away(&self, lease: Lease, (reason, generation): (Rejection, u32)) -> Next {
+        self.end(lease, Ending::Rejected(reason), generation).await;
+        Next::GoOn
     }
 
     /// The address to connect to: resolved once, checked, pinned (I7).
@@ -191,13 +209,20 @@ impl Lane {
     /// when others of a crowded group were faster for a whole quantum: then hosts of other groups get the place.
     ///
     /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
-    async fn leave(&self, host: &HostKey, seats: &Seats, worth_waiting: Option<Duration>) -> Result<Leave, UnixMillis> {
+    async fn leave(
+        &self,
+        host: &HostKey,
+        place: &Place<'_>,
+        worth_waiting: Option<Duration>,
+    ) -> Result<Leave, UnixMillis> {
         let began = self.node.clock.now();
         loop {
-            self.earliest(host, seats, worth_waiting).await?;
+            let live = self.node.live();
+            let seats = seats(&self.node, &live, place);
+            self.earliest(host, &seats, worth_waiting).await?;
             let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
             self.node.faults.pass("host.slot");
-            if !self.may_go(host, &slot) {
+            if !self.may_go(host, &slot, live.generation) {
                 let now = self.node.clock.now();
                 if worth_waiting.is_some() && now.since(began) > self.node.rules.settings.frontier.host_quantum.time {
                     return Err(now);
@@ -207,7 +232,7 @@ impl Lane {
             let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };
             self.node.faults.pass("host.permit");
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
-            if self.may_go(host, &slot) {
+            if self.may_go(host, &slot, live.generation) {
                 if slot.earliest() > UnixMillis(0) {
                     self.node.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
                 }
@@ -216,8 +241,9 @@ impl Lane {
         }
     }
 
-    fn may_go(&self, host: &HostKey, slot: &Slot) -> bool {
-        slot.earliest() <= self.node.clock.now() && !self.is_held(host)
+    /// Not when other rules hold than those its seats have taken up: they may ask for a longer gap.
+    fn may_go(&self, host: &HostKey, slot: &Slot, generation: u32) -> bool {
+        slot.earliest() <= self.node.clock.now() && !self.is_held(host) && self.node.live.generation() == generation
     }
 
     /// Nothing may be begun, or nothing of this host. A lane whose own host is held waits here until it is retired.
@@ -284,9 +310,9 @@ impl Lane {
             Ok(address) => address,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let seats = seats(&self.node, url.host(), address.ip(), seat);
+        let place = Place { host: url.host(), address: address.ip(), seat };
         for _ in 0..OWN_FAULTS {
-            let leave = tokio::time::timeout(patience, self.leave(&host, &seats, None)).await.ok()?.ok()?;
+            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
             match self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await {
                 Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::actors::node::Node;
 use crate::actors::slot::{Group, Seat, SeatRules, Seats};
+use crate::app::Live;
 use crate::config::GroupBy;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::host::registrable_domain;
@@ -16,17 +17,28 @@ use crate::net::guard::is_public;
 use crate::storage::keys::HostAt;
 use crate::storage::read;
 
-/// The seats for a request to `host` at `address`, in the order in which they are taken.
-pub(super) fn seats(node: &Node, host: &str, address: IpAddr, seat: &Arc<Seat>) -> Seats {
+/// Where a request is to go.
+pub(super) struct Place<'a> {
+    pub host: &'a str,
+    pub address: IpAddr,
+    pub seat: &'a Arc<Seat>,
+}
+
+/// The seats for a request, in the order in which they are taken; each has taken up the rules in force.
+pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
+    let Place { host, address, seat } = *place;
     let rules = &node.rules.settings.politeness;
-    let own = node.rules.host_rules(host);
+    let own = live.host_rules(host);
+    seat.take_up(live.generation, &own.pace, own.connections);
     let whole = |group| {
-        node.slots.group(group, node.started, || SeatRules {
+        let group = node.slots.group(group, node.started, || SeatRules {
             pace: own.pace.clone(),
             connections: own.connections,
             between_starts: Duration::ZERO,
             heeds_throttling: true,
-        })
+        });
+        group.take_up(live.generation, &own.pace, own.connections);
+        group
     };
     let mut groups = Vec::new();
     match rules.group_by {
@@ -55,7 +67,7 @@ pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
 
 /// A host's seat, with the gap that the operator says; `stored` reads its politeness.
 pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Seat> {
-    let own = node.rules.host_rules(name);
+    let own = node.live().host_rules(name);
     let said = || node.orders.of(&host).min_delay;
     let seat = node.slots.seat(host, &own.pace, own.connections, || {
         let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));

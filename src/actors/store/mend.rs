@@ -54,7 +54,7 @@ impl Store {
     }
 
     /// Takes over what was opened. Pages whose commits were refused meanwhile carry an older epoch from here on.
-    fn opened(&mut self, open: Open) {
+    fn opened(&mut self, mut open: Open) {
         let node = &self.node;
         let counters = open.ledger.committed().clone();
         let known = std::mem::replace(&mut *lock(&node.counters), counters.clone()).next_commit;
@@ -65,6 +65,8 @@ impl Store {
             let text = format!("the store's files are open again: tries={tries} batch_in_doubt_got_in={got_in}");
             node.changed(StateChange::DiskSound, text);
         }
+        crate::app::resync(node);
+        open.ledger.rules_are(node.live.generation());
         (self.open, self.doubtful) = (Some(open), None);
         node.doors().frontier.tell(Reload);
     }

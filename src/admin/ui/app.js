@@ -1,17 +1,20 @@
 // The live page: asks the daemon once a second while it is seen, and shows what it says.
 
 import { get, Refused } from "./api.js";
-import { Chart, SPANS } from "./chart.js";
 import { controls, showControls } from "./controls.js";
-import { $, choice, el, say, show } from "./dom.js";
+import { $, el, say, show } from "./dom.js";
+import { explain, searching, whyIdle } from "./explain.js";
 import { bytes, count, rate, span, words } from "./format.js";
+import { hosts, lookAtHosts } from "./hosts.js";
+import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
+import { addPoint, lookBack, rateNow } from "./throughput.js";
 
 const EVERY = 1_000;
 const PATIENCE = 8_000;
 
 const TILES = [
-  ["pages a second", (s) => rate(s.pages_per_second)],
+  ["pages a second", (s) => rate(s.rate)],
   ["pages stored", (s) => count(s.pages_stored)],
   ["waiting", (s) => count(s.waiting)],
   ["in flight", (s) => count(s.in_flight)],
@@ -27,18 +30,16 @@ const tiles = TILES.map(([name]) => {
   return value;
 });
 
-const chart = new Chart($("chart"), "pages a second");
-let shown = 600;
-let points = [];
-
 function showStatus(s) {
+  s.rate = rateNow(s);
   say($("crawl"), s.crawl);
   say($("about"), `version ${s.version} · up ${span(s.uptime_seconds)}`);
   say($("state"), words(s.state));
   $("state").dataset.state = s.state;
-  document.title = `${s.state === "running" ? rate(s.pages_per_second) + "/s" : s.state} – ${s.crawl} – Lycosa`;
-  say($("idle"), s.idle_reason);
-  show($("idle"), s.idle_reason !== "");
+  document.title = `${s.state === "running" ? rate(s.rate) + "/s" : s.state} – ${s.crawl} – Lycosa`;
+  say($("idle-line"), s.idle_reason);
+  // Between two requests nothing is in flight either: only what lasts is worth a line.
+  show($("idle"), s.idle_reason !== "" && (s.state !== "running" || s.rate === 0));
   say($("folder"), `archive: ${s.warc_dir}`);
   showControls(s.state);
   TILES.forEach(([, text, isBad], n) => {
@@ -47,7 +48,7 @@ function showStatus(s) {
   });
   bars($("errors"), s.errors_by_reason, s.troubles, "no errors");
   bars($("rejected"), s.rejected_by_reason, s.troubles, "nothing turned away");
-  addPoint({ t: Date.now(), v: s.pages_per_second });
+  addPoint({ t: Date.now(), v: s.rate });
 }
 
 function bars(list, counts, troubles, none) {
@@ -61,12 +62,6 @@ function bars(list, counts, troubles, none) {
       example && el("span", { class: "example", title: example }, example));
   });
   list.replaceChildren(...(lines.length ? lines : [el("li", { class: "empty" }, none)]));
-}
-
-function addPoint(point) {
-  points.push(point);
-  points = points.slice(-3_600);
-  chart.draw(points, point.t - shown * 1_000, point.t);
 }
 
 let failures = 0;
@@ -94,16 +89,28 @@ function gone(error) {
   $("state").dataset.state = "gone";
 }
 
+/** Parts that are looked at beside the status, and every how many seconds. */
+const PARTS = [[lookAtActors, 1], [lookAtHosts, 3], [lookBack, 30]];
+
+/** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
+async function lookAtParts(round) {
+  const due = PARTS.filter(([, every]) => round % every === 0);
+  await Promise.allSettled(due.map(([part]) => part(AbortSignal.timeout(PATIENCE))));
+}
+
 async function run() {
-  for (;;) {
-    if (!document.hidden) await look();
+  for (let round = 0; ; round += 1) {
+    if (!document.hidden && (await look())) await lookAtParts(round);
     await new Promise((resolve) => setTimeout(resolve, failures ? Math.min(5_000, EVERY * failures) : EVERY));
   }
 }
 
-choice($("spans"), SPANS, String(shown), (key) => {
-  shown = Number(key);
-});
 controls(look);
-recent((url) => ($("url").value = url), look);
+searching();
+hosts();
+recent((url) => {
+  explain(url);
+  $("explain").scrollIntoView({ block: "nearest" });
+}, look);
+$("idle-more").addEventListener("toggle", () => $("idle-more").open && whyIdle($("idle-why")).catch((e) => say($("idle-why"), e.message)));
 run();

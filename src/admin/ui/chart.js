@@ -25,7 +25,7 @@ export class Chart {
     this.grid = svg("g", { class: "grid" });
     this.area = svg("path", { class: "area" });
     this.line = svg("path", { class: "line", fill: "none" });
-    this.mark = svg("g", { class: "mark", visibility: "hidden" }, svg("line", { y1: TOP, y2: HEIGHT - BOTTOM }), svg("circle", { r: 4 }));
+    this.mark = svg("g", { class: "mark", visibility: "hidden" }, svg("line", { y1: TOP, y2: HEIGHT - BOTTOM }), svg("path", { class: "dot" }));
     this.figure = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", tabindex: 0 },
       this.grid, this.area, this.line, this.mark);
     this.read = document.createElement("p");
@@ -119,11 +119,7 @@ export class Chart {
     const [line, dot] = this.mark.children;
     line.setAttribute("x1", this.x(point.t));
     line.setAttribute("x2", this.x(point.t));
-    dot.setAttribute("cx", this.x(point.t));
-    dot.setAttribute("cy", this.y(point.v));
+    dot.setAttribute("d", `M${this.x(point.t)} ${this.y(point.v)}h0`); // a dot by its round ends, however the picture is stretched
   }
 }
 
-const SPANS = [["600", "10 min"], ["3600", "1 h"], ["86400", "1 day"]];
-
-export { SPANS };

@@ -27,7 +27,11 @@ const QUESTIONS = {
 /** A short message that goes by itself. */
 export function toast(text, bad = false) {
   const line = el("p", { class: bad ? "toast bad" : "toast" }, text);
-  $("toasts").append(line);
+  const box = $("toasts");
+  box.append(line);
+  // On top of a dialog that is open, too.
+  if (box.matches(":popover-open")) box.hidePopover();
+  box.showPopover();
   setTimeout(() => line.remove(), bad ? 12_000 : 6_000);
 }
 
@@ -120,6 +124,6 @@ function seeds(changed) {
 
 function report({ accepted, known, rejected }) {
   const sum = `${count(accepted)} taken, ${count(known)} known already, ${count(rejected.length)} turned away`;
-  const lines = rejected.slice(0, 50).map((r) => el("li", {}, el("code", {}, r.url), ` ${r.reason}`));
+  const lines = rejected.slice(0, 50).map((r) => el("li", {}, el("code", {}, r.url), `: ${r.reason}`));
   return [el("p", { class: accepted || known ? "good" : "bad" }, sum), el("ul", {}, ...lines)];
 }

@@ -1,10 +1,10 @@
 // What happens, as it happens: a stream of events, read with fetch so that a token can go with it.
 
-import { open } from "./api.js";
+import { Refused, open } from "./api.js";
 import { $, choice, el } from "./dom.js";
 import { bytes, clock, span, words } from "./format.js";
 
-const SHOWN = 40;
+const SHOWN = 14;
 const KINDS = [["", "all"], ["page", "pages"], ["error,retry", "errors"], ["rejected", "turned away"], ["blocked,restart,state", "node"]];
 const CLASSES = { error: "bad", retry: "warn", blocked: "bad", restart: "bad", page: "good", rejected: "quiet", state: "" };
 
@@ -70,9 +70,9 @@ export function recent(explain, changed) {
   };
   setInterval(draw, 250);
 
-  const nothing = () => {
+  const nothing = (why = "nothing yet") => {
     waiting = [];
-    list.replaceChildren(el("li", { class: "empty" }, "nothing yet"));
+    list.replaceChildren(el("li", { class: "empty" }, why));
   };
 
   const listen = async (ending) => {
@@ -93,8 +93,9 @@ export function recent(explain, changed) {
     while (!signal.aborted) {
       try {
         await listen(signal);
-      } catch {
+      } catch (error) {
         // The banner tells that the daemon is gone; here it is only tried again.
+        if (error instanceof Refused) nothing(error.message);
       }
       await new Promise((resolve) => setTimeout(resolve, 2_000));
     }

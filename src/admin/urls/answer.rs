@@ -14,10 +14,7 @@ use crate::warc::date::iso;
 pub fn answer(e: &Explanation, now: UnixMillis) -> String {
     match e.state {
         UrlState::Unknown => format!("Nobody found a link to it yet; {}.", would_be(e)),
-        UrlState::Processing => {
-            "It is in hand: its host waits for its turn, its request is under way, or its page waits for its commit."
-                .into()
-        }
+        UrlState::Processing => in_hand(e),
         UrlState::Waiting => waiting(e, now),
         UrlState::Done => done(e),
         UrlState::Error => {
@@ -25,6 +22,18 @@ pub fn answer(e: &Explanation, now: UnixMillis) -> String {
             format!("It was given up: {reason}; {}.", advice(reason))
         }
         UrlState::Rejected => rejected(e),
+    }
+}
+
+/// Its host takes some URLs at a time; what is in its hands may still wait for its turn.
+fn in_hand(e: &Explanation) -> String {
+    let wait = e.host.as_ref().and_then(|host| host.wait.as_ref());
+    match (wait, &e.queue, &e.hold) {
+        (_, _, Some(hold)) => format!("It is in hand, but nothing is begun now ({}).", hold.sentence),
+        (Some(wait), Some(queue), None) => {
+            format!("It is in the hands of its host: {}; {}.", host_wait(wait.why, wait.seconds), before(queue))
+        }
+        _ => "It is in hand: its request is under way, or its page waits for its commit.".into(),
     }
 }
 
@@ -73,7 +82,7 @@ fn retry(e: &Explanation, queue: &QueueView, due: UnixMillis, now: UnixMillis) -
 
 fn host_wait(why: WaitWhy, seconds: f64) -> String {
     let time = roughly(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    format!("its host is asked again in {time} ({})", why.words())
+    format!("the host is asked again in {time} ({})", why.words())
 }
 
 fn before(queue: &QueueView) -> String {

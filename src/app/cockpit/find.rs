@@ -26,7 +26,7 @@ impl Target {
     /// # Errors
     /// [`ControlError::Invalid`] for a text that is no URL of a page.
     pub fn parse(node: &Node, text: &str) -> Result<Self, ControlError> {
-        let url = node.rules.canon.parse(text.trim()).map_err(|e| ControlError::Invalid(format!("url: {e}")))?;
+        let url = node.live().canon.parse(text.trim()).map_err(|e| ControlError::Invalid(format!("url: {e}")))?;
         let key = host_at(node, url.host()).crawl(node.crawl).url(node.prints.url(&url));
         Ok(Self { url, key })
     }

@@ -23,7 +23,7 @@ impl Look {
         let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(node, kept));
         let policy = &node.rules.robots;
         let standing = match kept.map(copy_of) {
-            _ if !node.rules.settings.politeness.respect_robots => RobotsStanding::Ignored,
+            _ if !node.live().settings.politeness.respect_robots => RobotsStanding::Ignored,
             None => RobotsStanding::NotAsked,
             Some(copy) => match policy.standing(&copy, now) {
                 RobotsAccess::Fetched => RobotsStanding::Rules,

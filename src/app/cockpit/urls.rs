@@ -84,7 +84,7 @@ fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, S
     let counts = read::host_counts(&*node.storage, target.key.host_crawl())?;
     let kept = read::robots(&*node.storage, target.host().robots(url.scheme(), url.port()))?;
     let robots = Look::new(node, url.scheme(), url.port(), kept.as_ref(), now);
-    let waits = matches!(state, State::Waiting);
+    let waits = matches!(state, State::Waiting | State::Processing);
     let mut explanation = Explanation {
         answer: String::new(),
         canonical: CanonicalView::new(input, url),
@@ -119,7 +119,7 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let (verdict, rule) = match node.rules.traps.explain(url) {
+    let (verdict, rule) = match node.live().traps.explain(url) {
         Err((reason, rule)) => (Err(reason), rule),
         Ok(()) => scope.explain(url, depth),
     };
@@ -128,7 +128,7 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
             (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());
         return RuleView { accepted: false, reason, rule, depth };
     }
-    let max = node.rules.settings.fetch.max_redirects;
+    let max = node.live().settings.fetch.max_redirects;
     let (verdict, rule) = match verdict {
         Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),
         verdict => (verdict, rule),

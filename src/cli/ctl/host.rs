@@ -6,7 +6,8 @@ use awc::http::Method;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{Ask, escaped_part};
+use super::door::Ask;
+use super::escaped_part;
 use crate::admin::orders::HostOrdered;
 use crate::config::units::format_duration;
 use crate::warc::date::iso;
@@ -57,7 +58,7 @@ pub(super) fn ask(args: &HostArgs) -> Ask {
             (Method::PUT, "delay", json!({ "min_delay": gap }).to_string())
         }
     };
-    Ask { method, path: format!("/api/v1/hosts/{}/{what}", escaped_part(&args.name)).into(), body }
+    Ask { method, path: format!("/api/v1/hosts/{}/{what}", escaped_part(&args.name)), body }
 }
 
 /// What stands now.
@@ -78,5 +79,5 @@ pub(super) fn show(ordered: &HostOrdered, out: &mut dyn Write) -> std::io::Resul
     );
     let told = if told.is_empty() { "no order stands".to_owned() } else { told.join(", ") };
     writeln!(out, "{}: {told}", ordered.host)?;
-    ordered.job.iter().try_for_each(|job| super::show_job(job, out))
+    ordered.job.iter().try_for_each(|job| writeln!(out, "job {}: {}", job.id, job.kind))
 }

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use awc::http::Method;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Ask, Door, escaped_part, send};
+use super::door::{Ask, Door, send};
+use super::{escaped_part, unread};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::paging::Page;
 use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
@@ -54,10 +54,8 @@ pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Writ
 }
 
 fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
-    let ask = Ask { method: Method::GET, path: path.to_owned().into(), body: String::new() };
-    let answer = actix_rt::System::new().block_on(send(door, ask))?;
-    serde_json::from_str(&answer)
-        .map_err(|e| CliError::new(format!("the answer of {} makes no sense: {e}", door.address)))
+    let answer = actix_rt::System::new().block_on(send(door, Ask::get(path)))?;
+    serde_json::from_str(&answer).map_err(unread)
 }
 
 fn paged<R: Row + Serialize + DeserializeOwned>(

@@ -1,18 +1,10 @@
-//! `lycosa ctl urls …`: URLs that were given up, back into the queue.
+//! `lycosa ctl urls retry`: URLs that were given up, back into the queue.
 
-use awc::http::Method;
-use clap::{Args, Subcommand};
+use clap::Args;
+use serde_json::json;
 
-use super::Ask;
+use super::door::Ask;
 use crate::admin::retry::RetryWhich;
-use crate::cli::exit::CliError;
-
-/// `lycosa ctl urls …`.
-#[derive(Clone, Debug, Subcommand)]
-pub enum UrlsCommand {
-    /// Queue URLs again that ended in an error
-    Retry(RetryArgs),
-}
 
 /// Which errors; what is not said does not matter.
 #[derive(Clone, Debug, Default, Args)]
@@ -32,9 +24,7 @@ pub struct RetryArgs {
 }
 
 /// The request.
-pub(super) fn ask(UrlsCommand::Retry(args): &UrlsCommand) -> Result<Ask, CliError> {
+pub(super) fn ask(args: &RetryArgs) -> Ask {
     let RetryArgs { reason, host, since, status } = args.clone();
-    let body = serde_json::to_string(&RetryWhich { reason, host, since, status });
-    let body = body.map_err(|e| CliError::new(format!("the request cannot be written: {e}")))?;
-    Ok(Ask { method: Method::POST, path: "/api/v1/urls/retry".into(), body })
+    Ask::post("/api/v1/urls/retry", json!(RetryWhich { reason, host, since, status }).to_string())
 }

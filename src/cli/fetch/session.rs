@@ -17,6 +17,7 @@ use crate::document::{SpillBudget, SpillConfig, decoded};
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::scope::Scope;
+use crate::domain::traps::TrapRules;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
 use crate::net::tls::STRICT;
@@ -32,6 +33,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(2);
 /// Everything one fetch needs.
 pub(super) struct Session {
     pub rules: Rules,
+    pub traps: TrapRules,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
     http: Http,
@@ -115,9 +117,11 @@ impl Session {
         let verify = settings.tls_verify();
         let http =
             Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
+        let traps = settings.trap_rules();
         let rules = Rules::new(settings, String::new(), [0; 32]);
         Ok(Self {
             rules,
+            traps,
             policy,
             resolver,
             http,
@@ -138,7 +142,7 @@ impl Session {
         if seeds.is_empty() {
             seeds.push(start.clone());
         }
-        self.rules.scope(&seeds, &[]).map_err(CliError::usage)
+        self.rules.scope(&self.rules.settings, &seeds, []).map_err(CliError::usage)
     }
 
     pub(super) fn max_redirects(&self) -> u8 {
@@ -207,7 +211,7 @@ impl Session {
     async fn wait(&self, url: &PageUrl) {
         let pause = self.hosts.borrow().get(url.host()).copied().unwrap_or_default();
         let Some(last) = pause.last else { return };
-        let gap = self.rules.host_rules(url.host()).pace.min_delay.max(pause.crawl_delay);
+        let gap = self.rules.settings.pace_rules_for(url.host()).min_delay.max(pause.crawl_delay);
         let wait = gap.saturating_sub(last.elapsed());
         if wait > WORTH_TELLING {
             let why = if gap == pause.crawl_delay { "the Crawl-delay of its robots.txt" } else { "politeness" };

@@ -200,6 +200,11 @@ impl Pace {
     /// holds only from the next response on, so the earliest time does not go back.
     pub fn set_crawl_delay(&mut self, delay: Option<Duration>, rules: &PaceRules) {
         self.crawl_delay = delay.map(whole_millis);
+        self.take_up(rules);
+    }
+
+    /// Other rules hold: a longer gap counts from the end of the last response on, a shorter one from that of the next.
+    pub fn take_up(&mut self, rules: &PaceRules) {
         if let Some(end) = self.last_end {
             let (gap, why) = self.reasoned_gap(rules);
             self.not_before(end.plus(gap), why);

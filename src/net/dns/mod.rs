@@ -145,6 +145,18 @@ impl Resolver {
         answer.map(|ips| ips.iter().map(|ip| SocketAddr::new(*ip, port)).collect())
     }
 
+    /// The addresses of a name, or why there are none, if that is known without asking anybody.
+    #[must_use]
+    pub fn known(&self, host: &str) -> Option<Result<Vec<IpAddr>, DnsFault>> {
+        let name = match self.shared.overrides.find(host) {
+            Some((Destination::Address(ip), _)) => return Some(Ok(vec![*ip])),
+            Some((Destination::Name(name), _)) => name,
+            None => host,
+        };
+        let answer = without_server(name).map(Ok).or_else(|| self.cache().get(name, Instant::now()))?;
+        Some(answer.map(|ips| ips.to_vec()))
+    }
+
     /// The target an override of the configuration gives a host, if one does.
     #[must_use]
     pub fn is_overridden(&self, host: &str) -> bool {

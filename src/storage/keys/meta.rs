@@ -19,6 +19,8 @@ pub enum MetaKey {
     Tails,
     /// Whether the last run ended cleanly.
     Run,
+    /// What was changed while the crawl ran.
+    Settings,
     /// Pages committed since the last barrier, one record a commit.
     Unsynced(u64),
     /// Lines of `crawl.jsonl` written since the last barrier, one record a commit.
@@ -31,6 +33,7 @@ const SCOPE: &str = "scope/";
 const ORDERS: &str = "orders/";
 const TAILS: &str = "tails";
 const RUN: &str = "run";
+const SETTINGS: &str = "settings";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
 
@@ -43,6 +46,7 @@ impl Key for MetaKey {
             Self::Orders(crawl) => format!("{ORDERS}{:04x}", crawl.0).into_bytes(),
             Self::Tails => TAILS.into(),
             Self::Run => RUN.into(),
+            Self::Settings => SETTINGS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
         }
@@ -54,6 +58,7 @@ impl Key for MetaKey {
             FORMAT => Self::Format,
             TAILS => Self::Tails,
             RUN => Self::Run,
+            SETTINGS => Self::Settings,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };
         // `from_str_radix` takes more spellings than we write.

@@ -8,7 +8,9 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
-use crate::storage::values::{ContentValue, How, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage};
+use crate::storage::values::{
+    ContentValue, How, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+};
 
 /// A URL found new, with what it needs to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub struct PageChange {
 /// What found links change.
 #[derive(Clone, Debug, Default)]
 pub struct LinkChange {
+    /// The generation of rules that judged them; 0 when no rules had a part in it.
+    pub generation: u32,
     /// New URLs, to be queued.
     pub new: Vec<NewUrl>,
     /// New URLs, turned away.
@@ -105,6 +109,15 @@ pub enum Change {
         value: Box<RobotsValue>,
         /// The state of the host's politeness, encoded.
         pace: Option<Vec<u8>>,
+    },
+    /// Settings changed while the crawl runs; `rules` is the number of the rules in force from here on.
+    Settings {
+        /// The record.
+        record: Box<LiveSettings>,
+        /// Number of the rules.
+        rules: u32,
+        /// Digest of the rules that judge URLs.
+        digest: [u8; 16],
     },
     /// A host gives up its place: to the end of its front queue, or parked until a time.
     Yield {

@@ -23,7 +23,7 @@ use crate::invariant::{Invariant, uphold};
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, UnsyncedPage, UrlState};
+use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
 use super::{Storage, StorageError, read};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
@@ -62,6 +62,11 @@ impl Ledger {
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
         let counters: Counters = read::meta(storage, rules.crawl)?.unwrap_or_default();
         Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
+    }
+
+    /// Rules of this generation hold.
+    pub fn rules_are(&mut self, generation: u32) {
+        self.rules.generation = generation;
     }
 
     /// The counters of the last commit.
@@ -122,6 +127,14 @@ impl Ledger {
             Change::Forsake { urls, reason } => self.forsake(txn, urls, *reason, leased),
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
+            Change::Settings { record, rules, digest } => {
+                txn.put_meta((), &**record);
+                if let Some(run) = txn.get_meta::<RunState>(())? {
+                    txn.put_meta((), &RunState { rules: *rules, rules_digest: *digest, ..run });
+                }
+                self.rules.generation = *rules;
+                Ok(Done::default())
+            }
         }
     }
 

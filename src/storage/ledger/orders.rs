@@ -84,7 +84,7 @@ impl Ledger {
         Ok(Some((entry, depth)))
     }
 
-    /// Queues URLs once more that are done by these captures. They leave the state done until they are fetched (ADR 10).
+    /// Queues URLs once more that are done by these captures. They leave the state done until they are fetched (ADR 11).
     pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
         for key in pages {
             let seen = key.seen();

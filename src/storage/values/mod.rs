@@ -6,6 +6,7 @@ mod failed;
 mod format;
 mod host_counts;
 mod host_state;
+mod live_settings;
 mod names;
 mod page;
 mod queue_entry;
@@ -26,6 +27,7 @@ pub use failed::FailedValue;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
+pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use names::{OrderedHosts, ScopeJoined};
 pub use page::{Cut, How, PageRecord, WarcPlace};
 pub use queue_entry::QueueEntry;
@@ -119,6 +121,7 @@ values! {
     FailedValue = 1,
     Format = 1,
     HostCounts = 1,
+    LiveSettings = 1,
     OrderedHosts = 1,
     PageRecord = 1,
     QueueEntry = 1,

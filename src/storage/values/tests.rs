@@ -59,6 +59,16 @@ fn page_record() -> PageRecord {
     }
 }
 
+fn live_settings() -> LiveSettings {
+    let changed = vec![ChangedKey { key: "scope.mode".into(), before: None, after: Some("\"any\"".into()) }];
+    let (by, undoes) = ("admin".to_owned(), Some(1));
+    LiveSettings {
+        overlay: BTreeMap::from([("crawl.max_pages".into(), "7".into()), ("scope.mode".into(), "\"any\"".into())]),
+        history: vec![SettingsChange { generation: 2, at: UnixMillis(5), by, undoes, undone: false, changed }],
+        readmit: Some(2),
+    }
+}
+
 fn counters() -> Counters {
     Counters {
         discovered: 10,
@@ -169,6 +179,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         last_stop: Some(UnixMillis(7)),
     };
     check(&run);
+    check(&live_settings());
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
     check(&OrderedHosts(vec!["a.test".into()]));
     check(&Format { version: 1, seed: u64::MAX });
@@ -317,6 +328,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<Counters>(bytes)?;
     same::<Tails>(bytes)?;
     same::<RunState>(bytes)?;
+    same::<LiveSettings>(bytes)?;
     same::<ScopeJoined>(bytes)?;
     same::<Format>(bytes)?;
     same::<Unsynced>(bytes)?;
@@ -334,6 +346,7 @@ fn samples() -> Vec<Vec<u8>> {
         HostState { name: "h0.test".into(), pace: vec![1; 9], ..HostState::default() }.encode(),
         UrlState::Waiting { rank: 1, order: 2, depth: 3, due: Some(UnixMillis(4)) }.encode(),
         page_record().encode(),
+        live_settings().encode(),
         counters().encode(),
         robots(&b"Disallow: /a\n".repeat(100)).encode(),
         Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry: queue_entry(), warc: warc_place() }]).encode(),

@@ -38,6 +38,12 @@ impl Metrics {
         self.0.actors.handle.with(actor as usize, |m| m.observe(took.as_secs_f64()));
     }
 
+    /// Messages that actors of this kind have handled.
+    #[must_use]
+    pub fn handled_so_far(&self, actor: ActorKind) -> u64 {
+        self.0.actors.handled.get(actor as usize).map_or(0, Counter::get)
+    }
+
     /// A message was put into an actor's mailbox (`+1`) or taken out (`-1`).
     pub fn queue(&self, actor: ActorKind, change: i64) {
         self.0.actors.queue.with(actor as usize, |m| {

@@ -130,6 +130,7 @@ fn a_request_in_flight_is_not_idle() {
         &site,
         |live, desk| {
             live.seed(&["http://a.test/"]);
+            live.until("the page to be asked for", |_| site.asked().contains(&"a.test /".to_owned()));
             let finding = until_told(live, desk, "not_idle");
             assert!(finding["sentence"].as_str().unwrap().contains("1 request is in flight"), "{finding:#}");
             assert_eq!(codes(desk).1["answer"], "");

@@ -1,6 +1,9 @@
 //! The cockpit: the endpoint's rooms on a node in this process.
 
+mod actors;
+mod hosts;
 mod idle;
+mod pages;
 mod urls;
 
 use std::io::{Read, Write};

@@ -81,12 +81,12 @@ fn a_blocked_thread_ends_the_daemon_with_70_and_the_next_start_goes_on() {
 }
 
 #[test]
-fn a_page_that_ends_the_process_each_time_is_given_up_at_the_third_and_its_neighbours_are_not() {
+fn a_page_that_ends_the_process_each_time_is_given_up_at_the_fifth_and_its_neighbours_are_not() {
     let mut sandbox = sandbox();
     let truth = sandbox.truth();
     let poison = plain_page(&sandbox.web, &truth);
     let faults = format!("parser.page {poison}=kill@1-1000");
-    for life in 1..=3 {
+    for life in 1..=5 {
         let mut daemon = sandbox.start(&["--until-done"], Some(&faults));
         assert_eq!(daemon.wait().code(), None, "life {life}\n{}", daemon.log());
     }
@@ -96,7 +96,7 @@ fn a_page_that_ends_the_process_each_time_is_given_up_at_the_third_and_its_neigh
     let of_it: Vec<_> = sandbox.lines().into_iter().filter(|line| line["url"] == *poison).collect();
     assert_eq!(of_it.len(), 1);
     assert_eq!(of_it[0]["reason"], "poison");
-    assert_eq!(sandbox.web.audit().iter().filter(|e| e.url() == poison).count(), 3);
+    assert_eq!(sandbox.web.audit().iter().filter(|e| e.url() == poison).count(), 5);
     let given_up = sandbox.lines().iter().filter(|line| line["reason"] == "poison").count();
     assert_eq!(given_up, 1, "what was in hand beside it is innocent");
     assert!(asked(&sandbox).len() * 10 > truth.len() * 9);

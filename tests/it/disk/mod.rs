@@ -53,14 +53,22 @@ impl Running {
         Self { daemon, at }
     }
 
+    /// Asked more often than the endpoint answers, it is asked again.
     fn get(&self, path: &str) -> String {
+        until("an answer", || self.try_get(path), || path.to_owned())
+    }
+
+    fn try_get(&self, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.at).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        if head.starts_with("HTTP/1.1 429") {
+            return None;
+        }
         assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
-        body.to_owned()
+        Some(body.to_owned())
     }
 
     fn status(&self) -> StatusSnapshot {

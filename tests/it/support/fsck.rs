@@ -26,7 +26,8 @@ pub struct Found {
     pub held: BTreeSet<HostAt>,
     pub counts: HashMap<HostCrawl, HostCounts>,
     pub counters: Counters,
-    /// Time and URL of each line of `crawl.jsonl`, in its order.
+    /// Time and URL of each line of `crawl.jsonl`, in its order, without those of URLs that the rules turned away when their turn
+    /// came: other rules may readmit them, and then they have another line.
     pub lines: Vec<(UnixMillis, String)>,
     /// Errors that are not kept in full: of an older program, or damaged and repaired.
     pub unkept: Vec<SeenKey>,
@@ -86,11 +87,15 @@ fn lines_of(folder: &Path) -> Vec<(UnixMillis, String)> {
     let text = std::fs::read_to_string(folder.join("crawl.jsonl")).unwrap_or_default();
     let url = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let by_rules = |r: &&Rejection| !matches!(r, Rejection::Robots | Rejection::HostBudget | Rejection::Address);
+        if Rejection::ALL.iter().filter(by_rules).any(|r| line["reason"] == r.as_str()) {
+            return None;
+        }
         let at: jiff::Timestamp = line["ts"].as_str().unwrap().parse().unwrap();
         let at = UnixMillis(at.as_millisecond().try_into().unwrap());
-        (at, line["url"].as_str().unwrap().to_owned())
+        Some((at, line["url"].as_str().unwrap().to_owned()))
     };
-    text.lines().map(url).collect()
+    text.lines().filter_map(url).collect()
 }
 
 impl Found {

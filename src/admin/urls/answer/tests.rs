@@ -85,8 +85,12 @@ fn a_waiting_url_is_told_its_hosts_time_and_what_comes_before() {
     e.host = Some(UrlHost { state: HostState::Active, wait: Some(wait), queued: 41 });
     assert_eq!(
         said(&e),
-        "It waits: its host is asked again in 12 s (the gap between two requests); 40 URLs of the host come before it."
+        "It waits: the host is asked again in 12 s (the gap between two requests); 40 URLs of the host come before it."
     );
+    e.state = UrlState::Processing;
+    let begin = "It is in the hands of its host: the host is asked again in 12 s (the gap between two requests); ";
+    assert_eq!(said(&e), format!("{begin}40 URLs of the host come before it."));
+    e.state = UrlState::Waiting;
     e.hold = Some(HoldView { code: "paused".into(), sentence: "paused by the operator".into() });
     e.queue = Some(queued(0));
     assert_eq!(said(&e), "It waits: nothing is begun now (paused by the operator); it is the next of its host.");

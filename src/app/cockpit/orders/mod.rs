@@ -37,7 +37,7 @@ impl Named {
                 && (text.starts_with('[') || !text.contains(':'))
         };
         let parsed = Some(text).filter(bare);
-        let url = parsed.and_then(|text| node.rules.canon.parse(&format!("http://{text}/")).ok());
+        let url = parsed.and_then(|text| node.live().canon.parse(&format!("http://{text}/")).ok());
         let name = url.filter(|url| url.port() == 80 && url.tail() == "/").map(|url| url.host().to_owned());
         let unclear = || ControlError::Invalid(format!("{text:?} is no host name; expected one such as example.org"));
         let name = name.ok_or_else(unclear)?;

@@ -1,0 +1,59 @@
+//! Rejected URLs that are judged again: those that the rules in force admit are queued.
+
+use actix::{Context, Handler, Message};
+
+use super::Deduper;
+use super::seen::Pending;
+use crate::actors::admit::admit;
+use crate::actors::store::Commit;
+use crate::domain::reason::Rejection;
+use crate::storage::ledger::{Change, LinkChange, NewUrl};
+use crate::storage::values::UrlState;
+use crate::storage::{StorageError, read};
+
+/// A chunk of rejected URLs. There is one of it at a time, so it needs no permit. Empty, it is a barrier: when it is
+/// answered, everything that passed the Deduper before it is committed or lost.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Readmit {
+    /// The URLs.
+    pub urls: Vec<NewUrl>,
+    /// Called after the commit with the number of those that were queued; dropped when it is lost.
+    pub reply: Box<dyn FnOnce(u64) + Send>,
+}
+
+impl Deduper {
+    /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
+    fn readmitted(&mut self, urls: Vec<NewUrl>) -> Result<LinkChange, StorageError> {
+        let admitted = admit(&self.node, urls).new;
+        let mut last = None;
+        let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
+        let states = read::seen_states(&*self.node.storage, &keys)?;
+        let mut out = LinkChange::default();
+        for ((new, key), state) in admitted.into_iter().zip(keys).zip(states) {
+            let Some(UrlState::Rejected { reason, depth, .. }) = state else { continue };
+            if reason != Rejection::Collision {
+                let pending = self.pending.get(&key.url).copied();
+                self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, &mut out);
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl Handler<Readmit> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, message: Readmit, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.look_at_epoch();
+        let links = match self.readmitted(message.urls) {
+            Ok(links) => links,
+            Err(e) => return self.failed(&e),
+        };
+        let (n, reply) = (links.readmitted.len() as u64, message.reply);
+        let hook: Box<dyn FnOnce() + Send> = Box::new(move || reply(n));
+        let change = Change::Links(Box::new(links));
+        self.node.doors().store.tell(Commit { epoch: Some(self.epoch), reply: Some(hook), ..Commit::bare(change) });
+    }
+}

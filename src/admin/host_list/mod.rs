@@ -1,0 +1,136 @@
+//! Hosts: the list, one host, its robots.txt.
+
+mod views;
+
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Data, Path, Query};
+use serde::Deserialize;
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+use super::bounded::reading;
+use super::control::ControlError;
+use super::paging::Paging;
+use super::problem::Problem;
+use super::room::{Room, getting};
+use super::views::HostState;
+
+pub use views::{Budget, DelayFrom, HostDetail, HostPage, HostView, RobotsText, Schedule};
+
+/// In which order hosts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostSort {
+    /// The longest queue first.
+    Queue,
+    /// The highest rate first.
+    Rate,
+    /// The most errors first.
+    Errors,
+    /// The next to be asked first.
+    Next,
+    /// By name.
+    Name,
+}
+
+/// Which hosts, and in which order.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HostQuery {
+    /// Only those that stand there.
+    #[param(inline)]
+    pub state: Option<HostState>,
+    /// In this order; without it in key order.
+    #[param(inline)]
+    pub sort: Option<HostSort>,
+}
+
+/// What the room asks of the node. Reads only, bounded; nothing is asked of an actor.
+pub trait Hosts: Send + Sync {
+    /// A page of hosts.
+    ///
+    /// # Errors
+    /// A bad limit or cursor, or storage that does not answer.
+    fn hosts(&self, query: HostQuery, paging: &Paging) -> Result<HostPage, ControlError>;
+    /// One host.
+    ///
+    /// # Errors
+    /// No host name, a host nothing is known of, or storage that does not answer.
+    fn host(&self, name: &str) -> Result<HostDetail, ControlError>;
+    /// Its robots.txt, and what that says of a URL.
+    ///
+    /// # Errors
+    /// As [`Hosts::host`]; a URL that is none, or of another host; no robots.txt.
+    fn robots(&self, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError>;
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(hosts, host, robots))]
+struct Doc;
+
+/// The room.
+#[must_use]
+pub fn room(hosts: Arc<dyn Hosts>) -> Room {
+    let desk: Data<dyn Hosts> = Data::from(hosts);
+    Room::new(Doc::openapi(), move |app| {
+        app.app_data(desk.clone())
+            .service(getting("/api/v1/hosts").route(web::get().to(self::hosts)))
+            .service(getting("/api/v1/hosts/{host}").route(web::get().to(host)))
+            .service(getting("/api/v1/hosts/{host}/robots").route(web::get().to(robots)));
+    })
+}
+
+/// Hosts with queue, counts, next time and reason of the wait; a page at a time.
+#[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", params(HostQuery, Paging), responses(
+    (status = 200, body = HostPage),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn hosts(
+    query: Query<HostQuery>,
+    paging: Query<Paging>,
+    hosts: Data<dyn Hosts>,
+) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || hosts.hosts(*query, &paging)).await?))
+}
+
+/// One host: schedule, addresses, budget, robots.txt.
+#[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "hosts", params(
+    ("host" = String, Path, description = "its name, as `example.org`; IPv6 in brackets"),
+), responses(
+    (status = 200, body = HostDetail),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn host(name: Path<String>, hosts: Data<dyn Hosts>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || hosts.host(&name)).await?))
+}
+
+/// Whose verdict.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct RobotsQuery {
+    /// A URL of that host: its scheme and port choose the robots.txt, and the verdict is told. Without it the first one
+    /// that is kept is shown.
+    url: Option<String>,
+}
+
+/// A host's robots.txt as kept, and the line that decides over a URL.
+#[utoipa::path(get, path = "/api/v1/hosts/{host}/robots", tag = "hosts", params(
+    ("host" = String, Path, description = "its name, as `example.org`; IPv6 in brackets"),
+    RobotsQuery,
+), responses(
+    (status = 200, body = RobotsText),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn robots(
+    name: Path<String>,
+    query: Query<RobotsQuery>,
+    hosts: Data<dyn Hosts>,
+) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || hosts.robots(&name, query.url.as_deref())).await?))
+}

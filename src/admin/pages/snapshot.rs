@@ -1,0 +1,136 @@
+//! A page as it was: its bytes, its text, or its look without scripts.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderValue;
+use actix_web::web::{Data, Query};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{AtQuery, Pages};
+use crate::admin::bounded::reading;
+use crate::admin::control::ControlError;
+use crate::admin::problem::Problem;
+use crate::admin::urls::UrlQuery;
+use crate::admin::views::CaptureView;
+use crate::domain::time::UnixMillis;
+use crate::warc::date::iso;
+
+/// What a page of somebody else may do here: nothing. No script, no request, no form, no frame around it but our own.
+const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'self'";
+
+/// In which form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// The bytes as stored, content coding kept, as a download.
+    #[default]
+    Stored,
+    /// The text.
+    Text,
+    /// As a page without scripts, images and requests.
+    Rendered,
+}
+
+/// In which form.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FormQuery {
+    /// `stored` by itself.
+    #[serde(rename = "as")]
+    #[param(rename = "as", inline)]
+    form: Option<Form>,
+}
+
+/// The bytes of a capture.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The body of the answer.
+    pub body: Vec<u8>,
+    /// Its media type.
+    pub kind: &'static str,
+    /// The capture.
+    pub capture: CaptureView,
+    /// `Content-Type` as its server sent it.
+    pub content_type: Option<String>,
+    /// `Content-Encoding` as its server sent it.
+    pub content_encoding: Option<String>,
+}
+
+/// Why there are none.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotFault {
+    /// As for every question.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The record was there and is not any more.
+    #[error("{0}")]
+    Gone(String),
+    /// It is larger than is read at a time.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It cannot be shown in the form asked for.
+    #[error("{0}")]
+    Form(String),
+}
+
+impl From<SnapshotFault> for Problem {
+    fn from(fault: SnapshotFault) -> Self {
+        let status = match fault {
+            SnapshotFault::Control(error) => return error.into(),
+            SnapshotFault::Gone(_) => StatusCode::GONE,
+            SnapshotFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            SnapshotFault::Form(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        };
+        Self::new(status, fault.to_string())
+    }
+}
+
+/// A page as it was: as stored, as text, or as it looked without scripts.
+#[utoipa::path(get, path = "/api/v1/snapshot", tag = "pages", params(UrlQuery, AtQuery, FormQuery), responses(
+    (status = 200, content(
+        (String = "application/octet-stream"), (String = "text/plain"), (String = "text/html"),
+    )),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 410, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 415, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn snapshot(
+    query: Query<UrlQuery>,
+    at: Query<AtQuery>,
+    form: Query<FormQuery>,
+    pages: Data<dyn Pages>,
+) -> Result<HttpResponse, Problem> {
+    let form = form.form.unwrap_or_default();
+    let read = reading(move || Ok(pages.snapshot(&query.url, at.at, form))).await?;
+    Ok(answer(read?, form))
+}
+
+fn answer(snapshot: Snapshot, form: Form) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type(snapshot.kind)
+        .insert_header(("Content-Security-Policy", POLICY))
+        .insert_header(("Referrer-Policy", "no-referrer"))
+        .insert_header(("Cross-Origin-Resource-Policy", "same-origin"))
+        .insert_header(("X-Archived-Status", snapshot.capture.status.to_string()))
+        .insert_header(("X-Archived-Date", iso(UnixMillis(snapshot.capture.captured_ms))));
+    if form == Form::Stored {
+        response.insert_header(("Content-Disposition", "attachment; filename=\"snapshot.bin\""));
+    }
+    let sent = [
+        ("X-Archived-Content-Type", snapshot.content_type),
+        ("X-Archived-Content-Encoding", snapshot.content_encoding),
+    ];
+    for (name, value) in sent {
+        // A value that cannot stand in a header is left out: it is not ours.
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(&value).ok()) {
+            response.insert_header((name, value));
+        }
+    }
+    response.body(snapshot.body)
+}

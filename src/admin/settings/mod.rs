@@ -1,0 +1,223 @@
+//! The configuration in force, and what of it changes while the crawl runs.
+
+mod views;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+pub use views::{
+    Answered, ChangeView, Changed, ChangedView, ReadmitView, SettingView, SettingsView, TrialExample, TrialPart,
+    TrialView,
+};
+
+use super::body;
+use super::bounded::{reading, within};
+use super::control::{ControlError, Reply};
+use super::jobs::JobView;
+use super::problem::Problem;
+use super::room::{Room, getting, posting, resource};
+
+/// Values by dotted key.
+pub type Changes = BTreeMap<String, Value>;
+
+/// What can be done to settings; the composition root implements it.
+pub trait SettingsControl: Send + Sync {
+    /// The configuration in force.
+    fn settings(&self) -> Result<SettingsView, ControlError>;
+    /// The last changes, the newest first.
+    fn history(&self) -> Result<Vec<ChangeView>, ControlError>;
+    /// Changes settings; answers when that is committed.
+    fn change(&self, changes: Changes, readmit: bool) -> Reply<Changed>;
+    /// Takes back the last change.
+    fn undo(&self) -> Reply<Changed>;
+    /// Forgets what was set for a host.
+    fn forget_host(&self, pattern: String) -> Reply<Changed>;
+    /// What a change would do to a sample of the URLs.
+    fn sample(&self, changes: Changes) -> Reply<TrialView>;
+    /// What a change would do to all URLs, as a job.
+    fn trial(&self, changes: Changes) -> Reply<JobView>;
+    /// Judges rejected URLs again, as a job.
+    fn readmit(&self, which: ReadmitView) -> Result<JobView, ControlError>;
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    paths(settings, change, history, undo, trial, set_host, forget_host, readmit),
+    components(schemas(HostRulesView))
+)]
+struct Doc;
+
+/// How a change is to be made.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct How {
+    /// Change nothing; answer what it would do to a sample of the URLs there are.
+    #[serde(default)]
+    dry_run: bool,
+    /// Judge rejected URLs again by the new rules, as a background job.
+    #[serde(default)]
+    readmit: bool,
+}
+
+/// The rules of one host, a site of your own.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostRulesView {
+    /// Requests in flight at a time.
+    #[schema(minimum = 1, maximum = 64)]
+    max_connections: Option<u32>,
+    /// Shortest gap, such as `2s`, in place of `politeness.min_delay`.
+    min_delay: Option<String>,
+}
+
+type Control = Data<dyn SettingsControl>;
+type Answer = Result<HttpResponse, Problem>;
+
+/// The room.
+pub fn room(control: Arc<dyn SettingsControl>) -> Room {
+    let control: Control = Data::from(control);
+    Room::new(Doc::openapi(), move |app| {
+        app.app_data(control.clone())
+            .service(
+                resource("/api/v1/settings", "GET or PATCH")
+                    .route(web::get().to(settings))
+                    .route(web::patch().to(change)),
+            )
+            .service(getting("/api/v1/settings/history").route(web::get().to(history)))
+            .service(posting("/api/v1/settings/undo").route(web::post().to(undo)))
+            .service(posting("/api/v1/settings/dry-run").route(web::post().to(trial)))
+            .service(
+                resource("/api/v1/settings/hosts/{pattern}", "PUT or DELETE")
+                    .route(web::put().to(set_host))
+                    .route(web::delete().to(forget_host)),
+            )
+            .service(posting("/api/v1/urls/readmit").route(web::post().to(readmit)));
+    })
+}
+
+/// The configuration in force, each value with who set it.
+#[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses(
+    (status = 200, body = SettingsView),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn settings(control: Control) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || control.settings()).await?))
+}
+
+/// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
+/// empty text to its built-in default. Answers when the change is committed and in force; all of it is made, or nothing.
+#[utoipa::path(patch, path = "/api/v1/settings", tag = "settings", params(How),
+    request_body(content = Object, content_type = "application/json", example = json!({"politeness.min_delay": "2s"})),
+    responses(
+    (status = 200, body = Answered),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "The key needs a restart."),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn change(request: HttpRequest, payload: Payload, control: Control) -> Answer {
+    let how: How = body::query(&request)?;
+    let changes: Changes = body::json(payload).await?;
+    if how.dry_run {
+        let tried = Answered::Tried(within(control.sample(changes)).await?);
+        return Ok(HttpResponse::Ok().json(tried));
+    }
+    let made = Answered::Made(within(control.change(changes, how.readmit)).await?);
+    Ok(HttpResponse::Ok().json(made))
+}
+
+/// The last changes, the newest first.
+#[utoipa::path(get, path = "/api/v1/settings/history", tag = "settings", responses(
+    (status = 200, body = Vec<ChangeView>),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn history(control: Control) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || control.history()).await?))
+}
+
+/// Takes back the last change made over HTTP that was not taken back yet.
+#[utoipa::path(post, path = "/api/v1/settings/undo", tag = "settings", responses(
+    (status = 200, body = Changed),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "There is none."),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn undo(control: Control) -> Answer {
+    Ok(HttpResponse::Ok().json(within(control.undo()).await?))
+}
+
+/// What a change would do to all URLs there are, as a background job; its result is a TrialView.
+#[utoipa::path(post, path = "/api/v1/settings/dry-run", tag = "settings",
+    request_body(content = Object, content_type = "application/json", example = json!({"scope.exclude": ["/private/"]})),
+    responses(
+    (status = 202, body = JobView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn trial(payload: Payload, control: Control) -> Answer {
+    let changes: Changes = body::json(payload).await?;
+    Ok(HttpResponse::Accepted().json(within(control.trial(changes)).await?))
+}
+
+/// Sets the rules of one host, or of all below a name (`*.example.org`): they go before those of the file.
+#[utoipa::path(put, path = "/api/v1/settings/hosts/{pattern}", tag = "settings",
+    params(("pattern" = String, Path, description = "A host, or `*.example.org`.")),
+    request_body(content = HostRulesView, content_type = "application/json"),
+    responses(
+    (status = 200, body = Changed),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> Answer {
+    let rules: HostRulesView = body::json(payload).await?;
+    let mut section = serde_json::Map::new();
+    section.extend(rules.max_connections.map(|n| ("max_connections".to_owned(), Value::from(n))));
+    section.extend(rules.min_delay.map(|text| ("min_delay".to_owned(), Value::from(text))));
+    if section.is_empty() {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections or min_delay"));
+    }
+    let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
+    Ok(HttpResponse::Ok().json(within(control.change(changes, false)).await?))
+}
+
+/// Forgets what was set for a host over HTTP: what the file says of it holds again.
+#[utoipa::path(delete, path = "/api/v1/settings/hosts/{pattern}", tag = "settings",
+    params(("pattern" = String, Path, description = "A host, or `*.example.org`.")),
+    responses(
+    (status = 200, body = Changed),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json", description = "Nothing was set for it."),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn forget_host(pattern: Path<String>, control: Control) -> Answer {
+    Ok(HttpResponse::Ok().json(within(control.forget_host(key_of(&pattern))).await?))
+}
+
+fn key_of(pattern: &str) -> String {
+    format!("host.{}", pattern.to_ascii_lowercase())
+}
+
+/// Judges rejected URLs again by the rules in force, as a background job; what they admit is queued.
+#[utoipa::path(post, path = "/api/v1/urls/readmit", tag = "urls",
+    request_body(content = ReadmitView, content_type = "application/json"),
+    responses(
+    (status = 202, body = JobView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "Two jobs are running."),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn readmit(payload: Payload, control: Control) -> Answer {
+    let which: ReadmitView = body::json(payload).await?;
+    Ok(HttpResponse::Accepted().json(control.readmit(which)?))
+}

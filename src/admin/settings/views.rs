@@ -1,0 +1,129 @@
+//! How settings and their changes are shown.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::admin::jobs::JobView;
+use crate::domain::time::UnixMillis;
+
+/// The configuration in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingsView {
+    /// The number of the rules in force; each change makes a new one.
+    pub generation: u32,
+    /// Every key, in the order of the sections.
+    pub settings: Vec<SettingView>,
+}
+
+/// One key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingView {
+    /// Dotted; `host.PATTERN` is the section of one host.
+    pub key: String,
+    /// The value in force, of its own type; null when it is not set.
+    pub value: Value,
+    /// Who set it: `default`, `FILE:LINE`, `environment variable NAME`, the flag, or `admin`.
+    pub origin: String,
+    /// Whether it can change while the crawl runs.
+    pub changeable: bool,
+}
+
+/// One change of the settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangeView {
+    /// The number of the rules that it made; of a change that changed nothing, of those in force.
+    pub generation: u32,
+    /// When, milliseconds since 1970.
+    #[schema(value_type = u64)]
+    pub at: UnixMillis,
+    /// `admin` (over HTTP) or `reload` (SIGHUP).
+    pub by: String,
+    /// The generation whose change it took back.
+    pub undoes: Option<u32>,
+    /// Whether it was taken back.
+    pub undone: bool,
+    /// What it changed.
+    pub changed: Vec<ChangedView>,
+}
+
+/// One key of a change; null is what file, environment and flags say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangedView {
+    /// Dotted.
+    pub key: String,
+    /// Before.
+    pub before: Value,
+    /// Since.
+    pub after: Value,
+}
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Changed {
+    /// The change.
+    pub change: ChangeView,
+    /// The job that judges rejected URLs again, when that was asked for.
+    pub job: Option<JobView>,
+    /// Anything else to know.
+    pub note: Option<String>,
+}
+
+/// The answer to a change that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Answered {
+    /// It was made.
+    Made(Changed),
+    /// It was tried only.
+    Tried(TrialView),
+}
+
+/// What a change would do to the URLs there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrialView {
+    /// True when only a part was looked at: the first URLs of some hosts.
+    pub sample: bool,
+    /// The keys that it would change.
+    pub changed: Vec<ChangedView>,
+    /// URLs in the queues: those that would be turned away when their turn comes, by the reason that would be given.
+    pub queued: TrialPart,
+    /// URLs rejected: those that would be readmitted, by the reason that was given.
+    pub rejected: TrialPart,
+}
+
+/// One family of URLs in a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrialPart {
+    /// How many there are.
+    pub of: u64,
+    /// How many were looked at.
+    pub looked: u64,
+    /// How many would change, by reason.
+    pub changing: BTreeMap<String, u64>,
+    /// Some of them.
+    pub examples: Vec<TrialExample>,
+}
+
+/// A URL that would change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialExample {
+    /// The URL.
+    pub url: String,
+    /// The reason.
+    pub reason: String,
+    /// The rule that decides, in words.
+    pub rule: String,
+}
+
+/// Which rejected URLs are to be judged again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReadmitView {
+    /// Those turned away for this reason, such as `scope` or `robots`; all that depend on the rules when absent.
+    pub reason: Option<String>,
+    /// Those of this host.
+    pub host: Option<String>,
+}

@@ -1,0 +1,270 @@
+//! Hosts, from the records on disk and the registries in memory.
+
+use std::cmp::Reverse;
+
+use super::Cockpit;
+use super::find::{Target, host_at, host_state, unread};
+use super::robots::Look;
+use super::waits::{pace_of, wait_of};
+use crate::actors::node::Node;
+use crate::actors::supervise::lock;
+use crate::admin::ControlError;
+use crate::admin::host_list::{
+    Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, Hosts, RobotsText, Schedule,
+};
+use crate::admin::paging::{Paging, cursor};
+use crate::admin::views::{HostState as Standing, RobotsView};
+use crate::domain::politeness::{Pace, PaceRules, PaceWhy};
+use crate::domain::time::UnixMillis;
+use crate::domain::url::Scheme;
+use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
+use crate::storage::tables::{self, Parked, Robots, Waiting};
+use crate::storage::values::{HostCounts, HostState, Place};
+use crate::storage::{StorageError, read};
+
+/// Hosts looked at for one answer.
+const LOOKED_AT: usize = 5_000;
+/// Hosts read at a time.
+const CHUNK: usize = 500;
+/// robots.txt shown of one host, one for each scheme and port.
+const COPIES: usize = 50;
+
+impl Hosts for Cockpit {
+    fn hosts(&self, query: HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
+        let (limit, begin) = (paging.limit()?, paging.after()?);
+        let from = if begin.is_empty() { begin } else { after(&begin) };
+        page(&self.node, query, limit, from).map_err(unread)
+    }
+
+    fn host(&self, name: &str) -> Result<HostDetail, ControlError> {
+        let name = name_of(&self.node, name)?;
+        let at = host_at(&self.node, &name);
+        let row = Row::known(&self.node, at, &name)?;
+        row.detail(&self.node).map_err(unread)
+    }
+
+    fn robots(&self, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
+        let name = name_of(&self.node, name)?;
+        let target = url.map(|url| Target::parse(&self.node, url)).transpose()?;
+        if let Some(other) = target.as_ref().filter(|target| target.url.host() != name) {
+            let detail = format!("url: expected a URL of {name}, not of {}", other.url.host());
+            return Err(ControlError::Invalid(detail));
+        }
+        robots_text(&self.node, host_at(&self.node, &name), &name, target.as_ref())
+    }
+}
+
+/// A host's name in canonical form.
+pub(super) fn name_of(node: &Node, name: &str) -> Result<String, ControlError> {
+    let plain = !name.contains(['/', '?', '#', '@', '\\']) && (!name.contains(':') || name.ends_with(']'));
+    let url = Some(name).filter(|_| plain).and_then(|name| node.rules.canon.parse(&format!("http://{name}/")).ok());
+    let wrong =
+        || ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
+    url.map(|url| url.host().to_owned()).ok_or_else(wrong)
+}
+
+fn absent(name: &str) -> ControlError {
+    ControlError::Absent(format!("nothing is known of the host {name}: nobody found a link to it yet"))
+}
+
+/// What is read of one host.
+struct Row {
+    at: HostAt,
+    state: HostState,
+    counts: HostCounts,
+    pace: Pace,
+    standing: Standing,
+}
+
+impl Row {
+    fn new(node: &Node, at: HostAt, state: HostState, counts: HostCounts) -> Self {
+        let pace = pace_of(node, at, Some(&state));
+        Self { at, standing: host_state(node, at, counts.place), state, counts, pace }
+    }
+
+    fn known(node: &Node, at: HostAt, name: &str) -> Result<Self, ControlError> {
+        let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == name);
+        let counts = read::host_counts(&*node.storage, at.crawl(node.crawl)).map_err(unread)?;
+        Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
+    }
+
+    fn rules(&self, node: &Node) -> PaceRules {
+        node.live().host_rules(&self.state.name).pace
+    }
+
+    /// Requests a second that the pace allows.
+    fn rate(&self, node: &Node) -> f64 {
+        let round = (self.pace.gap(&self.rules(node)) + self.pace.last_took()).as_secs_f64();
+        match self.standing {
+            Standing::Active if round > 0.0 => 1.0 / round,
+            _ => 0.0,
+        }
+    }
+
+    fn next(&self) -> UnixMillis {
+        match self.counts.place {
+            _ if self.standing == Standing::Idle => UnixMillis(u64::MAX),
+            Place::Parked { time } => time.max(self.pace.earliest()),
+            _ => self.pace.earliest(),
+        }
+    }
+
+    fn view(&self, node: &Node) -> Result<HostView, StorageError> {
+        let now = node.clock.now();
+        let wait = wait_of(node, self.at, &self.pace, self.counts.place, now)?;
+        Ok(HostView {
+            name: self.state.name.clone(),
+            state: self.standing,
+            queued: self.counts.queued_total(),
+            queued_by_rank: self.counts.queued.to_vec(),
+            due: self.counts.due,
+            done: self.counts.done,
+            errors: self.counts.errors,
+            bytes: self.counts.bytes,
+            rate: self.rate(node),
+            wait: wait.map(|wait| wait.view(now)),
+        })
+    }
+
+    fn schedule(&self, node: &Node) -> Schedule {
+        let own = node.live().host_rules(&self.state.name);
+        let gap = self.pace.gap(&own.pace);
+        let delay_from = match self.pace.gap_why(&own.pace) {
+            PaceWhy::CrawlDelay => DelayFrom::CrawlDelay,
+            _ if gap > own.pace.min_delay => DelayFrom::AnswerTime,
+            _ => DelayFrom::MinDelay,
+        };
+        Schedule {
+            earliest_ms: self.pace.earliest().0,
+            delay_seconds: gap.as_secs_f64(),
+            delay_from,
+            own_rules: own.special,
+            connections: own.connections as u64,
+            backoff_steps: self.pace.backoff(),
+            refusals: self.pace.hostile_run(),
+            last_answer_ms: self.pace.last_end().map(|at| at.0),
+            last_answer_seconds: self.pace.last_took().as_secs_f64(),
+        }
+    }
+
+    fn detail(&self, node: &Node) -> Result<HostDetail, StorageError> {
+        let now = node.clock.now();
+        let known = node.resolver.known(&self.state.name);
+        let (addresses, address_fault) = match known {
+            Some(Ok(ips)) => (ips.iter().map(ToString::to_string).collect(), None),
+            Some(Err(fault)) => (Vec::new(), Some(fault.failure().as_str().to_owned())),
+            None => (Vec::new(), None),
+        };
+        let used = self.counts.done.saturating_add(self.counts.errors);
+        let budget = |pages: u64| Budget { pages, used, left: pages.saturating_sub(used) };
+        let copies = read::scan::<Robots>(&*node.storage, &KeyRange::host(self.at), COPIES)?;
+        let look = |(key, copy): &(crate::storage::keys::RobotsKey, _)| -> RobotsView {
+            Look::new(node, key.scheme, key.port, Some(copy), now).view
+        };
+        Ok(HostDetail {
+            host: self.view(node)?,
+            schedule: self.schedule(node),
+            addresses,
+            address_fault,
+            budget: node.live().settings.pages_per_host().map(budget),
+            robots: copies.iter().map(look).collect(),
+        })
+    }
+}
+
+fn robots_text(node: &Node, at: HostAt, name: &str, target: Option<&Target>) -> Result<RobotsText, ControlError> {
+    Row::known(node, at, name)?;
+    let (scheme, port, kept) = match target.map(|target| (target.url.scheme(), target.url.port())) {
+        Some((scheme, port)) => (scheme, port, read::robots(&*node.storage, at.robots(scheme, port)).map_err(unread)?),
+        None => {
+            let first = read::scan::<Robots>(&*node.storage, &KeyRange::host(at), 1).map_err(unread)?.pop();
+            first.map_or((Scheme::Https, 443, None), |(key, kept)| (key.scheme, key.port, Some(kept)))
+        }
+    };
+    let look = Look::new(node, scheme, port, kept.as_ref(), node.clock.now());
+    let text = kept.map(|kept| String::from_utf8_lossy(&kept.text).into_owned()).unwrap_or_default();
+    let verdict = target.map(|target| look.verdict(target.url.tail()));
+    Ok(RobotsText { robots: look.view, text, verdict })
+}
+
+/// The next hosts that stand there, from a key on, each with its place in that order.
+fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<Vec<(Vec<u8>, HostAt)>, StorageError> {
+    let range = KeyRange { from: from.to_vec(), until: Vec::new() };
+    let storage = &*node.storage;
+    Ok(match state {
+        Some(Standing::Active) => {
+            let names: Vec<_> = lock(&node.hosts).values().map(|door| door.meter().card().instance().clone()).collect();
+            let mut hosts: Vec<HostAt> = names.iter().map(|name| host_at(node, name)).collect();
+            hosts.sort_unstable();
+            let hosts = hosts.into_iter().map(|at| (at.encode(), at));
+            hosts.filter(|(key, _)| key.as_slice() >= from).take(n).collect()
+        }
+        Some(Standing::Waiting) => {
+            let keys = read::scan::<Waiting>(storage, &range, n)?;
+            keys.into_iter().map(|(key, ()): (WaitingKey, ())| (key.encode(), key.host_at())).collect()
+        }
+        Some(Standing::Parked) => {
+            let keys = read::scan::<Parked>(storage, &range, n)?;
+            keys.into_iter().map(|(key, ()): (ParkedKey, ())| (key.encode(), key.host_at())).collect()
+        }
+        Some(Standing::Idle | Standing::Held) | None => {
+            let found = read::scan::<tables::HostState>(storage, &range, n)?;
+            found.into_iter().map(|(at, _)| (at.encode(), at)).collect()
+        }
+    })
+}
+
+fn page(node: &Node, query: HostQuery, limit: usize, mut begin: Vec<u8>) -> Result<HostPage, StorageError> {
+    let (mut rows, mut looked_at, mut last) = (Vec::new(), 0, None);
+    let mut all = false;
+    'look: while looked_at < LOOKED_AT {
+        let found = from(node, query.state, &begin, CHUNK)?;
+        all = found.len() < CHUNK;
+        for (key, row) in read_rows(node, found)? {
+            if query.sort.is_none() && rows.len() == limit {
+                all = false;
+                break 'look;
+            }
+            looked_at += 1;
+            begin = after(&key);
+            last = Some(key);
+            rows.extend(row.filter(|row| query.state.is_none_or(|state| row.standing == state)));
+        }
+        if all {
+            break;
+        }
+    }
+    if let Some(sort) = query.sort {
+        sorted(node, &mut rows, sort);
+        rows.truncate(limit);
+    }
+    let items = rows.iter().map(|row| row.view(node)).collect::<Result<_, _>>()?;
+    let next = last.filter(|_| !all).map(|key| cursor(&key));
+    Ok(HostPage { items, next, looked_at: looked_at as u64, all_looked_at: all })
+}
+
+/// A host and its place in the order it was found in; none when its record is gone.
+type Placed = (Vec<u8>, Option<Row>);
+
+/// Reads hosts in one go; one whose record is gone meanwhile has none.
+fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, StorageError> {
+    let hosts: Vec<HostAt> = found.iter().map(|(_, at)| *at).collect();
+    let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl)).collect();
+    let states = read::get_many::<tables::HostState>(&*node.storage, &hosts)?;
+    let counts = read::get_many::<tables::HostCounts>(&*node.storage, &crawls)?;
+    let row = |at, state: Option<HostState>, counts: Option<HostCounts>| {
+        state.map(|state| Row::new(node, at, state, counts.unwrap_or_default()))
+    };
+    let all = found.into_iter().zip(states).zip(counts);
+    Ok(all.map(|(((key, at), state), counts)| (key, row(at, state, counts))).collect())
+}
+
+fn sorted(node: &Node, rows: &mut [Row], sort: HostSort) {
+    match sort {
+        HostSort::Queue => rows.sort_by_key(|row| Reverse(row.counts.queued_total())),
+        HostSort::Errors => rows.sort_by_key(|row| Reverse(row.counts.errors)),
+        HostSort::Next => rows.sort_by_key(Row::next),
+        HostSort::Name => rows.sort_by(|a, b| a.state.name.cmp(&b.state.name)),
+        HostSort::Rate => rows.sort_by(|a, b| b.rate(node).total_cmp(&a.rate(node))),
+    }
+}

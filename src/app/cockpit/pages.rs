@@ -1,0 +1,197 @@
+//! Pages: captures from storage, bytes from the archive.
+
+use std::io::Read;
+
+use super::Cockpit;
+use super::find::{Target, host_at, unread};
+use super::hosts::name_of;
+use crate::actors::node::Node;
+use crate::admin::ControlError;
+use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Pages, Snapshot, SnapshotFault};
+use crate::admin::paging::{Paging, cursor};
+use crate::admin::views::CaptureView;
+use crate::document::decoded;
+use crate::domain::charset::detect_in_domain;
+use crate::domain::html::{ExtractOptions, PageReader};
+use crate::domain::mime::{Kind, sniff};
+use crate::domain::time::UnixMillis;
+use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
+use crate::storage::tables;
+use crate::storage::values::{How, PageRecord};
+use crate::storage::{StorageError, read};
+use crate::warc::pick::{PickError, Picked, response_at};
+
+/// Captures looked at for one answer.
+const LOOKED_AT: usize = 5_000;
+/// Captures read at a time.
+const CHUNK: usize = 250;
+/// Captures shown of one URL.
+const CAPTURES: usize = 100;
+/// Most bytes of a record, and of a decoded body, that are read for a snapshot.
+const MOST: u64 = 16 << 20;
+
+impl Pages for Cockpit {
+    fn pages(&self, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
+        let (limit, begin) = (paging.limit()?, paging.after()?);
+        let host = query.host.as_deref().map(|name| name_of(&self.node, name)).transpose()?;
+        let mut range = match host {
+            Some(name) => KeyRange::host_crawl(host_at(&self.node, &name).crawl(self.node.crawl)),
+            None => KeyRange::all(),
+        };
+        if !begin.is_empty() {
+            range.from = after(&begin).max(range.from);
+        }
+        list(&self.node, query, limit, range).map_err(unread)
+    }
+
+    fn page(&self, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
+        let target = Target::parse(&self.node, url)?;
+        let captures = captures(&self.node, &target).map_err(unread)?;
+        let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+        let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
+        Ok(PageDetail { capture: CaptureView::from(capture), captures })
+    }
+
+    fn snapshot(&self, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault> {
+        let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
+        let _turn = self.snapshots.try_acquire().map_err(busy)?;
+        let target = Target::parse(&self.node, url)?;
+        let captures = captures(&self.node, &target).map_err(unread)?;
+        let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+        let holder = holder(&self.node, capture, &captures).map_err(unread)?;
+        let place = holder.as_ref().and_then(|page| page.warc.as_ref());
+        let Some(place) = place else {
+            let detail =
+                "the settings left this page out of the archive (store.statuses), or its first copy is not known";
+            return Err(ControlError::Absent(detail.into()).into());
+        };
+        let dir = self.node.rules.settings.warc_dir();
+        let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
+            PickError::Gone(_) => SnapshotFault::Gone(e.to_string()),
+            PickError::TooLarge { .. } => SnapshotFault::TooLarge(e.to_string()),
+            PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
+        })?;
+        shown(picked, &target, capture, form)
+    }
+}
+
+fn list(node: &Node, query: &PageQuery, limit: usize, mut range: KeyRange) -> Result<CapturePage, StorageError> {
+    let oldest =
+        query.since.map(|seconds| UnixMillis(node.clock.now().0.saturating_sub(seconds.saturating_mul(1_000))));
+    let wanted = |page: &PageRecord| {
+        query.status.is_none_or(|status| page.status == status)
+            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
+            && oldest.is_none_or(|oldest| page.fetched >= oldest)
+    };
+    let (mut items, mut looked_at) = (Vec::new(), 0);
+    while looked_at < LOOKED_AT {
+        let found = read::scan::<tables::Pages>(&*node.storage, &range, CHUNK)?;
+        let all = found.len() < CHUNK;
+        for (key, page) in found {
+            if items.len() == limit {
+                return Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 });
+            }
+            looked_at += 1;
+            range.from = after(&key.encode());
+            if wanted(&page) {
+                items.push(CaptureView::from(&page));
+            }
+        }
+        if all {
+            return Ok(CapturePage { items, next: None, looked_at: looked_at as u64 });
+        }
+    }
+    Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 })
+}
+
+/// The cursor of the key that the range goes on behind.
+fn before(from: &[u8]) -> String {
+    cursor(from.get(..PageKey::LEN).unwrap_or(from))
+}
+
+/// `text/html` is of `text/html` and of `text/`.
+fn is_of(mime: &str, wanted: &str) -> bool {
+    if wanted.ends_with('/') { mime.starts_with(wanted) } else { mime.eq_ignore_ascii_case(wanted) }
+}
+
+type Capture = (PageKey, PageRecord);
+
+fn captures(node: &Node, target: &Target) -> Result<Vec<Capture>, StorageError> {
+    read::scan::<tables::Pages>(&*node.storage, &KeyRange::captures(target.key), CAPTURES)
+}
+
+/// The newest that is not after `at`.
+fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
+    captures.iter().find(|(_, page)| at.is_none_or(|at| page.fetched.0 <= at))
+}
+
+fn absent(target: &Target, at: Option<u64>) -> ControlError {
+    let time = at.map(|at| format!(" of {at} or before")).unwrap_or_default();
+    ControlError::Absent(format!("there is no capture of {}{time}; /api/v1/explain says why", target.url))
+}
+
+/// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.
+fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
+    match capture.how {
+        How::Stored | How::Redirect | How::Unstored => Ok(Some(capture.clone())),
+        How::NotModified => {
+            let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
+            Ok(older.find(|page| page.how == How::Stored).cloned())
+        }
+        How::Duplicate => {
+            let Some(digest) = capture.content else { return Ok(None) };
+            let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
+            read::get::<tables::Pages>(&*node.storage, &first.first)
+        }
+    }
+}
+
+fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, SnapshotFault> {
+    let (content_type, content_encoding) = (picked.field("content-type"), picked.field("content-encoding"));
+    let (kind, body) = match form {
+        Form::Stored => ("application/octet-stream", picked.body),
+        Form::Text | Form::Rendered => {
+            readable(picked, target, content_type.as_deref(), content_encoding.as_deref(), form)?
+        }
+    };
+    Ok(Snapshot { body, kind, capture: CaptureView::from(capture), content_type, content_encoding })
+}
+
+/// Codings taken off, in UTF-8.
+fn readable(
+    picked: Picked,
+    target: &Target,
+    content_type: Option<&str>,
+    coding: Option<&str>,
+    form: Form,
+) -> Result<(&'static str, Vec<u8>), SnapshotFault> {
+    if picked.transfer_coded {
+        let detail = "it is stored with its transfer coding (store.http_body = \"exact\"): ask with as=stored";
+        return Err(SnapshotFault::Form(detail.into()));
+    }
+    let mut body = Vec::new();
+    let coded = decoded(&*picked.body, coding.unwrap_or_default(), MOST).read_to_end(&mut body);
+    coded
+        .map_err(|e| SnapshotFault::Form(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
+    let url = target.url.to_url();
+    match (sniff(content_type, &body), form) {
+        (Kind::Html | Kind::Xhtml, form) => {
+            let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), MOST);
+            reader.push(&body);
+            let page = reader.finish();
+            Ok(match form {
+                Form::Rendered => ("text/html; charset=utf-8", page.charset.decode(&body).0.into_owned().into_bytes()),
+                _ => ("text/plain; charset=utf-8", page.facts.text.into_bytes()),
+            })
+        }
+        (Kind::Text | Kind::Xml, _) => {
+            let top_level = url.domain().and_then(|domain| domain.rsplit('.').next());
+            let (charset, _) = detect_in_domain(content_type, &body, top_level);
+            Ok(("text/plain; charset=utf-8", charset.decode(&body).0.into_owned().into_bytes()))
+        }
+        (Kind::Other, _) => {
+            let kind = content_type.unwrap_or("no type that is known");
+            Err(SnapshotFault::Form(format!("there is no text in {kind}: ask with as=stored")))
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The configuration in force and its changes, behind their room.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use crate::actors::node::Node;
+use crate::admin::jobs::JobView;
+use crate::admin::settings::{
+    ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsControl, SettingsView, TrialView,
+};
+use crate::admin::{ControlError, Reply};
+use crate::app::live::{self, Readmitting, Trial, Wish};
+use crate::app::readmit::{self, Which};
+use crate::app::{JobError, Live};
+use crate::config::{ConfigError, HostSection, Origin, Shown, is_changeable};
+use crate::domain::reason::Rejection;
+use crate::storage::values::SettingsChange;
+
+/// A node's settings.
+pub(super) struct NodeSettings(pub Arc<Node>);
+
+impl SettingsControl for NodeSettings {
+    fn settings(&self) -> Result<SettingsView, ControlError> {
+        let live = self.0.live();
+        let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());
+        let (now, at_start) = (live.settings.source.show(), self.0.rules.settings.source.show());
+        let pairs = now.map_err(unshown)?.into_iter().zip(at_start.map_err(unshown)?);
+        let in_force = pairs.map(|(now, start)| if is_changeable(&now.key) { now } else { start });
+        let mut settings: Vec<SettingView> = in_force.filter(|shown| shown.key != "host").map(view).collect();
+        settings.extend(live.settings.hosts.iter().map(|host| self.host_view(&live, host)));
+        Ok(SettingsView { generation: live.generation, settings })
+    }
+
+    fn history(&self) -> Result<Vec<ChangeView>, ControlError> {
+        Ok(live::stored(&self.0)?.history.iter().rev().map(change_view).collect())
+    }
+
+    fn change(&self, changes: Changes, readmit: bool) -> Reply<Changed> {
+        let node = self.0.clone();
+        Box::pin(async move {
+            let readmitting = readmit.then(|| Readmitting::begin(&node));
+            let change = live::change(&node, Wish { changes, readmit }).await?;
+            let mut made = changed(&change);
+            if let Some(readmitting) = readmitting {
+                let generation = (!change.changed.is_empty()).then_some(change.generation);
+                let which = Which { generation, ..Which::default() };
+                match readmit::start(&node, which, readmitting) {
+                    Ok(job) => made.job = Some(job),
+                    Err(e) => {
+                        made.note = Some(format!("the change holds, but rejected URLs are not judged again: {e}"))
+                    }
+                }
+            }
+            if readmit && !node.rules.settings.scope.record_rejected {
+                made.note = Some("scope.record_rejected is off: no rejected URL is remembered".into());
+            }
+            Ok(made)
+        })
+    }
+
+    fn undo(&self) -> Reply<Changed> {
+        let node = self.0.clone();
+        Box::pin(async move { Ok(changed(&live::undo(&node).await?)) })
+    }
+
+    fn forget_host(&self, key: String) -> Reply<Changed> {
+        let node = self.0.clone();
+        Box::pin(async move {
+            if !live::stored(&node)?.overlay.contains_key(&key) {
+                let host = key.trim_start_matches("host.");
+                return Err(ControlError::Absent(format!("nothing was set over HTTP for the host {host}")));
+            }
+            let changes = Changes::from([(key, Json::Null)]);
+            Ok(changed(&live::change(&node, Wish { changes, readmit: false }).await?))
+        })
+    }
+
+    fn sample(&self, changes: Changes) -> Reply<TrialView> {
+        let node = self.0.clone();
+        Box::pin(async move {
+            let (draft, changed) = live::draft(&node, &Wish { changes, readmit: false }).await?;
+            let gone = |_| ControlError::Unavailable("the look was given up; see the log".into());
+            let look = move || Trial::new(node, draft, changed).sample();
+            tokio::task::spawn_blocking(look).await.map_err(gone)?.map_err(live::refused_by_storage)
+        })
+    }
+
+    fn trial(&self, changes: Changes) -> Reply<JobView> {
+        let node = self.0.clone();
+        Box::pin(async move {
+            let about = format!("what a change would do: {}", changes.keys().cloned().collect::<Vec<_>>().join(" "));
+            let (draft, changed) = live::draft(&node, &Wish { changes, readmit: false }).await?;
+            let trial = Trial::new(node.clone(), draft, changed);
+            node.jobs.start(&node.clock, "dry-run", about, move |job| trial.all(job)).map_err(not_started)
+        })
+    }
+
+    fn readmit(&self, which: ReadmitView) -> Result<JobView, ControlError> {
+        let which = Which { reason: which.reason.map(reason).transpose()?, host: which.host, generation: None };
+        let host = which.host.as_ref().map(|host| host.trim().to_ascii_lowercase());
+        if host.as_ref().is_some_and(|h| h.is_empty() || h.len() > 253) {
+            return Err(ControlError::Invalid("host: expected a host name such as example.org".into()));
+        }
+        readmit::start(&self.0, Which { host, ..which }, Readmitting::begin(&self.0)).map_err(not_started)
+    }
+}
+
+impl NodeSettings {
+    /// One host's section; its origin is the file's unless it was set over HTTP.
+    fn host_view(&self, live: &Live, host: &HostSection) -> SettingView {
+        let by_admin = !live.base.form().is_ok_and(|form| form.host.contains(host));
+        let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
+        let delay = host.min_delay.map(crate::config::units::format_duration);
+        let value = json!({ "max_connections": host.max_connections, "min_delay": delay });
+        SettingView { key: format!("host.{}", host.pattern), value, origin: origin.to_string(), changeable: true }
+    }
+}
+
+fn view(shown: Shown) -> SettingView {
+    let (changeable, origin) = (is_changeable(&shown.key), shown.origin.to_string());
+    SettingView { value: without_secrets(shown.json), key: shown.key, origin, changeable }
+}
+
+/// User names and passwords in URLs are nobody's business.
+fn without_secrets(value: Json) -> Json {
+    match value {
+        Json::String(text) => Json::String(masked(text)),
+        Json::Array(items) => Json::Array(items.into_iter().map(without_secrets).collect()),
+        Json::Object(fields) => Json::Object(fields.into_iter().map(|(k, v)| (k, without_secrets(v))).collect()),
+        other => other,
+    }
+}
+
+fn masked(text: String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) => format!("{scheme}://***{}", rest.get(user.len()..).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn changed(change: &SettingsChange) -> Changed {
+    Changed { change: change_view(change), job: None, note: None }
+}
+
+fn change_view(change: &SettingsChange) -> ChangeView {
+    ChangeView {
+        generation: change.generation,
+        at: change.at,
+        by: change.by.clone(),
+        undoes: change.undoes,
+        undone: change.undone,
+        changed: live::changed_views(&change.changed),
+    }
+}
+
+fn not_started(error: JobError) -> ControlError {
+    match error {
+        JobError::Busy => ControlError::Refused(error.to_string()),
+        other => ControlError::Unavailable(other.to_string()),
+    }
+}
+
+fn reason(text: String) -> Result<Rejection, ControlError> {
+    let good = |r: &Rejection| readmit::may_be_readmitted(*r);
+    let found = Rejection::ALL.iter().copied().filter(good).find(|r| r.as_str() == text);
+    found.ok_or_else(|| {
+        let all: Vec<&str> = Rejection::ALL.iter().filter(|r| good(r)).map(|r| r.as_str()).collect();
+        ControlError::Invalid(format!("reason: {text:?} is none that can be readmitted; there are {}", all.join(" ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_in_urls_are_not_shown() {
+        let shown = without_secrets(json!(["https://me:secret@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
+        assert_eq!(shown, json!(["https://***@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
+    }
+}

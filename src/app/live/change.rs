@@ -1,0 +1,281 @@
+//! Changing the rules of a running node: checked, committed, put in force, one change at a time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use tokio::sync::oneshot;
+
+use super::start::{json, over};
+use super::{Live, Turn, digest, put_in_force};
+use crate::actors::node::Node;
+use crate::actors::store::Commit;
+use crate::admin::ControlError;
+use crate::admin::settings::ChangedView;
+use crate::config::{CHANGEABLE, ConfigError, Layers, Settings};
+use crate::domain::scope::{Scope, ScopeError};
+use crate::storage::ledger::Change;
+use crate::storage::values::{ChangedKey, LiveSettings, SettingsChange, Value};
+use crate::storage::{StorageError, read};
+
+/// Changes kept to look at and to take back.
+const KEPT: usize = 50;
+/// Bytes of the record at most: it is one value of the database.
+const MAX_RECORD: usize = 1 << 20;
+/// Rest before a change whose commit was lost is handed in again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Dotted keys with their values; null takes a key back to what file, environment and flags say.
+    pub changes: BTreeMap<String, Json>,
+    /// Whether rejected URLs are to be judged again.
+    pub readmit: bool,
+}
+
+/// Changes settings. Gives what it changed, with the number of the rules in force; nothing when all was so before.
+///
+/// # Errors
+/// A value that the configuration would not take either, a key that needs a restart, or a Store that does not commit.
+pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, ControlError> {
+    let turn = node.live.turn().await;
+    let mut record = stored(node)?;
+    let changed = lay_over(&mut record.overlay, &wish.changes);
+    if changed.is_empty() {
+        return Ok(unchanged(node));
+    }
+    let base = node.live().base.clone();
+    let entry = entry(node, "admin", None, changed);
+    if wish.readmit {
+        record.readmit = Some(entry.generation);
+    }
+    carry_out(node, turn, base, record, entry).await
+}
+
+/// Takes back the last change made over HTTP that was not taken back yet.
+///
+/// # Errors
+/// There is none, or as [`change`].
+pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
+    let turn = node.live.turn().await;
+    let mut record = stored(node)?;
+    let last = record.history.iter_mut().rfind(|c| c.by == "admin" && c.undoes.is_none() && !c.undone);
+    let last = last.ok_or_else(|| ControlError::Refused("there is no change left to take back".into()))?;
+    last.undone = true;
+    let back = last.changed.iter().map(|c| (c.key.clone(), c.before.as_deref().map_or(Json::Null, json))).collect();
+    let undoes = Some(last.generation);
+    let changed = lay_over(&mut record.overlay, &back);
+    let base = node.live().base.clone();
+    let entry = entry(node, "admin", undoes, changed);
+    carry_out(node, turn, base, record, entry).await
+}
+
+/// Takes up what may change of settings read again; what was changed over HTTP stays laid over them.
+///
+/// # Errors
+/// As [`change`].
+pub async fn reload(node: &Arc<Node>, read_again: &Settings) -> Result<SettingsChange, ControlError> {
+    let turn = node.live.turn().await;
+    let record = stored(node)?;
+    let base = read_again.source.clone();
+    let layers = over(&base, &record.overlay).map_err(refused)?;
+    let changed = differences(&node.live().settings.source, &layers).map_err(refused)?;
+    if changed.is_empty() {
+        return Ok(unchanged(node));
+    }
+    let entry = entry(node, "reload", None, changed);
+    carry_out(node, turn, base, record, entry).await
+}
+
+/// Notes that the URLs rejected before the rules of this generation have been judged again by them.
+///
+/// # Errors
+/// As [`change`].
+pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), ControlError> {
+    let turn = node.live.turn().await;
+    let mut record = stored(node)?;
+    if record.readmit != Some(generation) {
+        return Ok(());
+    }
+    record.readmit = None;
+    let live = node.live();
+    let scope = node.rules.scope(&live.settings, &node.rules.seeds(), []).map_err(wrong)?;
+    commit(node, Arc::new(turn), &record, Arc::new(Draft { live, scope })).await
+}
+
+/// What a change would make of the rules, without making it.
+///
+/// # Errors
+/// As [`change`].
+pub(in crate::app) async fn draft(node: &Arc<Node>, wish: &Wish) -> Result<(Draft, Vec<ChangedKey>), ControlError> {
+    let mut record = stored(node)?;
+    let changed = lay_over(&mut record.overlay, &wish.changes);
+    let (of_thread, overlay, live) = (node.clone(), record.overlay, node.live());
+    let make = move || Draft::make(&of_thread, live.base.clone(), &overlay, live.generation.saturating_add(1));
+    let draft = off_thread(make).await?;
+    Ok((draft, changed))
+}
+
+/// The record as stored.
+///
+/// # Errors
+/// The storage's own.
+pub(in crate::app) fn stored(node: &Node) -> Result<LiveSettings, ControlError> {
+    Ok(read::meta(&*node.storage, ()).map_err(refused_by_storage)?.unwrap_or_default())
+}
+
+/// The database cannot be read now.
+pub(in crate::app) fn refused_by_storage(error: StorageError) -> ControlError {
+    ControlError::Unavailable(error.to_string())
+}
+
+fn wrong(error: ScopeError) -> ControlError {
+    ControlError::Invalid(error.to_string())
+}
+
+fn unchanged(node: &Node) -> SettingsChange {
+    let generation = node.live.generation();
+    SettingsChange { generation, ..entry(node, "admin", None, Vec::new()) }
+}
+
+fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -> SettingsChange {
+    let generation = node.live.generation().saturating_add(1);
+    SettingsChange { generation, at: node.clock.now(), by: by.to_owned(), undoes, undone: false, changed }
+}
+
+/// Lays changes over what was changed before; gives those that make a difference.
+fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, Json>) -> Vec<ChangedKey> {
+    let mut changed = Vec::new();
+    for (key, value) in changes {
+        let after = (!value.is_null()).then(|| value.to_string());
+        let before = match &after {
+            Some(text) => overlay.insert(key.clone(), text.clone()),
+            None => overlay.remove(key),
+        };
+        if before != after {
+            changed.push(ChangedKey { key: key.clone(), before, after });
+        }
+    }
+    changed
+}
+
+/// The keys that may change and do.
+fn differences(old: &Layers, new: &Layers) -> Result<Vec<ChangedKey>, ConfigError> {
+    let shown = |layers: &Layers| layers.show();
+    let pairs = shown(old)?.into_iter().zip(shown(new)?);
+    let differing = pairs.filter(|(a, b)| CHANGEABLE.contains(&a.key.as_str()) && a.json != b.json);
+    let text = |json: &Json| (!json.is_null()).then(|| json.to_string());
+    Ok(differing.map(|(a, b)| ChangedKey { before: text(&a.json), after: text(&b.json), key: a.key }).collect())
+}
+
+fn refused(error: ConfigError) -> ControlError {
+    match error {
+        ConfigError::NeedsRestart { .. } => ControlError::Refused(error.to_string()),
+        other => ControlError::Invalid(other.to_string()),
+    }
+}
+
+/// Rules that are checked and ready to be put in force.
+pub(in crate::app) struct Draft {
+    pub live: Arc<Live>,
+    pub scope: Scope,
+}
+
+impl Draft {
+    /// Hosts that joined another scope join this one.
+    pub fn join(&mut self, other: &Scope) {
+        for host in other.joined() {
+            self.scope.join_host(host);
+        }
+    }
+
+    /// Checks settings as the configuration would be checked, and makes rules of them.
+    fn make(
+        node: &Node,
+        base: Arc<Layers>,
+        overlay: &BTreeMap<String, String>,
+        generation: u32,
+    ) -> Result<Self, ControlError> {
+        let settings = over(&base, overlay).and_then(|layers| layers.load()).map_err(refused)?;
+        let settings = node.rules.settings.taking_up(&settings);
+        let scope = node.rules.scope(&settings, &node.rules.seeds(), []).map_err(wrong)?;
+        Ok(Self { live: Arc::new(Live::new(settings, base, generation)), scope })
+    }
+}
+
+/// Checks, commits and puts in force.
+async fn carry_out(
+    node: &Arc<Node>,
+    turn: Turn,
+    base: Arc<Layers>,
+    mut record: LiveSettings,
+    entry: SettingsChange,
+) -> Result<SettingsChange, ControlError> {
+    let (for_draft, overlay, generation) = (node.clone(), record.overlay.clone(), entry.generation);
+    let draft = off_thread(move || Draft::make(&for_draft, base, &overlay, generation)).await?;
+    record.history.push(entry.clone());
+    trim(&mut record)?;
+    commit(node, Arc::new(turn), &record, Arc::new(draft)).await?;
+    let keys: Vec<&str> = entry.changed.iter().map(|c| c.key.as_str()).collect();
+    log::info!("settings changed: generation={generation} by={} keys={}", entry.by, keys.join(","));
+    Ok(entry)
+}
+
+/// Patterns may take long to compile: not on the thread of the endpoint.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ControlError> + Send + 'static,
+) -> Result<T, ControlError> {
+    let gone = |_| ControlError::Unavailable("the check of the settings was given up; see the log".into());
+    tokio::task::spawn_blocking(work).await.map_err(gone)?
+}
+
+/// Forgets the oldest changes beyond what is kept.
+fn trim(record: &mut LiveSettings) -> Result<(), ControlError> {
+    let overlay: usize = record.overlay.iter().map(|(key, text)| key.len() + text.len()).sum();
+    if overlay > MAX_RECORD / 4 {
+        let most = MAX_RECORD / 4;
+        return Err(ControlError::Invalid(format!("{overlay} bytes of changed settings, at most {most} are kept")));
+    }
+    while record.history.len() > KEPT || (record.history.len() > 1 && record.encode().len() > MAX_RECORD) {
+        record.history.remove(0);
+    }
+    Ok(())
+}
+
+/// Has the Store commit the record; by that commit the rules are put in force. A commit that is lost (an actor died, the
+/// disk refused) is handed in again. The turn ends with the last attempt, also when nobody waits for it any more.
+async fn commit(
+    node: &Arc<Node>,
+    turn: Arc<Turn>,
+    record: &LiveSettings,
+    draft: Arc<Draft>,
+) -> Result<(), ControlError> {
+    loop {
+        let (reply, answer) = oneshot::channel();
+        let (of_hook, draft, turn) = (node.clone(), draft.clone(), turn.clone());
+        let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
+        let hook = Box::new(move || {
+            put_in_force(&of_hook, &draft.live, &draft.scope);
+            drop(turn);
+            let _ = reply.send(());
+        });
+        let change = Change::Settings { record: Box::new(record.clone()), rules, digest };
+        node.doors().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
+        if answer.await.is_ok() {
+            return Ok(());
+        }
+        if let Some(why) = &*node.stop.borrow() {
+            return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// The keys of a change, as they are shown.
+pub(in crate::app) fn changed_views(changed: &[ChangedKey]) -> Vec<ChangedView> {
+    let value = |text: &Option<String>| text.as_deref().map_or(Json::Null, json);
+    let view = |c: &ChangedKey| ChangedView { key: c.key.clone(), before: value(&c.before), after: value(&c.after) };
+    changed.iter().map(view).collect()
+}

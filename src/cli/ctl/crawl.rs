@@ -1,0 +1,111 @@
+//! The crawl as a whole: status, seeds, pause, resume, checkpoint, stop.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::door::Ask;
+use super::unread;
+use crate::admin::orders::HostOrdered;
+use crate::admin::{NewSeed, SeedReport, seed_lines};
+use crate::checkpoint::manifest::Summary;
+use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::gather::read_input;
+use crate::cli::{checkpoint, summary};
+use crate::telemetry::StatusSnapshot;
+
+/// What a command asks.
+///
+/// # Errors
+/// No seed is given, or the file of seeds cannot be read.
+pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
+    Ok(match &args.command {
+        CtlCommand::Status => Ask::get("/api/v1/status"),
+        CtlCommand::Health => Ask::get("/readyz"),
+        CtlCommand::Pause => Ask::post("/api/v1/pause", String::new()),
+        CtlCommand::Resume => Ask::post("/api/v1/resume", String::new()),
+        CtlCommand::Checkpoint => Ask::post("/api/v1/checkpoint", folder(args)),
+        CtlCommand::Stop => Ask::post("/api/v1/stop", String::new()),
+        CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
+            let mut urls = urls.clone();
+            if let Some(file) = file {
+                urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
+            }
+            if urls.is_empty() {
+                return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
+            }
+            Ask::post("/api/v1/seeds", seeds(urls, said))
+        }
+        CtlCommand::Host(host) => super::host::ask(host),
+        CtlCommand::Report(_) => Ask::get("/api/v1/reports/statuses"), // page by page, elsewhere
+        CtlCommand::Events(_) => Ask::get("/api/v1/events"),           // a stream, followed elsewhere
+        CtlCommand::Look(command) => super::look::ask(command),
+        CtlCommand::Settings(command) => super::settings::ask(command)?,
+    })
+}
+
+/// Shows an answer.
+///
+/// # Errors
+/// It is none, or no seed was taken.
+pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    match command {
+        CtlCommand::Status => {
+            let status: StatusSnapshot = serde_json::from_str(answer).map_err(unread)?;
+            out.write_all(summary::table(&status, &format!("{:?}", status.state).to_lowercase()).as_bytes())?;
+            if !status.idle_reason.is_empty() {
+                writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
+            }
+        }
+        CtlCommand::Health => out.write_all(answer.as_bytes())?,
+        CtlCommand::Seeds(_) => {
+            let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(report(&seeds, out))?;
+            if seeds.accepted + seeds.known == 0 {
+                return Err(CliError::new("no seed was taken"));
+            }
+        }
+        CtlCommand::Checkpoint => {
+            let made: Summary = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(checkpoint::told_made(&made, out))?;
+        }
+        CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Stop => {
+            let answer: Value = serde_json::from_str(answer).map_err(unread)?;
+            writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
+        }
+        CtlCommand::Host(_) => {
+            let ordered: HostOrdered = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(super::host::show(&ordered, out))?;
+        }
+        CtlCommand::Report(_) | CtlCommand::Events(_) => {}
+        CtlCommand::Look(command) => super::look::tell(command, answer, out)?,
+        CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
+    }
+    Ok(())
+}
+
+/// Seeds as the endpoint takes them.
+fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
+    let SeedSaid { rank, max_depth, tags } = said;
+    if rank.is_none() && max_depth.is_none() && tags.is_empty() {
+        return urls.join("\n");
+    }
+    let seed = |url| NewSeed { url, rank: *rank, max_depth: *max_depth, tags: tags.clone() };
+    json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
+}
+
+fn report(report: &SeedReport, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{} accepted, {} known already, {} rejected", report.accepted, report.known, report.rejected.len())?;
+    for seed in &report.rejected {
+        let text = format!("rejected {}: {}", seed.url, seed.reason);
+        writeln!(out, "{}", crate::telemetry::log::escaped(&text))?;
+    }
+    Ok(())
+}
+
+/// The folder whose crawl is asked, so that another one that listens there refuses.
+fn folder(args: &CtlArgs) -> String {
+    let whole = args.folder.as_deref().map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
+    whole.map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default()
+}

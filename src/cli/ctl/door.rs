@@ -1,0 +1,145 @@
+//! Where the endpoint of a running crawl is, and how it is asked (awc: the server is our own).
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use awc::Client;
+use awc::error::PayloadError;
+use awc::http::{Method, StatusCode};
+use bytes::Bytes;
+use futures_util::Stream;
+
+use crate::admin::{Problem, auth};
+use crate::cli::args::{CtlArgs, SettingsArgs};
+use crate::cli::exit::CliError;
+use crate::cli::gather::layers;
+use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
+
+/// Largest answer taken, bytes.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// Longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The same for a checkpoint: the first one reads the whole database for its digests.
+const CHECKPOINT: Duration = Duration::from_secs(3_600);
+
+/// One request to the endpoint.
+pub(super) struct Ask {
+    pub method: Method,
+    pub path: String,
+    pub body: String,
+}
+
+impl Ask {
+    /// Without a body.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self { method: Method::GET, path: path.into(), body: String::new() }
+    }
+
+    /// Takes something away.
+    pub fn delete(path: impl Into<String>) -> Self {
+        Self { method: Method::DELETE, path: path.into(), body: String::new() }
+    }
+
+    /// A command.
+    pub fn post(path: impl Into<String>, body: String) -> Self {
+        Self { method: Method::POST, path: path.into(), body }
+    }
+}
+
+/// Where the endpoint is and how to be let in.
+pub(super) struct Door {
+    pub address: SocketAddr,
+    token: Option<String>,
+}
+
+/// The address and token: flags, else the crawl's own settings.
+pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
+    let settings = layers(args.config.as_deref(), &SettingsArgs::default())?.load()?;
+    let address = match &args.admin {
+        Some(text) => {
+            let bare = text.trim_start_matches("http://").trim_end_matches('/');
+            bare.parse()
+                .map_err(|_| CliError::usage(format!("--admin {text}: expected ADDRESS:PORT such as 127.0.0.1:7700")))?
+        }
+        None => settings.admin_listen.ok_or_else(|| {
+            CliError::usage("admin.listen is off in this configuration; name the endpoint with --admin ADDRESS:PORT")
+        })?,
+    };
+    let file = args.token_file.as_deref().or(settings.admin_token_file.as_deref());
+    let token = match file {
+        Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
+        None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),
+    };
+    Ok(Door { address, token })
+}
+
+type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>>;
+
+/// Asks and gives the answer.
+///
+/// # Errors
+/// Nobody listens, or the endpoint refuses.
+pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
+    let patience = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
+    let mut response = request(door, ask, Some(patience)).await?;
+    body(door, &mut response).await
+}
+
+/// Asks for an answer without end.
+///
+/// # Errors
+/// Nobody listens, or the endpoint refuses.
+pub(super) async fn stream(door: &Door, path: &str) -> Result<Answer, CliError> {
+    request(door, Ask::get(path), None).await
+}
+
+async fn request(door: &Door, ask: Ask, patience: Option<Duration>) -> Result<Answer, CliError> {
+    let kind = if ask.body.starts_with('{') { "application/json" } else { "text/plain; charset=utf-8" };
+    let builder = Client::builder().disable_redirects();
+    let client =
+        patience.map_or_else(|| Client::builder().disable_redirects().disable_timeout(), |p| builder.timeout(p));
+    let mut request = client.finish().request(ask.method, format!("http://{}{}", door.address, ask.path));
+    if let Some(token) = &door.token {
+        request = request.bearer_auth(token);
+    }
+    let sent = request.insert_header(("Content-Type", kind)).send_body(ask.body).await;
+    let mut response = sent.map_err(|e| unreachable_endpoint(door.address, &e))?;
+    if response.status().is_success() { Ok(response) } else { Err(refusal(door, &mut response).await) }
+}
+
+async fn body(door: &Door, response: &mut Answer) -> Result<String, CliError> {
+    let cut = |e| CliError::new(format!("the answer of {} did not arrive: {e}", door.address));
+    let body = response.body().limit(MAX_ANSWER).await.map_err(cut)?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// What an answer without success says.
+async fn refusal(door: &Door, response: &mut Answer) -> CliError {
+    let status = response.status();
+    let text = match body(door, response).await {
+        Ok(text) => text,
+        Err(e) => return e,
+    };
+    if status == StatusCode::UNAUTHORIZED {
+        return CliError::new(format!(
+            "{} asks for its token (admin.token_file): use --token-file FILE or --config FILE",
+            door.address
+        ));
+    }
+    match serde_json::from_str::<Problem>(&text) {
+        Ok(problem) => CliError::new(problem.detail),
+        Err(_) if text.starts_with("not ready: ") => CliError::new(text.trim_end()),
+        Err(_) => CliError::new(format!("{} answered {status}; is it a lycosa?", door.address)),
+    }
+}
+
+fn unreachable_endpoint(address: SocketAddr, error: &awc::error::SendRequestError) -> CliError {
+    match error {
+        awc::error::SendRequestError::Connect(e) => CliError::new(format!(
+            "no crawl answers on {address} ({e}); start one with `lycosa run`, or name its endpoint with --admin or --config"
+        )),
+        other => CliError::new(format!("asking {address} failed: {other}")),
+    }
+}

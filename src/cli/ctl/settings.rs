@@ -1,0 +1,218 @@
+//! Settings of a running crawl: set, unset, shown, taken back; rejected URLs judged again.
+
+use std::io::Write;
+
+use awc::http::Method;
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+use super::door::Ask;
+use super::unread;
+use super::urls::RetryArgs;
+use crate::admin::jobs::JobView;
+use crate::admin::settings::{Changed, ReadmitView, SettingsView, TrialPart, TrialView};
+use crate::cli::exit::{CliError, unless_gone};
+use crate::config::{ConfigError, Layers, Origin};
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum SettingsCommand {
+    /// Change settings while the crawl runs, such as: lycosa ctl set politeness.min_delay=2s
+    Set {
+        /// The values; host.PATTERN={min_delay="2s"} is the section of one host; an empty value is the built-in default
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        assignments: Vec<String>,
+        /// Change nothing; show what it would do to a sample of the URLs there are
+        #[arg(long)]
+        dry_run: bool,
+        /// Judge rejected URLs again by the new rules
+        #[arg(long)]
+        readmit: bool,
+    },
+    /// Take keys back to what file, environment and flags say
+    Unset {
+        /// The keys
+        #[arg(required = true, value_name = "KEY")]
+        keys: Vec<String>,
+    },
+    /// Take back the last change of the settings
+    Undo,
+    /// Show the settings in force
+    Settings {
+        /// Show who set each
+        #[arg(long)]
+        origin: bool,
+    },
+    /// URLs
+    #[command(subcommand)]
+    Urls(UrlsCommand),
+}
+
+/// `lycosa ctl urls …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum UrlsCommand {
+    /// Judge rejected URLs again by the rules in force; what they admit is queued
+    Readmit {
+        /// Those turned away for this reason, such as scope or robots; all that depend on the rules when absent
+        #[arg(long)]
+        reason: Option<String>,
+        /// Those of this host
+        #[arg(long)]
+        host: Option<String>,
+    },
+    /// Queue URLs again that ended in an error
+    Retry(RetryArgs),
+}
+
+/// What a command asks.
+///
+/// # Errors
+/// An assignment that no key takes.
+pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
+    let patch = |query: &str, changes: Map<String, Value>| {
+        let (path, body) = (format!("/api/v1/settings{query}"), Value::Object(changes).to_string());
+        Ask { method: Method::PATCH, path, body }
+    };
+    Ok(match command {
+        SettingsCommand::Set { assignments, dry_run, readmit } => {
+            let changes = assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
+            let query = match (dry_run, readmit) {
+                (true, _) => "?dry_run=true",
+                (false, true) => "?readmit=true",
+                (false, false) => "",
+            };
+            patch(query, changes)
+        }
+        SettingsCommand::Unset { keys } => patch("", keys.iter().map(|key| (key.clone(), Value::Null)).collect()),
+        SettingsCommand::Undo => Ask::post("/api/v1/settings/undo", String::new()),
+        SettingsCommand::Settings { .. } => Ask::get("/api/v1/settings"),
+        SettingsCommand::Urls(UrlsCommand::Readmit { reason, host }) => {
+            let which = ReadmitView { reason: reason.clone(), host: host.clone() };
+            Ask::post("/api/v1/urls/readmit", json!(which).to_string())
+        }
+        SettingsCommand::Urls(UrlsCommand::Retry(which)) => super::urls::ask(which),
+    })
+}
+
+/// Shows an answer.
+///
+/// # Errors
+/// It is none.
+pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    let told = match command {
+        SettingsCommand::Set { dry_run: true, .. } => trial(&serde_json::from_str(answer).map_err(unread)?, out),
+        SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo => {
+            changed(&serde_json::from_str(answer).map_err(unread)?, out)
+        }
+        SettingsCommand::Settings { origin } => settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out),
+        SettingsCommand::Urls(_) => started(&serde_json::from_str(answer).map_err(unread)?, out),
+    };
+    unless_gone(told)
+}
+
+/// A key and its value, read as `--set` reads it.
+fn assigned(text: &str) -> Result<(String, Value), ConfigError> {
+    let wrong = |key: &str, problem: String| ConfigError::Value { place: "ctl set".into(), key: key.into(), problem };
+    if let Some((key, value)) = text.split_once('=').filter(|(key, _)| key.starts_with("host.")) {
+        let read = toml::from_str::<Map<String, Value>>(&format!("v = {value}"));
+        let section = read.ok().and_then(|mut table| table.remove("v")).filter(Value::is_object);
+        let section = section.ok_or_else(|| wrong(key, r#"expected a table such as {min_delay="2s"}"#.into()))?;
+        return Ok((key.to_owned(), section));
+    }
+    let layers = Layers::new().set(text)?;
+    let shown = layers.show()?.into_iter().find(|shown| shown.origin != Origin::Default);
+    let key = text.split('=').next().unwrap_or_default().trim().to_owned();
+    Ok(shown.map_or((key, json!("")), |shown| (shown.key, shown.json))) // an empty value leaves nothing set
+}
+
+fn changed(made: &Changed, out: &mut dyn Write) -> std::io::Result<()> {
+    let change = &made.change;
+    if change.changed.is_empty() {
+        writeln!(out, "nothing changed: it was so before (generation {})", change.generation)?;
+    } else {
+        writeln!(out, "in force, generation {}", change.generation)?;
+    }
+    for key in &change.changed {
+        let after = if key.after.is_null() { "as configured".to_owned() } else { key.after.to_string() };
+        writeln!(out, "{} = {}", key.key, crate::telemetry::log::escaped(&after))?;
+    }
+    if let Some(note) = &made.note {
+        writeln!(out, "note: {note}")?;
+    }
+    made.job.as_ref().map_or(Ok(()), |job| started(job, out))
+}
+
+fn started(job: &JobView, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "job {}: {}", job.id, crate::telemetry::log::escaped(&job.about))
+}
+
+fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    for setting in &shown.settings {
+        let value = crate::telemetry::log::escaped(&setting.value.to_string());
+        let line = if setting.value.is_null() {
+            format!("# {} is not set", setting.key)
+        } else {
+            format!("{} = {value}", setting.key)
+        };
+        match setting.origin.as_str() {
+            from if origin && from != "default" => writeln!(out, "{line}  # {from}")?,
+            _ => writeln!(out, "{line}")?,
+        }
+    }
+    Ok(())
+}
+
+fn trial(view: &TrialView, out: &mut dyn Write) -> std::io::Result<()> {
+    let sample = if view.sample { ", a sample" } else { "" };
+    let mut part = |what: &str, would: &str, part: &TrialPart| {
+        writeln!(out, "{} of {} {what} URLs looked at{sample}", part.looked, part.of)?;
+        for (reason, n) in &part.changing {
+            writeln!(out, "  {n} would be {would}: {reason}")?;
+        }
+        for example in &part.examples {
+            let text = format!("{} ({})", example.url, example.rule);
+            writeln!(out, "    {}", crate::telemetry::log::escaped(&text))?;
+        }
+        Ok(())
+    };
+    part("queued", "turned away", &view.queued)?;
+    part("rejected", "readmitted, now", &view.rejected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_assignment_has_the_type_of_its_key() {
+        let cases = [
+            ("crawl.max_pages=5", "crawl.max_pages", json!(5)),
+            ("crawl.max_pages=", "crawl.max_pages", json!("")),
+            ("politeness.min_delay=2s", "politeness.min_delay", json!("2s")),
+            ("scope.exclude=a,b", "scope.exclude", json!(["a", "b"])),
+            ("crawl.until_done=true", "crawl.until_done", json!(true)),
+            (r#"host.*.a.test={min_delay="2s"}"#, "host.*.a.test", json!({"min_delay": "2s"})),
+        ];
+        for (text, key, value) in cases {
+            assert_eq!(assigned(text).unwrap(), (key.to_owned(), value), "{text}");
+        }
+        for (text, part) in [("crawl.max_page=5", "crawl.max_page"), ("x", "key=value"), ("host.a=5", "a table")] {
+            let error = assigned(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_is_told_by_the_command() {
+        let set =
+            |dry_run, readmit| SettingsCommand::Set { assignments: vec!["crawl.max_pages=5".into()], dry_run, readmit };
+        let asked = |command: &SettingsCommand| ask(command).map(|a| (a.method.to_string(), a.path, a.body)).unwrap();
+        let body = r#"{"crawl.max_pages":5}"#;
+        let patch = |path: &str, body: &str| ("PATCH".to_owned(), path.to_owned(), body.to_owned());
+        assert_eq!(asked(&set(false, false)), patch("/api/v1/settings", body));
+        assert_eq!(asked(&set(true, true)), patch("/api/v1/settings?dry_run=true", body));
+        assert_eq!(asked(&set(false, true)), patch("/api/v1/settings?readmit=true", body));
+        let unset = SettingsCommand::Unset { keys: vec!["log.level".into()] };
+        assert_eq!(asked(&unset), patch("/api/v1/settings", r#"{"log.level":null}"#));
+    }
+}

@@ -1,0 +1,108 @@
+//! Reads one response by its place, whole and checked.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::digest::WarcDigest;
+use super::http_head::has_transfer_coding;
+use super::name::open_name;
+use super::reader::{ReadError, WarcReader};
+
+/// A response as stored.
+#[derive(Debug)]
+pub struct Picked {
+    /// Its HTTP head.
+    pub head: Vec<u8>,
+    /// Its body, content coding kept.
+    pub body: Vec<u8>,
+    /// True when the body is stored with its transfer coding (`store.http_body = "exact"`).
+    pub transfer_coded: bool,
+}
+
+/// Why a response cannot be shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PickError {
+    /// The file is not there any more.
+    #[error("the archive file {0} is not in the folder any more: it was moved, or copied elsewhere and removed")]
+    Gone(String),
+    /// It is larger than is read at a time.
+    #[error("the record has {size} bytes, more than the {most} that are read here; read it from {file} at {offset}")]
+    TooLarge {
+        /// Bytes of the record's content.
+        size: u64,
+        /// Most that are read.
+        most: u64,
+        /// The file.
+        file: String,
+        /// Where it begins.
+        offset: u64,
+    },
+    /// The record is damaged, not yet on the disk, or another.
+    #[error("the record in {file} at {offset} cannot be read: {why}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Reads the response that stands in `file` (its final name) of `dir` at `offset`; the file may still be open. Its digests are
+/// checked. At most `most` bytes are read.
+///
+/// # Errors
+/// See [`PickError`].
+pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Picked, PickError> {
+    let damaged = |why: String| PickError::Damaged { file: file.to_owned(), offset, why };
+    let unread = |e: ReadError| damaged(e.to_string());
+    let mut reader = opened(dir, file, offset).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => PickError::Gone(file.to_owned()),
+        _ => damaged(e.to_string()),
+    })?;
+    let header = reader.next_record().map_err(unread)?.ok_or_else(|| damaged("the file ends before it".into()))?;
+    if header.kind() != "response" {
+        return Err(damaged(format!("it is a record of the type {:?}", header.kind())));
+    }
+    let size = header.content_length;
+    if size > most {
+        return Err(PickError::TooLarge { size, most, file: file.to_owned(), offset });
+    }
+    let mut content = Vec::new();
+    reader.content().read_to_end(&mut content).map_err(|e| damaged(e.to_string()))?;
+    reader.finish().map_err(unread)?;
+    let said = |name| header.get(name).and_then(|digest| digest.parse::<WarcDigest>().ok());
+    if said("WARC-Block-Digest").is_some_and(|digest| digest != WarcDigest::of(&content)) {
+        return Err(damaged("its content does not have its WARC-Block-Digest".into()));
+    }
+    let end = content.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
+    let body = content.split_off(end.ok_or_else(|| damaged("it has no HTTP head".into()))?);
+    let transfer_coded = has_transfer_coding(&content);
+    let payload = said("WARC-Payload-Digest").filter(|_| !transfer_coded);
+    if payload.is_some_and(|digest| digest != WarcDigest::of(&body)) {
+        return Err(damaged("its body does not have its WARC-Payload-Digest".into()));
+    }
+    Ok(Picked { head: content, body, transfer_coded })
+}
+
+/// Under its final name, or under that of an open file, which may be closed in this moment.
+fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<std::fs::File>>> {
+    if file.contains(['/', '\\']) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let closed = || WarcReader::open(&dir.join(file), offset);
+    closed().or_else(|_| WarcReader::open(&dir.join(open_name(file)), offset)).or_else(|_| closed())
+}
+
+impl Picked {
+    /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<String> {
+        let head = String::from_utf8_lossy(&self.head);
+        let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        let mut found = found.filter(|(field, _)| field.trim().eq_ignore_ascii_case(name));
+        found.next().map(|(_, value)| value.trim().to_owned())
+    }
+}

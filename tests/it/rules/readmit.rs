@@ -1,0 +1,186 @@
+//! Narrow, then wide: the same set as a wide crawl, and nothing is asked for twice.
+
+use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
+use lycosa::storage::keys::KeyRange;
+use lycosa::storage::values::LiveSettings;
+use lycosa::storage::{read, tables};
+use lycosa::telemetry::StatusSnapshot;
+use serde_json::{Value, json};
+
+use super::client::Admin;
+use crate::support::{Live, Sandbox, truth_any};
+
+fn web() -> TestWebConfig {
+    TestWebConfig { hosts: 5, pages: 20, links: 8, min_size: 300, max_size: 900, ..TestWebConfig::default() }
+}
+
+/// A crawl of the seed's host that does not end by itself.
+fn narrow() -> Sandbox {
+    Sandbox::new(web()).set("scope.mode=hosts").set("crawl.until_done=false")
+}
+
+fn idle(s: &StatusSnapshot) -> bool {
+    s.waiting + s.processing == 0 && s.discovered > 0
+}
+
+fn until_idle(live: &Live<'_>) {
+    live.until("an empty frontier", idle);
+}
+
+/// Widens, and waits until everything that was rejected has been judged again.
+fn widen(admin: &Admin) -> Value {
+    let made = admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"scope.mode": "any"}));
+    admin.until_done(&made["job"])
+}
+
+#[test]
+fn a_finished_narrow_crawl_that_is_widened_becomes_the_wide_one() {
+    let sandbox = narrow();
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    until_idle(&live);
+    let asked = sandbox.web.audit().iter().map(|e| e.host.clone()).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(asked.len(), 1, "only the seed's host: {asked:?}");
+    let job = widen(&admin);
+    assert!(job["changed"].as_u64().unwrap() > 0, "{job}");
+    until_idle(&live);
+    let record: LiveSettings = read::meta(&*live.storage, ()).unwrap().unwrap();
+    assert_eq!(record.readmit, None, "that it is done is noted");
+    let again = admin.told("POST", "/api/v1/urls/readmit", &json!({}));
+    assert_eq!(admin.until_done(&again)["changed"], 0, "twice changes nothing");
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+    ended.assert_polite();
+}
+
+#[test]
+fn a_running_crawl_that_is_narrowed_and_widened_again_ends_as_the_wide_one() {
+    let sandbox = Sandbox::new(web()).set("crawl.until_done=false");
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    live.until("some pages", |s| s.pages_stored >= 10);
+    admin.set(&json!({"scope.mode": "hosts"}));
+    until_idle(&live);
+    let rejected = read::scan::<tables::Rejected>(&*live.storage, &KeyRange::all(), usize::MAX).unwrap();
+    assert!(rejected.iter().any(|(_, value)| value.generation == 2), "queued URLs are turned away by the new rules");
+    let lines = std::fs::read_to_string(sandbox.data().join("crawl.jsonl")).unwrap();
+    assert!(lines.lines().any(|line| line.contains("\"reason\":\"scope\"")), "{lines}");
+    let stored = lycosa::app::status(&live.node).pages_stored;
+    assert!(stored < sandbox.web.truth(truth_any()).len() as u64, "it was narrowed too late to tell anything");
+    widen(&admin);
+    until_idle(&live);
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+    ended.assert_polite();
+}
+
+#[test]
+fn changes_in_quick_succession_lose_no_url() {
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 8, ..web() }).set("crawl.until_done=false");
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    for pages in [5, 15, 25, 40, 60] {
+        live.until("more pages", |s| s.pages_stored >= pages || idle(s));
+        admin.set(&json!({"scope.mode": "hosts", "scope.exclude": ["/[0-9]*7"]}));
+        widen_all(&admin);
+    }
+    until_idle(&live);
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+}
+
+/// Takes both back, while URLs are on their way that were judged by the rules of a moment before.
+fn widen_all(admin: &Admin) {
+    let wide = json!({"scope.mode": null, "scope.exclude": null});
+    let made = admin.told("PATCH", "/api/v1/settings?readmit=true", &wide);
+    admin.until_done(&made["job"]);
+}
+
+#[test]
+fn a_change_outlives_a_restart_and_what_it_admits_is_taken_up_when_asked_for() {
+    let sandbox = narrow();
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    until_idle(&live);
+    admin.set(&json!({"scope.mode": "any"}));
+    drop(admin);
+    live.end().assert_is(&sandbox.web.truth(TruthQuery::default()));
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    assert_eq!(admin.get("scope.mode"), (json!("any"), "admin".to_owned()));
+    assert_eq!(live.node.live.generation(), 2);
+    let job = admin.told("POST", "/api/v1/urls/readmit", &json!({"reason": "scope"}));
+    admin.until_done(&job);
+    until_idle(&live);
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+}
+
+#[test]
+fn a_kill_right_after_the_change_costs_nothing_for_the_next_start_goes_on_by_itself() {
+    let sandbox = narrow();
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    until_idle(&live);
+    live.until_all_is_back();
+    admin.told("POST", "/api/v1/pause", &Value::Null); // so that nothing is in flight at the kill
+    admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"scope.mode": "any"}));
+    let fork = sandbox.fork();
+    let record: LiveSettings = read::meta(fork.storage(), ()).unwrap().unwrap();
+    assert!(record.overlay.contains_key("scope.mode"));
+    drop(admin);
+    live.drop_at_once();
+    let sandbox = sandbox.resume(fork);
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    if record.readmit.is_some() {
+        admin.until_done_of_kind("readmit"); // else the kill came after its end
+    }
+    until_idle(&live);
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+}
+
+#[test]
+fn a_crawl_until_done_does_not_end_while_rejected_urls_are_judged_again() {
+    let sandbox = narrow();
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    until_idle(&live);
+    let made =
+        admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"scope.mode": "any", "crawl.until_done": true}));
+    assert_eq!(made["change"]["generation"], 2);
+    assert_eq!(live.until_stop(), lycosa::actors::node::Stop::Done);
+    drop(admin);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+}
+
+#[test]
+fn other_rules_in_the_file_at_a_restart_turn_queued_urls_away_as_well() {
+    let sandbox = Sandbox::new(web()).set("crawl.until_done=false");
+    let live = sandbox.start();
+    live.until("some pages", |s| s.pages_stored >= 10);
+    let others = live.close().asked();
+    let sandbox = sandbox.set("scope.mode=hosts");
+    let live = sandbox.start();
+    assert_eq!(live.node.live.generation(), 2);
+    until_idle(&live);
+    let ended = live.end();
+    let truth = sandbox.web.truth(TruthQuery::default());
+    let new: Vec<_> = ended.asked().difference(&others).filter(|url| !truth.contains(*url)).cloned().collect();
+    assert!(new.is_empty(), "asked for although the rules do not want it any more: {new:?}");
+    assert!(truth.is_subset(&ended.asked()));
+    ended.assert_none_twice();
+}
