@@ -61,7 +61,7 @@
 //! let crawl = app::start(settings, parts)?;
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 //! let why = runtime.block_on(async {
-//!     NodeControl::add_seeds(crawl.node.clone(), vec!["http://h0.test/".into()]).await?;
+//!     NodeControl::add_seeds(crawl.node.clone(), vec!["http://h0.test/".to_owned()]).await?;
 //!     Ok::<_, Box<dyn std::error::Error>>(app::watch(&crawl.node).await)
 //! })?;
 //! let counts = app::status(&crawl.node);

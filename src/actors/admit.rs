@@ -1,4 +1,5 @@
-//! The door every found URL passes before the seen test, and again before its request: traps, then scope and filters.
+//! The door every found URL passes before the seen test, and again before its request: blocked hosts, traps, then scope and
+//! filters.
 
 use std::sync::PoisonError;
 
@@ -14,7 +15,12 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live(); // under the scope's lock, so that both are of one generation
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
+    let blocks = node.orders.blocks();
     for new in found {
+        if blocks.on(new.url.host()) {
+            out.turned.push(Turned { new, reason: Rejection::Blocked });
+            continue;
+        }
         let verdict = judge(&live, &scope, &new.url, new.depth).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }

@@ -20,9 +20,9 @@ use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::Timings;
-use crate::storage::Storage;
 use crate::storage::ledger::{Change, Ending, PageChange};
-use crate::storage::values::{Counters, How};
+use crate::storage::values::{Counters, How, SeedValue};
+use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
 use crate::telemetry::series::Series;
@@ -33,9 +33,11 @@ use super::deduper::Deduper;
 use super::door::Door;
 use super::fetcher::Fetcher;
 use super::frontier::Frontier;
-use super::lease::{LeaseCore, LeaseEnd, LeaseTable};
+use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseTable};
+use super::orders::Orders;
 use super::parser::Parser;
 use super::politeness::Host;
+use super::seeds::Seeds;
 use super::slot::Slots;
 use super::store::{Commit, Store};
 use super::strikes::{STRIKES, Strikes};
@@ -125,6 +127,10 @@ pub struct Node {
     pub crawl: CrawlId,
     /// Scope, widened by seed redirects; replaced together with `live`.
     pub scope: RwLock<Scope>,
+    /// What the operator has said of hosts.
+    pub orders: Orders,
+    /// What was said of seeds.
+    pub seeds: Seeds,
     /// Slots of hosts.
     pub slots: Slots,
     /// Leases.
@@ -396,6 +402,16 @@ impl Node {
         self.metrics.in_hand(status.in_flight, self.parsing.load(Ordering::Relaxed));
         self.metrics.dns(self.resolver.stats());
         self.metrics.listening(self.events.listeners(), self.events.missed());
+    }
+
+    /// What was said of the seed that a URL goes back to; nothing when that is not known any more.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn seed_of(&self, lease: &Lease) -> Result<Option<Arc<SeedValue>>, StorageError> {
+        let own = lease.entry.seed.then_some(lease.url.as_str());
+        let Some(seed) = lease.entry.origin.as_deref().or(own) else { return Ok(None) };
+        self.seeds.of(&*self.storage, self.crawl, &self.prints, seed)
     }
 
     /// The counters of the last commit.

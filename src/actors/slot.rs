@@ -34,7 +34,10 @@ pub struct Seat {
 struct Standing {
     pace: Pace,
     stored: bool,
+    /// By which it is kept: those set, with the least gap that the operator says.
     rules: PaceRules,
+    set: PaceRules,
+    said: Option<Duration>,
     /// The generation of those rules; 0 before any was taken up.
     generation: u32,
     /// Requests in flight at a time.
@@ -44,6 +47,12 @@ struct Standing {
 }
 
 impl Standing {
+    /// Takes up the rules as they are now.
+    fn apply(&mut self) {
+        self.rules = self.said.map_or_else(|| self.set.clone(), |delay| self.set.with_min_delay(delay));
+        self.change(Pace::take_up);
+    }
+
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
         let before = self.pace.clone();
         change(&mut self.pace, &self.rules);
@@ -71,8 +80,8 @@ impl Seat {
             return;
         }
         standing.generation = generation;
-        standing.rules.clone_from(rules);
-        standing.change(Pace::take_up);
+        standing.set.clone_from(rules);
+        standing.apply();
         let (had, wanted) = (standing.connections, connections.max(1));
         standing.connections = wanted;
         if wanted > had {
@@ -104,6 +113,14 @@ impl Seat {
     pub fn gap(&self) -> Duration {
         let standing = lock(&self.standing);
         standing.pace.gap(&standing.rules)
+    }
+
+    /// Sets the least gap that the operator says; `None` for that of the settings. A longer one holds at once, a shorter one
+    /// from the next response on.
+    pub fn set_min_delay(&self, delay: Option<Duration>) {
+        let mut standing = lock(&self.standing);
+        standing.said = delay;
+        standing.apply();
     }
 
     /// Sets what robots.txt asks for.
@@ -253,7 +270,9 @@ impl SeatRules {
             standing: Mutex::new(Standing {
                 pace,
                 stored: false,
-                rules: self.pace,
+                rules: self.pace.clone(),
+                set: self.pace,
+                said: None,
                 generation: 0,
                 connections: self.connections.max(1),
                 owed: 0,
@@ -287,6 +306,14 @@ impl Slots {
         let pace_rules = rules.clone();
         let rules = SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
         lock(&self.hosts).entry(host).or_insert_with(|| rules.seat(pace)).clone()
+    }
+
+    /// The operator says another least gap for a host.
+    pub fn set_min_delay(&self, host: &HostKey, delay: Option<Duration>) {
+        let seat = lock(&self.hosts).get(host).cloned();
+        if let Some(seat) = seat {
+            seat.set_min_delay(delay);
+        }
     }
 
     /// The place of a group; the first since `start` waits one full gap, for nothing of a group is kept on disk.
@@ -447,6 +474,30 @@ mod tests {
         let unused = taken(seats.take(&clock)).unwrap();
         drop(unused); // never begun: nothing to wait for
         assert_eq!(seats.earliest(), START.plus(Duration::from_millis(101)));
+    }
+
+    #[test]
+    fn a_longer_gap_holds_at_once_a_shorter_one_after_the_next_response_and_a_crawl_delay_is_kept() {
+        let (clock, slots) = (Clock::manual(START), Slots::default());
+        let key = HostKey([1; 8]);
+        let seats = Seats::new(Vec::new(), host(&slots, 1, 100));
+        let answered = |earliest: u64| {
+            clock.advance(Duration::from_secs(60));
+            let now = clock.now();
+            begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+            assert_eq!(seats.earliest().since(now), Duration::from_millis(earliest + 1));
+        };
+        answered(100);
+        slots.set_min_delay(&key, Some(Duration::from_secs(5)));
+        assert_eq!(seats.earliest().since(clock.now()), Duration::from_millis(5_001));
+        slots.set_min_delay(&key, Some(Duration::from_millis(50)));
+        assert_eq!(seats.earliest().since(clock.now()), Duration::from_millis(5_001));
+        answered(50);
+        seats.host.set_crawl_delay(Some(Duration::from_secs(2)));
+        answered(2_000);
+        slots.set_min_delay(&key, None);
+        seats.host.set_crawl_delay(None);
+        answered(100);
     }
 
     #[test]

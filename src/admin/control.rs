@@ -42,6 +42,32 @@ pub struct SeedReport {
     pub rejected: Vec<RejectedSeed>,
 }
 
+/// A seed as it is handed in, with what is said of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewSeed {
+    /// Its URL.
+    #[schema(example = "https://example.org/")]
+    pub url: String,
+    /// Its own place in the queue, in place of that of its depth: 0 comes first.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(minimum = 0, maximum = 7)]
+    pub rank: Option<u8>,
+    /// Links that are followed from it in a row; none when it is the seed alone that is wanted (0).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub max_depth: Option<u16>,
+    /// What it is called in the lines of `crawl.jsonl` of pages that go back to it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schema(max_items = 16)]
+    pub tags: Vec<String>,
+}
+
+impl From<String> for NewSeed {
+    fn from(url: String) -> Self {
+        Self { url, ..Self::default() }
+    }
+}
+
 /// A seed that was turned away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RejectedSeed {
@@ -58,7 +84,7 @@ pub trait Control: Send + Sync {
     /// Whether it takes work: storage open, actors running. The text says what is missing.
     fn ready(&self) -> Result<(), String>;
     /// Adds seeds; answers when they are committed.
-    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport>;
+    fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport>;
     /// No new requests until [`resume`](Self::resume).
     fn pause(&self) -> Result<(), ControlError>;
     /// Goes on.

@@ -55,8 +55,9 @@ async fn status(control: Data<dyn Control>) -> HttpResponse {
     HttpResponse::Ok().json(control.status())
 }
 
-/// Adds seeds: one URL a line, or `{"urls": […]}`. Answers when they are committed.
-#[utoipa::path(post, path = "/api/v1/seeds", tag = "crawl", request_body(content = String, content_type = "text/plain"), responses(
+/// Adds seeds: one URL a line, `{"urls": […]}`, or `{"seeds": [{"url": "…", "rank": 0, "max_depth": 3, "tags": ["a"]}]}`. Answers
+/// when they are committed.
+#[utoipa::path(post, path = "/api/v1/seeds", tag = "crawl", request_body(content((String = "text/plain"), (seeds::Body = "application/json"))), responses(
     (status = 200, body = SeedReport),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 413, body = Problem, content_type = "application/problem+json"),
@@ -74,8 +75,8 @@ async fn add_seeds(
         return Err(too_large());
     }
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    let urls = seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
-    Ok(HttpResponse::Ok().json(control.seeds(urls).await?))
+    let seeds = seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
+    Ok(HttpResponse::Ok().json(control.seeds(seeds).await?))
 }
 
 /// No new requests until `resume`.

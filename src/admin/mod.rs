@@ -7,12 +7,15 @@
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
 //! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON |
-//! | `POST /api/v1/seeds` | one URL a line, or `{"urls": […]}`; [`SeedReport`] when they are committed |
+//! | `POST /api/v1/seeds` | one URL a line, `{"urls": […]}`, or `{"seeds": […]}`; [`SeedReport`] when they are committed |
 //! | `POST /api/v1/pause`, `/resume`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
 //! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
+//! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
+//! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
+//! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
 //! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
@@ -40,17 +43,21 @@ mod body;
 mod bounded;
 mod control;
 mod crawl;
+pub(crate) mod csv;
 pub mod events;
 mod guard;
 pub mod host_list;
 pub mod jobs;
 mod openapi;
+pub mod orders;
 pub mod own;
 pub mod pages;
 pub mod paging;
 pub mod pipeline;
 mod probes;
 mod problem;
+pub mod reports;
+pub mod retry;
 mod room;
 mod seeds;
 mod server;
@@ -64,7 +71,7 @@ pub mod why_idle;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use control::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;

@@ -34,7 +34,8 @@ impl Control for Recorder {
     fn ready(&self) -> Result<(), String> {
         if self.unready { Err("storage is opening".into()) } else { Ok(()) }
     }
-    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport> {
+    fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport> {
+        let urls: Vec<String> = seeds.into_iter().map(|seed| seed.url).collect();
         self.note(format!("seeds {}", urls.join(" ")));
         Box::pin(async move { Ok(SeedReport { accepted: urls.len() as u64, ..SeedReport::default() }) })
     }

@@ -40,6 +40,8 @@ pub enum IdleCode {
     PermitsTaken,
     /// Hosts wait between two requests.
     HostsWaiting,
+    /// Hosts are paused or blocked by the operator.
+    HostsHeld,
     /// Hosts are left alone for a while: back-off, Retry-After, refusals.
     HostsBackingOff,
     /// robots.txt of hosts cannot be reached.
@@ -73,6 +75,7 @@ impl IdleCode {
             Self::ParserSlow => "parser_slow",
             Self::PermitsTaken => "permits_taken",
             Self::HostsWaiting => "hosts_waiting",
+            Self::HostsHeld => "hosts_held",
             Self::HostsBackingOff => "hosts_backing_off",
             Self::RobotsUnreachable => "robots_unreachable",
             Self::DnsFailing => "dns_failing",

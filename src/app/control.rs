@@ -12,12 +12,13 @@ use super::{checkpoint, status};
 use crate::actors::deduper::Inject;
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
-use crate::admin::{Control, ControlError, RejectedSeed, Reply, SeedReport};
+use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
 use crate::config::is_same_folder;
 use crate::domain::url::PageUrl;
+use crate::storage::values::SeedValue;
 use crate::telemetry::{StateChange, StatusSnapshot};
 
 /// Seeds of one commit.
@@ -37,14 +38,19 @@ pub struct NodeControl(pub Arc<Node>);
 
 impl NodeControl {
     /// Adds seeds; those that are no URLs are told in the report. Resolves when the others are committed.
-    pub async fn add_seeds(node: Arc<Node>, urls: Vec<String>) -> Result<SeedReport, ControlError> {
+    pub async fn add_seeds(node: Arc<Node>, seeds: Vec<impl Into<NewSeed>>) -> Result<SeedReport, ControlError> {
         let mut report = SeedReport::default();
-        let mut good: Vec<PageUrl> = Vec::new();
+        let mut good: Vec<(PageUrl, SeedValue)> = Vec::new();
         let mut known = HashSet::new();
         let live = node.live();
-        for text in urls {
+        for seed in seeds {
+            let NewSeed { url: text, rank, max_depth, tags } = seed.into();
             match live.canon.parse(text.trim()) {
-                Ok(url) if known.insert(url.clone()) => good.push(url),
+                Ok(url) if known.insert(url.clone()) => {
+                    let added = node.clock.now();
+                    let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags };
+                    good.push((url, said));
+                }
                 Ok(_) => {}
                 Err(e) => report.rejected.push(RejectedSeed { url: text, reason: e.to_string() }),
             }
@@ -62,10 +68,10 @@ impl NodeControl {
 
 /// Hands seeds in until their commit is answered: a commit is lost when an actor dies, and at the start when the Store
 /// opens its files after the Deduper (it raises the epoch). Seeds that were committed all the same are known then.
-async fn inject(node: &Node, urls: Vec<PageUrl>) -> Result<SeedReport, ControlError> {
+async fn inject(node: &Node, seeds: Vec<(PageUrl, SeedValue)>) -> Result<SeedReport, ControlError> {
     loop {
         let (reply, answer) = oneshot::channel();
-        node.doors().deduper.tell(Inject { urls: urls.clone(), reply: Some(reply) });
+        node.doors().deduper.tell(Inject { seeds: seeds.clone(), reply: Some(reply) });
         if let Ok(report) = answer.await {
             return Ok(report);
         }
@@ -88,15 +94,17 @@ impl Control for NodeControl {
         }
     }
 
-    fn seeds(&self, urls: Vec<String>) -> Reply<SeedReport> {
+    fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport> {
         let node = self.0.clone();
         Box::pin(async move {
             let settings = &node.rules.settings;
             let (good, lacking): (Vec<_>, Vec<_>) =
-                urls.into_iter().partition(|url| settings.contact_for(std::slice::from_ref(url)).is_ok());
+                seeds.into_iter().partition(|seed| settings.contact_for(std::slice::from_ref(&seed.url)).is_ok());
             let mut report = Self::add_seeds(node, good).await?;
             let reason = NO_CONTACT.to_owned();
-            report.rejected.extend(lacking.into_iter().map(|url| RejectedSeed { url, reason: reason.clone() }));
+            report
+                .rejected
+                .extend(lacking.into_iter().map(|seed| RejectedSeed { url: seed.url, reason: reason.clone() }));
             Ok(report)
         })
     }

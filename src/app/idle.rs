@@ -187,6 +187,12 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
         "wait; politeness.min_delay and robots.txt say how long",
     );
     tell(
+        IdleCode::HostsHeld,
+        (node.orders.held() as u64, None),
+        &|n| format!("{} paused or blocked by the operator", hosts(n)),
+        "resume with `lycosa ctl host NAME resume`",
+    );
+    tell(
         IdleCode::HostsBackingOff,
         (n + unseen, until),
         &|n| format!("{} parked (back-off or Retry-After)", hosts(n)),
@@ -241,6 +247,7 @@ pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) ->
             format!("{}; {}", first.sentence, first.advice)
         }
         IdleCode::HostsWaiting
+        | IdleCode::HostsHeld
         | IdleCode::HostsBackingOff
         | IdleCode::RobotsUnreachable
         | IdleCode::DnsFailing

@@ -37,7 +37,9 @@ use crate::actors::fetcher::Fetcher;
 use crate::actors::frontier::Frontier;
 use crate::actors::lease::LeaseTable;
 use crate::actors::node::{Doors, Epoch, Node, Stop};
+use crate::actors::orders::Orders;
 use crate::actors::parser::Parser;
+use crate::actors::seeds::Seeds;
 use crate::actors::slot::Slots;
 use crate::actors::store::{Close, Store};
 use crate::actors::strikes::Strikes;
@@ -65,6 +67,7 @@ use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use cockpit::rooms as cockpit_rooms;
+pub use cockpit::{NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use live::{
@@ -217,6 +220,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .spawn(move || system(&of_thread, placement, mailboxes, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
+    cockpit::finish_orders(&node);
     readmit::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
@@ -254,14 +258,18 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let prints = Fingerprinter::new(parts.seed);
+    let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {
         rules,
         live: LiveCell::new(live),
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
-        prints: Fingerprinter::new(parts.seed),
+        prints,
         crawl,
         scope: RwLock::new(scope),
+        orders,
+        seeds: Seeds::default(),
         slots: Slots::default(),
         leases: LeaseTable::default(),
         strikes,

@@ -52,10 +52,11 @@ pub fn may_be_readmitted(reason: Rejection) -> bool {
     !matches!(reason, R::Collision | R::Malformed | R::Scheme | R::Redirects)
 }
 
-/// Whether the rules of the crawl decide on it, not its site or the network.
+/// Whether the rules of the crawl decide on it, not its site, the network, or the operator.
 #[must_use]
 pub fn is_of_rules(reason: Rejection) -> bool {
-    may_be_readmitted(reason) && !matches!(reason, Rejection::Robots | Rejection::Address)
+    let others = matches!(reason, Rejection::Robots | Rejection::Address | Rejection::Dropped | Rejection::Blocked);
+    may_be_readmitted(reason) && !others
 }
 
 /// Starts the job.

@@ -66,6 +66,9 @@ faults! {
     /// `seen`.
     RejectedUnkept = "rejected_unkept", "I2", "a rejected URL that is not kept in full",
         "writes the row when the URL's text is found; else drops the mark";
+    /// `failed`.
+    FailedUnmarked = "failed_unmarked", "I2", "a kept failure that is not the state of its URL",
+        "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
     /// `content`.
     ContentDangling = "content_dangling", "I3", "a content whose first capture is not there", "removes it";
     /// `host_state`.
@@ -132,6 +135,8 @@ pub enum Note {
     OldLine,
     /// Rejected URLs that are not kept in full, as `scope.record_rejected = false` has it.
     NotKept,
+    /// URLs given up that are not kept in full: an older version of the program gave them up.
+    FailureNotKept,
 }
 
 impl Note {
@@ -147,6 +152,7 @@ impl Note {
             Self::Unreferenced => "unreferenced",
             Self::OldLine => "old_line",
             Self::NotKept => "not_kept",
+            Self::FailureNotKept => "failure_not_kept",
         }
     }
 
@@ -161,6 +167,7 @@ impl Note {
             Self::KeptElsewhere => "an archive file kept elsewhere (uploaded.jsonl); its records are not checked",
             Self::Unreferenced => "an archive record or index line that no capture refers to, as after a restore",
             Self::OldLine => "a line of crawl.jsonl whose URL is not finished now, as after a power failure",
+            Self::FailureNotKept => "a URL given up that is not kept in full, as by an older version of the program",
             Self::NotKept => "a rejected URL that is not kept in full (scope.record_rejected = false)",
         }
     }

@@ -1,4 +1,4 @@
-//! The pass over all hosts: six families whose keys begin with the host are read side by side, so that each host is seen
+//! The pass over all hosts: seven families whose keys begin with the host are read side by side, so that each host is seen
 //! whole and counted in passing.
 
 use super::book::Book;
@@ -10,19 +10,20 @@ use super::stream::{Stream, look_one};
 use super::tally::{HostTally, Totals};
 use super::{places, urls};
 use crate::storage::keys::{HostAt, HostCrawl, Key};
-use crate::storage::tables::{HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
+use crate::storage::tables::{Failed, HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
 use crate::storage::values;
 
 /// The families side by side.
 pub struct Walk {
     names: Stream<HostState>,
     /// The host named last: it may have records in several crawls.
-    named: Option<(HostAt, String)>,
+    named: Option<(HostAt, String, bool)>,
     pub queue: Stream<Queue>,
     pub counts: Stream<HostCounts>,
     pub seen: Stream<Seen>,
     pub pages: Stream<Pages>,
     pub rejected: Stream<Rejected>,
+    pub failed: Stream<Failed>,
 }
 
 /// One host in one crawl while it passes by.
@@ -32,6 +33,8 @@ pub struct Unit {
     pub prefix: Vec<u8>,
     /// Its name, when that is known and belongs to the key.
     pub name: Option<String>,
+    /// True when the operator holds it.
+    pub held: bool,
     /// Its name as a URL of one of its records has it.
     pub hint: Option<String>,
     pub tally: HostTally,
@@ -58,12 +61,14 @@ pub fn hosts(desk: &mut Desk<'_>, book: &mut Book<'_>, totals: &mut Totals) -> R
         seen: Stream::all(),
         pages: Stream::all(),
         rejected: Stream::all(),
+        failed: Stream::all(),
     };
     let kept_any = !book.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
     while let Some(at) = walk.next_unit(book)? {
         let prefix = at.encode();
-        let name = walk.name_of(desk, book, totals, at.host_at())?;
-        let mut unit = Unit { at, prefix, name, hint: None, tally: HostTally::default(), bound: 0, waiting: 0 };
+        let (name, held) = walk.name_of(desk, book, totals, at.host_at())?.unzip();
+        let held = held.unwrap_or_default();
+        let mut unit = Unit { at, prefix, name, held, hint: None, tally: HostTally::default(), bound: 0, waiting: 0 };
         let before = book.report.total();
         urls::urls(desk, book, &mut walk, &mut unit, totals, kept_any)?;
         queue::entries(desk, book, &mut walk, &mut unit, totals)?;
@@ -95,36 +100,37 @@ impl Walk {
             least(&mut self.seen, book)?,
             least(&mut self.pages, book)?,
             least(&mut self.rejected, book)?,
+            least(&mut self.failed, book)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }
 
-    /// The name of a host; every record up to its own is judged on the way.
+    /// The name of a host, and whether it is held; every record up to its own is judged on the way.
     fn name_of(
         &mut self,
         desk: &Desk<'_>,
         book: &mut Book<'_>,
         totals: &mut Totals,
         at: HostAt,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<(String, bool)>> {
         let until = at.encode();
         while self.names.peek(book)?.is_some_and(|row| row.raw <= until)
             && let Some(row) = self.names.next_in(book, &[])?
         {
-            let name = row.value.name;
+            let (name, held) = (row.value.name, row.value.orders.holds());
             if name.is_empty() {
                 continue; // its pace is known, nothing else
             }
             totals.counters.hosts += 1;
             if desk.host_at(&name) == row.key {
-                self.named = Some((row.key, name));
+                self.named = Some((row.key, name, held));
             } else {
                 book.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
                     batch.delete::<HostState>(&row.key);
                 })?;
             }
         }
-        Ok(self.named.as_ref().filter(|(key, _)| *key == at).map(|(_, name)| name.clone()))
+        Ok(self.named.as_ref().filter(|(key, ..)| *key == at).map(|(_, name, held)| (name.clone(), *held)))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::domain::url::PageUrl;
 use crate::storage::Batch;
 use crate::storage::error::hex;
 use crate::storage::keys::{HostAt, Key, SeenKey};
-use crate::storage::tables::{HostState, Pages, Queue, Rejected, Seen};
+use crate::storage::tables::{Failed, HostState, Pages, Queue, Rejected, Seeds, Seen};
 use crate::storage::values::{self, RejectedValue};
 
 /// URLs looked for in one round; more wait for the next.
@@ -100,6 +100,17 @@ fn in_database(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
         if let Some(via) = &row.value.via {
             offer(desk, book, &Text { url: via, depth: row.value.depth.saturating_sub(1), via: None })?;
         }
+    }
+    let mut seeds = Stream::<Seeds>::quiet();
+    while let Some(row) = seeds.next_in(book, &[])? {
+        offer(desk, book, &Text { url: &row.value.url, depth: 0, via: None })?;
+    }
+    let mut failed = Stream::<Failed>::quiet();
+    while let Some(row) = failed.next_in(book, &[])? {
+        for text in row.value.via.iter().chain(&row.value.origin) {
+            offer(desk, book, &Text { url: text, depth: row.value.depth.saturating_sub(1), via: None })?;
+        }
+        offer(desk, book, &Text { url: &row.value.url, depth: row.value.depth, via: row.value.via.as_deref() })?;
     }
     let mut pages = Stream::<Pages>::quiet();
     while let Some(row) = pages.next_in(book, &[])? {

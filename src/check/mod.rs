@@ -121,7 +121,8 @@ impl Check {
             lost: std::mem::take(lost),
             full: self.full,
         };
-        let mut totals = Totals::default();
+        let stored: Counters = read::meta(book.storage, desk.crawl).ok().flatten().unwrap_or_default();
+        let mut totals = Totals::like(&stored);
         singles::robots(book)?;
         singles::unsynced(&mut desk, book, &mut totals)?;
         places::rows(&desk, book)?;
@@ -130,6 +131,7 @@ impl Check {
         hosts::hosts(&mut desk, book, &mut totals)?;
         book.flush()?;
         singles::contents(book)?;
+        singles::seeds(&desk, book)?;
         archive::archive(&desk, book)?;
         lines::lines(&desk, book)?;
         if book.repairing() {

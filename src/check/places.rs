@@ -32,7 +32,7 @@ pub fn counts(
     let mut right = unit.tally.counts(&stored);
     right.heads = unit.tally.heads(&stored.heads);
     let standing = stands(book, unit.at.host_at(), stored.place)?;
-    let place = right_place(&right);
+    let place = right_place(&right, unit.held);
     let misplaced = !standing || place != Some(stored.place);
     right.place = match place {
         Some(place) => place,
@@ -69,7 +69,7 @@ fn judge(book: &mut Book<'_>, unit: &Unit, stored: &HostCounts, right: &HostCoun
 /// True when the host has the row entry that its place says.
 fn stands(book: &Book<'_>, at: HostAt, place: Place) -> Result<bool> {
     Ok(match place {
-        Place::None => true,
+        Place::None | Place::Held => true,
         Place::Waiting { rank, order } => look_one::<Waiting>(book.storage, &at.waiting(rank, order))?.is_some(),
         Place::Parked { time } => look_one::<Parked>(book.storage, &at.parked(time))?.is_some(),
     })
@@ -77,7 +77,7 @@ fn stands(book: &Book<'_>, at: HostAt, place: Place) -> Result<bool> {
 
 fn leave(batch: &mut Batch, at: HostAt, place: Place) {
     match place {
-        Place::None => {}
+        Place::None | Place::Held => {}
         Place::Waiting { rank, order } => batch.delete::<Waiting>(&at.waiting(rank, order)),
         Place::Parked { time } => batch.delete::<Parked>(&at.parked(time)),
     }
@@ -85,7 +85,7 @@ fn leave(batch: &mut Batch, at: HostAt, place: Place) {
 
 fn enter(batch: &mut Batch, at: HostAt, place: Place) {
     match place {
-        Place::None => {}
+        Place::None | Place::Held => {}
         Place::Waiting { rank, order } => batch.put::<Waiting>(&at.waiting(rank, order), &()),
         Place::Parked { time } => batch.put::<Parked>(&at.parked(time), &()),
     }

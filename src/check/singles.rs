@@ -7,10 +7,10 @@ use super::fault::{Fault, Note};
 use super::stream::{Row, Stream, damaged, look};
 use super::tally::{Totals, differences};
 use crate::storage::keys::{Key, KeyRange, MetaKey};
-use crate::storage::tables::{Content, Pages, Robots};
+use crate::storage::tables::{Content, Pages, Robots, Seeds};
 use crate::storage::values::{
-    Counters, Format, LiveSettings, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, UnsyncedPage, Value,
-    ValueError,
+    Counters, Format, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, UnsyncedPage,
+    Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -43,6 +43,7 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Format => good::<Format>(bytes),
         MetaKey::Counters(_) => good::<Counters>(bytes),
         MetaKey::Scope(_) => good::<ScopeJoined>(bytes),
+        MetaKey::Orders(_) => good::<OrderedHosts>(bytes),
         MetaKey::Tails => good::<Tails>(bytes),
         MetaKey::Run => good::<RunState>(bytes),
         MetaKey::Settings => good::<LiveSettings>(bytes),
@@ -93,6 +94,18 @@ fn lists(book: &Book<'_>) -> Result<Vec<(u64, Unsynced)>> {
 pub fn robots(book: &mut Book<'_>) -> Result<()> {
     let mut robots = Stream::<Robots>::all();
     while robots.next_in(book, &[])?.is_some() {}
+    Ok(())
+}
+
+/// Every seed is that of its key.
+pub fn seeds(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
+    let mut seeds = Stream::<Seeds>::all();
+    while let Some(row) = seeds.next_in(book, &[])? {
+        if desk.url_at(&row.value.url, row.key).is_none() {
+            let why = "is not the URL of this seed's key";
+            book.find(Fault::Misplaced, &row.value.url, why, |batch| batch.delete::<Seeds>(&row.key))?;
+        }
+    }
     Ok(())
 }
 

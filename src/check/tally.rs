@@ -52,9 +52,11 @@ impl HostTally {
 }
 
 /// Where a host with these counts belongs (I9); `None` when it needs a new place in `waiting`.
-pub fn right_place(counts: &HostCounts) -> Option<Place> {
+pub fn right_place(counts: &HostCounts, held: bool) -> Option<Place> {
     match (counts.best_rank(), counts.place) {
         (None, _) => Some(Place::None),
+        (Some(_), _) if held => Some(Place::Held),
+        (Some(_), Place::Held) => None,
         (Some(_), parked @ Place::Parked { .. }) => Some(parked),
         (Some(rank), Place::Waiting { order, .. }) => Some(Place::Waiting { rank, order }),
         (Some(_), Place::None) => None,
@@ -69,6 +71,12 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Nothing counted yet; media types are counted by the names that are stored.
+    pub fn like(stored: &Counters) -> Self {
+        let types = stored.types.keys().map(|name| (name.clone(), (0, 0))).collect();
+        Self { counters: Counters { types, ..Counters::default() } }
+    }
+
     pub fn state(&mut self, state: &UrlState) {
         let c = &mut self.counters;
         c.discovered += 1;
@@ -90,11 +98,12 @@ impl Totals {
         c.bytes = c.bytes.saturating_add(page.bytes);
         c.fetch_ms = c.fetch_ms.saturating_add(u64::from(page.took_ms));
         c.add_status(page.status);
+        c.count_type(page.mime.as_deref(), page.bytes, true);
     }
 
     pub fn place(&mut self, place: &Place) {
         match place {
-            Place::None => {}
+            Place::None | Place::Held => {}
             Place::Waiting { order, .. } => {
                 self.counters.hosts_waiting += 1;
                 self.order(*order);
@@ -116,7 +125,9 @@ pub fn differences(stored: &Counters, counted: &Counters) -> Vec<String> {
     else {
         return vec!["the counters".into()];
     };
-    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit");
+    // What an older program stored is in no type.
+    let types = stored.types_are_whole();
+    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit") && (types || name != "types");
     let differ = a.iter().filter(|(name, value)| told(name) && b.get(*name) != Some(value));
     differ.map(|(name, value)| format!("{name} {value}, counted {}", b.get(name).unwrap_or(value))).collect()
 }
@@ -155,14 +166,16 @@ mod tests {
     #[test]
     fn a_host_belongs_where_its_best_url_says() {
         let placed = |queued: u64, place| {
-            right_place(&HostCounts { queued: [0, queued, 0, 0, 0, 0, 0, 0], place, ..Default::default() })
+            right_place(&HostCounts { queued: [0, queued, 0, 0, 0, 0, 0, 0], place, ..Default::default() }, false)
         };
         let waiting = |rank| Place::Waiting { rank, order: 4 };
         let parked = Place::Parked { time: crate::domain::time::UnixMillis(9) };
         assert_eq!(placed(0, waiting(1)), Some(Place::None));
         assert_eq!(placed(2, waiting(0)), Some(waiting(1)));
         assert_eq!(placed(2, parked), Some(parked));
-        assert_eq!(placed(2, Place::None), None);
+        assert_eq!((placed(2, Place::None), placed(2, Place::Held)), (None, None));
+        let held = |queued| right_place(&HostCounts { queued, place: waiting(0), ..Default::default() }, true);
+        assert_eq!((held([0; RANKS]), held([3; RANKS])), (Some(Place::None), Some(Place::Held)));
     }
 
     #[test]

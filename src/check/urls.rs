@@ -1,4 +1,4 @@
-//! The URLs of one host: state, captures and kept rejection of each, which have one key.
+//! The URLs of one host: state, captures, kept rejection or failure of each, which have one key.
 
 use super::book::Book;
 use super::desk::Desk;
@@ -14,8 +14,8 @@ use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::storage::error::hex;
 use crate::storage::keys::{DueKey, Key, SeenKey};
-use crate::storage::tables::{Due, Pages, Rejected, Seen};
-use crate::storage::values::{RejectedValue, UrlState};
+use crate::storage::tables::{Due, Failed, Pages, Rejected, Seen};
+use crate::storage::values::{FailedValue, RejectedValue, UrlState};
 
 /// Retries looked up at a time.
 const CHUNK: usize = 256;
@@ -37,13 +37,16 @@ pub fn urls(
         let row = walk.rejected.next_in(book, &raw)?.map(|row| row.value);
         let pages = captures(desk, book, unit, totals, key, pages)?;
         let row = rejection(desk, book, unit, key, row)?;
+        let failed = walk.failed.next_in(book, &raw)?.map(|row| row.value);
+        let failed = failure(desk, book, unit, totals, key, failed)?;
         let Some(state) = state else {
-            unmarked(book, key, &pages, row.as_ref())?;
+            unmarked(book, key, &pages, row.as_ref(), failed.as_ref())?;
             continue;
         };
         totals.state(&state);
         unit.tally.state(&state);
         kept(desk, book, key, &state, row.as_ref(), kept_any)?;
+        kept_failure(book, key, &state, failed.as_ref())?;
         match state {
             UrlState::Waiting { due: Some(time), .. } => retries.push(key.due(time)),
             UrlState::Waiting { due: None, .. } => unit.waiting += 1,
@@ -69,7 +72,8 @@ fn next_key(book: &mut Book<'_>, walk: &mut Walk, unit: &Unit) -> Result<Option<
     let seen = within(walk.seen.peek(book)?.map(|row| &*row.raw));
     let pages = within(walk.pages.peek(book)?.map(|row| &*row.raw));
     let rejected = within(walk.rejected.peek(book)?.map(|row| &*row.raw));
-    Ok([seen, pages, rejected].into_iter().flatten().min())
+    let failed = within(walk.failed.peek(book)?.map(|row| &*row.raw));
+    Ok([seen, pages, rejected, failed].into_iter().flatten().min())
 }
 
 /// Judges and counts the captures of a URL; gives those that are its own.
@@ -139,11 +143,59 @@ fn rejection(
     Ok(Some(row))
 }
 
-/// A URL without mark gets the one that its capture or its rejection says.
-fn unmarked(book: &mut Book<'_>, key: SeenKey, pages: &[Row<Pages>], row: Option<&RejectedValue>) -> Result<()> {
+/// The kept failure, when it is that of this key.
+fn failure(
+    desk: &Desk<'_>,
+    book: &mut Book<'_>,
+    unit: &mut Unit,
+    totals: &mut Totals,
+    key: SeenKey,
+    row: Option<FailedValue>,
+) -> Result<Option<FailedValue>> {
+    let Some(row) = row else { return Ok(None) };
+    totals.counters.failed += 1;
+    let Some(url) = desk.url_at(&row.url, key) else {
+        book.find(Fault::Misplaced, &row.url, "is not the URL of this failure's key", |b| b.delete::<Failed>(&key))?;
+        return Ok(None);
+    };
+    if unit.hint.is_none() {
+        unit.hint = Some(url.host().to_owned());
+    }
+    Ok(Some(row))
+}
+
+/// Kept failures are of URLs that are errors. That one is gone is found by their number.
+fn kept_failure(book: &mut Book<'_>, key: SeenKey, state: &UrlState, row: Option<&FailedValue>) -> Result<()> {
+    match (state, row) {
+        (UrlState::Error { reason }, Some(row)) if *reason != row.reason => {
+            let right = FailedValue { reason: *reason, ..row.clone() };
+            let detail = format!("kept as {}, marked as {reason}", row.reason);
+            book.find(Fault::FailedUnmarked, &row.url, &detail, |b| b.put::<Failed>(&key, &right))
+        }
+        (UrlState::Error { .. }, None) => {
+            book.note(Note::FailureNotKept, || hex(&key.encode()));
+            Ok(())
+        }
+        (UrlState::Error { .. }, _) | (_, None) => Ok(()),
+        (_, Some(row)) => book.find(Fault::FailedUnmarked, &row.url, "is no error now", |b| b.delete::<Failed>(&key)),
+    }
+}
+
+/// A URL without mark gets the one that its capture, its rejection or its failure says.
+fn unmarked(
+    book: &mut Book<'_>,
+    key: SeenKey,
+    pages: &[Row<Pages>],
+    row: Option<&RejectedValue>,
+    failed: Option<&FailedValue>,
+) -> Result<()> {
     if let Some(page) = pages.first() {
         let mark = mark_of_page(&page.value);
         return book.find(Fault::PageUnmarked, &page.value.url, "was captured", |b| b.put::<Seen>(&key, &mark));
+    }
+    if let Some(failed) = failed {
+        let mark = UrlState::Error { reason: failed.reason };
+        return book.find(Fault::FailedUnmarked, &failed.url, failed.reason.as_str(), |b| b.put::<Seen>(&key, &mark));
     }
     let Some(row) = row else { return Ok(()) };
     let mark = UrlState::Rejected { reason: row.reason, generation: row.generation, depth: row.depth };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::ctl::events::EventsArgs;
+use super::ctl::host::HostArgs;
 use super::ctl::look::LookCommand;
+use super::ctl::report::ReportArgs;
 use super::ctl::settings::SettingsCommand;
 use super::exit::{CliError, Exit};
 use super::testweb::TestwebArgs;
@@ -268,6 +270,10 @@ pub enum CtlCommand {
     /// Seeds
     #[command(subcommand)]
     Seeds(SeedsCommand),
+    /// One host: pause, resume, drop, block, unblock, recrawl, delay
+    Host(HostArgs),
+    /// Reports: dead links, seeds, hosts, statuses, types
+    Report(ReportArgs),
     /// Send no new requests
     Pause,
     /// Go on
@@ -296,7 +302,24 @@ pub enum SeedsCommand {
         /// File with URLs, one a line; `-` is standard input
         #[arg(long, value_name = "FILE|-")]
         file: Option<PathBuf>,
+        /// What is said of all of them
+        #[command(flatten)]
+        said: SeedSaid,
     },
+}
+
+/// What is said of seeds.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SeedSaid {
+    /// Their place in the queue; 0 comes first
+    #[arg(long, value_name = "0-7")]
+    pub rank: Option<u8>,
+    /// Links that are followed from them in a row
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<u16>,
+    /// What they are called in the lines of crawl.jsonl; may be given several times
+    #[arg(long = "tag", value_name = "TAG")]
+    pub tags: Vec<String>,
 }
 
 /// Arguments of `lycosa checkpoint`.

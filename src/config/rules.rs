@@ -91,12 +91,9 @@ impl Settings {
     /// Politeness for one host. A `min_delay` of its own also caps the multiple of the answer's time.
     #[must_use]
     pub fn pace_rules_for(&self, host: &str) -> PaceRules {
-        let mut rules = self.pace_rules();
-        if let Some(own) = self.host_rules(host).and_then(|section| section.min_delay) {
-            rules.min_delay = own;
-            rules.max_delay = own;
-        }
-        rules
+        let rules = self.pace_rules();
+        let own = self.host_rules(host).and_then(|section| section.min_delay);
+        own.map_or_else(|| rules.clone(), |own| rules.with_min_delay(own))
     }
 
     /// Requests in flight that a host may have at a time: one, unless a `[[host]]` says otherwise.

@@ -68,6 +68,10 @@ reasons! {
         Malformed = 14, "malformed";
         /// The address policy forbids every address of its host.
         Address = 15, "address";
+        /// The operator dropped its host's queue.
+        Dropped = 16, "dropped";
+        /// The operator blocked its host for good.
+        Blocked = 17, "blocked";
     }
 }
 

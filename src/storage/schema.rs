@@ -42,6 +42,10 @@ families! {
     Pages = "pages";
     /// Rejected URLs in full, so that widened rules can readmit them.
     Rejected = "rejected";
+    /// URLs given up in full, so that they can be told of and tried again.
+    Failed = "failed";
+    /// Seeds, with what was said of them.
+    Seeds = "seeds";
     /// First capture of each content.
     Content = "content";
     /// robots.txt of each scheme, host and port.

@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, Counters, Format, LiveSettings, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
+    self, Counters, Format, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::CrawlId;
 
@@ -53,6 +53,10 @@ tables! {
     Pages: PageKey => values::PageRecord;
     /// URLs turned away.
     Rejected: RejectedKey => values::RejectedValue;
+    /// URLs given up.
+    Failed: SeenKey => values::FailedValue;
+    /// Seeds.
+    Seeds: SeenKey => values::SeedValue;
     /// First captures of contents.
     Content: ContentKey => values::ContentValue;
     /// robots.txt as fetched.
@@ -84,6 +88,7 @@ meta_records! {
     LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
+    OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;
     UnsyncedLines(u64) => MetaKey::Lines;
 }

@@ -36,6 +36,9 @@ pub struct CrawlLine<'a> {
     /// The seed it goes back to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seed: Option<Cow<'a, str>>,
+    /// What that seed is called.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tags: Vec<String>,
     /// Which attempt this was, from 1.
     #[serde(default)]
     pub attempt: u32,

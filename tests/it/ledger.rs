@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
+use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reason::{Failure, Rejection};
 use lycosa::domain::time::UnixMillis;
@@ -19,12 +20,24 @@ use crate::support::checked;
 const SEED: u64 = 11;
 const HOSTS: u16 = 3;
 const PAGES: u16 = 8;
+const ORDERS: [HostOrder; 10] = [
+    HostOrder::Pause,
+    HostOrder::Resume,
+    HostOrder::Block,
+    HostOrder::Unblock,
+    HostOrder::Unblock,
+    HostOrder::Drop,
+    HostOrder::Dropped,
+    HostOrder::Recrawl,
+    HostOrder::Recrawled,
+    HostOrder::MinDelay(None),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Waiting { depth: u16, due: Option<UnixMillis> },
-    Done,
-    Error(Failure),
+    Done(UnixMillis),
+    Error(Failure, u16),
     Rejected(Rejection),
 }
 
@@ -36,6 +49,14 @@ type Op = (u8, u16, u16, u8);
 struct Model {
     states: BTreeMap<String, State>,
     contents: BTreeSet<u8>,
+    orders: BTreeMap<String, HostOrders>,
+}
+
+impl Model {
+    /// Why nothing of the URL's host may be queued.
+    fn refusal(&self, url: &PageUrl) -> Option<Rejection> {
+        self.orders.get(url.host()).and_then(HostOrders::refusal)
+    }
 }
 
 struct Bench {
@@ -79,8 +100,9 @@ impl Bench {
         let mut txn = Txn::new(&self.storage);
         let leased: BTreeSet<UrlKey> = ops.iter().map(|op| self.prints.url(&url(op.2))).collect();
         let mut done = Vec::new();
-        for op in ops {
-            if let Some(change) = change(&mut model, *op, &leased, &self.ledger, self.now, &self.prints) {
+        for (moment, op) in (self.now.0..).zip(ops) {
+            let moment = UnixMillis(moment); // no URL is captured twice at one
+            if let Some(change) = change(&mut model, *op, &leased, &self.ledger, moment, &self.prints) {
                 let applied = self.ledger.apply(&mut txn, &change, self.now, &|key| leased.contains(key)).unwrap();
                 assert!(!applied.void, "{change:?}");
                 done.push(change);
@@ -106,8 +128,11 @@ impl Bench {
             let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
             let stored = match found.seen.get(&found.key(&url)).copied() {
                 Some(UrlState::Waiting { depth, due, .. }) => State::Waiting { depth, due },
-                Some(UrlState::Done { .. }) => State::Done,
-                Some(UrlState::Error { reason }) => State::Error(reason),
+                Some(UrlState::Done { captured, .. }) => State::Done(captured),
+                Some(UrlState::Error { reason }) => match state {
+                    State::Error(_, depth) => State::Error(reason, *depth), // the depth is kept elsewhere
+                    _ => State::Error(reason, u16::MAX),
+                },
                 Some(UrlState::Rejected { reason, .. }) => State::Rejected(reason),
                 None => panic!("{text} is lost after {done:#?}"),
             };
@@ -126,7 +151,7 @@ fn change(
     prints: &Fingerprinter,
 ) -> Option<Change> {
     let at = ledger.seen_key(&url(a)).host_crawl().host_at();
-    match kind % 10 {
+    match kind % 14 {
         0 | 1 => Some(Change::Links(Box::new(links(model, a, b, c, leased, prints)))),
         2..=6 => page(model, a, b, c, leased, now, prints, ledger),
         7 => {
@@ -134,6 +159,47 @@ fn change(
             Some(Change::Yield { at, until, pace: Some(vec![c; 3]) })
         }
         8 => Some(Change::Unpark(at)),
+        10 => {
+            let host = url(a).host().to_owned();
+            let order = ORDERS[usize::from(c) % ORDERS.len()];
+            model.orders.entry(host.clone()).or_default().take(order, now);
+            Some(Change::Order { host, order })
+        }
+        11 => {
+            let urls = [a, b, a ^ b].map(url);
+            let reason = model.refusal(&urls[0]).unwrap_or(Rejection::Dropped);
+            for url in urls.iter().filter(|url| !leased.contains(&prints.url(url))) {
+                let refused = model.refusal(url).is_some();
+                if let Some(state @ State::Waiting { .. }) = model.states.get_mut(url.as_str()).filter(|_| refused) {
+                    *state = State::Rejected(reason);
+                }
+            }
+            Some(Change::Forsake { urls: urls.iter().map(|url| ledger.seen_key(url)).collect(), reason })
+        }
+        13 => {
+            let urls = [a, b, a ^ b].map(url);
+            for url in &urls {
+                let refused = model.refusal(url).is_some();
+                if let Some(state @ State::Error(..)) = model.states.get_mut(url.as_str()).filter(|_| !refused) {
+                    let State::Error(_, depth) = *state else { continue };
+                    *state = State::Waiting { depth, due: None };
+                }
+            }
+            Some(Change::TryAgain(urls.iter().map(|url| ledger.seen_key(url)).collect()))
+        }
+        12 => {
+            let mut pages = Vec::new();
+            for url in [a, b, a.wrapping_add(b)].map(url) {
+                let refused = model.refusal(&url).is_some();
+                let Some(state) = model.states.get_mut(url.as_str()) else { continue };
+                let State::Done(captured) = *state else { continue };
+                pages.push(ledger.seen_key(&url).page(captured));
+                if !refused {
+                    *state = State::Waiting { depth: 0, due: None };
+                }
+            }
+            Some(Change::FetchAgain(pages))
+        }
         _ if c % 4 == 0 => {
             let value = RobotsValue { status: 200, fetched: now, text: vec![], failures: 0, retry_at: None };
             let key = at.robots(url(a).scheme(), url(a).port());
@@ -157,6 +223,7 @@ fn change(
 
 fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, prints: &Fingerprinter) -> LinkChange {
     let mut out = LinkChange::default();
+    let turned = |model: &Model, new: &NewUrl| model.refusal(&new.url).map(State::Rejected);
     for (i, n) in [a, b, a ^ b, a.wrapping_add(b)].into_iter().enumerate() {
         let depth = u16::from(c >> i & 3) + u16::from(c % 5);
         let new = found(n, depth);
@@ -168,11 +235,13 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, pr
                 out.turned.push(Turned { new, reason: Rejection::TooDeep });
             }
             None => {
-                model.states.insert(key, State::Waiting { depth, due: None });
+                let state = turned(model, &new).unwrap_or(State::Waiting { depth, due: None });
+                model.states.insert(key, state);
                 out.new.push(new);
             }
             Some(State::Rejected(_)) => {
-                model.states.insert(key, State::Waiting { depth, due: None });
+                let state = turned(model, &new).unwrap_or(State::Waiting { depth, due: None });
+                model.states.insert(key, state);
                 out.readmitted.push(new);
             }
             Some(State::Waiting { depth: known, due }) => {
@@ -181,7 +250,7 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, pr
                 }
                 out.shorter.push(new);
             }
-            Some(State::Done | State::Error(_)) => out.shorter.push(new),
+            Some(State::Done(_) | State::Error(..)) => out.shorter.push(new),
         }
     }
     // The ledger takes them in the order new, turned, readmitted, shorter: of one URL, the order in which they came.
@@ -210,11 +279,14 @@ fn page(
     let State::Waiting { depth, .. } = model.states[&text] else { return None };
     let at = UnixMillis(now.0 + 50 + u64::from(c));
     let (ending, state) = match c % 8 {
-        0..=2 => (Ending::Done(How::Stored), State::Done),
-        3 => (Ending::Done(How::Redirect), State::Done),
-        4 => (Ending::Retry { at, reason: Failure::Reset }, State::Waiting { depth, due: Some(at) }),
-        5 => (Ending::Error(Failure::Status5xx), State::Error(Failure::Status5xx)),
-        6 => (Ending::Error(Failure::DnsNotFound), State::Error(Failure::DnsNotFound)),
+        0..=2 => (Ending::Done(How::Stored), State::Done(now)),
+        3 => (Ending::Done(How::Redirect), State::Done(now)),
+        4 => {
+            let waiting = State::Waiting { depth, due: Some(at) };
+            (Ending::Retry { at, reason: Failure::Reset }, model.refusal(&url).map_or(waiting, State::Rejected))
+        }
+        5 => (Ending::Error(Failure::Status5xx), State::Error(Failure::Status5xx, depth)),
+        6 => (Ending::Error(Failure::DnsNotFound), State::Error(Failure::DnsNotFound, depth)),
         _ => (Ending::Rejected(Rejection::Robots), State::Rejected(Rejection::Robots)),
     };
     model.states.insert(text, state);
@@ -245,7 +317,7 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },
         fetched: now,
         took_ms: 5,
-        mime: None,
+        mime: (c % 3 > 0).then(|| format!("text/{}", c % 50)),
         bytes: u64::from(c) * 10,
         payload_digest: [c; 20],
         content: Some(ContentDigest([c; 16])),

@@ -34,6 +34,7 @@ mod matrix;
 mod memory;
 mod metrics;
 mod openapi;
+mod orders;
 mod page;
 #[cfg(feature = "rocksdb")]
 mod places;

@@ -12,7 +12,7 @@ use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, LinkChange};
-use crate::storage::values::PageRecord;
+use crate::storage::values::{PageRecord, SeedValue};
 use crate::warc::page::PageRecords;
 
 /// What a page leaves behind.
@@ -81,8 +81,8 @@ impl Parsed {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Inject {
-    /// The seeds, canonical.
-    pub urls: Vec<PageUrl>,
+    /// The seeds, canonical, each with what is said of it.
+    pub seeds: Vec<(PageUrl, SeedValue)>,
     /// Told when they are committed; dropped when they are not.
     pub reply: Option<oneshot::Sender<SeedReport>>,
 }

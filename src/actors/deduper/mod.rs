@@ -11,6 +11,7 @@ mod popular;
 mod readmit;
 mod seen;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,11 +29,12 @@ use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
+use crate::domain::url::PageUrl;
 use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
-use crate::storage::values::{ContentValue, How};
+use crate::storage::values::{ContentValue, How, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
@@ -188,7 +190,8 @@ impl Deduper {
         Ok(None)
     }
 
-    fn inject(&mut self, urls: Vec<crate::domain::url::PageUrl>, reply: Option<oneshot::Sender<SeedReport>>) {
+    fn inject(&mut self, seeds: Vec<(PageUrl, SeedValue)>, reply: Option<oneshot::Sender<SeedReport>>) {
+        let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
         {
             let mut scope = self.node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
             for url in &urls {
@@ -203,8 +206,10 @@ impl Deduper {
             let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
             report.rejected.push(RejectedSeed { url, reason });
         }
+        let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
+        said.retain(|seed| !refused.contains(seed.url.as_str()));
         let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }) {
-            Ok(links) => links,
+            Ok(links) => LinkChange { seeds: said, ..links },
             Err(e) => return self.failed(&e),
         };
         report.accepted = (links.new.len() + links.readmitted.len()) as u64;
@@ -289,7 +294,7 @@ impl Handler<Inject> for Deduper {
         let _at_work = self.node.doors().deduper.meter().enter();
         self.look_at_epoch();
         self.node.faults.pass("deduper.inject");
-        self.inject(message.urls, message.reply);
+        self.inject(message.seeds, message.reply);
     }
 }
 

@@ -52,6 +52,12 @@ impl Kept {
         Self { cursors: Cursors::starting_at(counts.heads), leased: KeyMap::default(), used, served: used }
     }
 
+    /// So many URLs of the host are done, or errors, as of a commit.
+    pub fn finished(&mut self, finished: u64) {
+        let counted = self.leased.values().filter(|l| l.counted).count() as u64;
+        self.used = finished.saturating_add(counted);
+    }
+
     /// A lease ended; what was not finished gives its page of the budget back.
     pub fn end(&mut self, url: &UrlKey, how: Ended) {
         let counted = self.leased.remove(url).is_some_and(|l| l.counted);

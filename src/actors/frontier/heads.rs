@@ -56,7 +56,7 @@ impl Fronts {
         match place {
             Place::Waiting { rank, order } => self.lower_waiting(partition, rank, order),
             Place::Parked { time } => self.parked.lower(partition.0, time),
-            Place::None => {}
+            Place::None | Place::Held => {}
         }
     }
 

@@ -114,6 +114,9 @@ impl Frontier {
 
     fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
+        if state.orders.holds() {
+            return Ok(());
+        }
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
         let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
         kept.cursors.raise(&counts.heads);
@@ -122,8 +125,11 @@ impl Frontier {
         Ok(())
     }
 
-    /// Gives a Host the URLs it wants, or retires it when it has nothing left.
+    /// Gives a Host the URLs it wants, or retires it when it has nothing left, or when the operator holds it.
     fn serve(&mut self, host: HostKey) {
+        if self.node.orders.holds(&host) {
+            return self.retire(host);
+        }
         let Some(active) = self.active.get_mut(&host).filter(|a| a.wants > 0) else { return };
         let room = self.node.lease_room();
         if self.node.holds() || room == 0 {
@@ -141,6 +147,11 @@ impl Frontier {
                 self.retire(host);
             }
             return;
+        }
+        // An order that came meanwhile did not see these leases, so they must see it.
+        if self.node.orders.holds(&host) {
+            drop(leases);
+            return self.retire(host);
         }
         active.wants = 0;
         self.node.faults.pass("frontier.leased");
@@ -326,8 +337,9 @@ impl Handler<Committed> for Frontier {
             if let Some(active) = self.active.get_mut(&news.at.host) {
                 active.queued = Some(news.queued);
             }
-            for (rank, order) in &news.put {
-                self.lower(news.at.host, *rank, *order);
+            if let Some(kept) = self.kept(&news.at.host) {
+                kept.finished(news.finished);
+                news.put.iter().for_each(|(rank, order)| kept.cursors.lower(*rank, *order));
             }
             self.serve(news.at.host);
         }

@@ -8,9 +8,10 @@ use crate::actors::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::html::{Directives, Page};
 use crate::domain::outcome::Verdict;
+use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
-use crate::storage::ledger::{LinkChange, NewUrl};
+use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
 /// What a page leads to.
 pub(super) struct Found {
@@ -52,7 +53,24 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
             found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
         }
     }
-    Found { links: admit(node, found), joins: None }
+    let mut links = admit(node, found);
+    if is_at_the_end(node, lease) {
+        let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
+        links.turned.extend(beyond);
+    }
+    Found { links, joins: None }
+}
+
+/// True when no link is followed from here, because of what was said of the seed.
+fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
+    match node.seed_of(lease) {
+        Ok(seed) => seed.and_then(|seed| seed.max_depth).is_some_and(|most| lease.entry.depth >= most),
+        Err(e) => {
+            // The page is committed only when the same database takes it.
+            log::warn!("what was said of a seed cannot be read: url={} error={e}", lease.url);
+            false
+        }
+    }
 }
 
 /// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.

@@ -135,7 +135,7 @@ impl Lane {
             Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
         }
         let place = Place { host: url.host(), address: address.ip(), seat: &self.seat };
-        let leave = self.leave(&place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
+        let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
         Ok((address, leave))
     }
 
@@ -209,15 +209,20 @@ impl Lane {
     /// when others of a crowded group were faster for a whole quantum: then hosts of other groups get the place.
     ///
     /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
-    async fn leave(&self, place: &Place<'_>, worth_waiting: Option<Duration>) -> Result<Leave, UnixMillis> {
+    async fn leave(
+        &self,
+        host: &HostKey,
+        place: &Place<'_>,
+        worth_waiting: Option<Duration>,
+    ) -> Result<Leave, UnixMillis> {
         let began = self.node.clock.now();
         loop {
             let live = self.node.live();
             let seats = seats(&self.node, &live, place);
-            self.earliest(&seats, worth_waiting).await?;
+            self.earliest(host, &seats, worth_waiting).await?;
             let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
             self.node.faults.pass("host.slot");
-            if !self.may_go(&slot, live.generation) {
+            if !self.may_go(host, &slot, live.generation) {
                 let now = self.node.clock.now();
                 if worth_waiting.is_some() && now.since(began) > self.node.rules.settings.frontier.host_quantum.time {
                     return Err(now);
@@ -227,7 +232,7 @@ impl Lane {
             let Some((page, on_wire)) = self.permits().await else { return std::future::pending().await };
             self.node.faults.pass("host.permit");
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
-            if self.may_go(&slot, live.generation) {
+            if self.may_go(host, &slot, live.generation) {
                 if slot.earliest() > UnixMillis(0) {
                     self.node.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
                 }
@@ -237,12 +242,17 @@ impl Lane {
     }
 
     /// Not when other rules hold than those its seats have taken up: they may ask for a longer gap.
-    fn may_go(&self, slot: &Slot, generation: u32) -> bool {
-        slot.earliest() <= self.node.clock.now() && !self.node.holds() && self.node.live.generation() == generation
+    fn may_go(&self, host: &HostKey, slot: &Slot, generation: u32) -> bool {
+        slot.earliest() <= self.node.clock.now() && !self.is_held(host) && self.node.live.generation() == generation
+    }
+
+    /// Nothing may be begun, or nothing of this host. A lane whose own host is held waits here until it is retired.
+    fn is_held(&self, host: &HostKey) -> bool {
+        self.node.holds() || self.node.orders.holds(host)
     }
 
     /// Waits, without any token, until the time has come and nothing is on hold.
-    async fn earliest(&self, seats: &Seats, worth_waiting: Option<Duration>) -> Result<(), UnixMillis> {
+    async fn earliest(&self, host: &HostKey, seats: &Seats, worth_waiting: Option<Duration>) -> Result<(), UnixMillis> {
         loop {
             let earliest = seats.earliest();
             let wait = earliest.since(self.node.clock.now());
@@ -251,7 +261,7 @@ impl Lane {
             }
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
-            } else if self.node.holds() {
+            } else if self.is_held(host) {
                 tokio::time::sleep(PAUSE_LOOK).await;
             } else {
                 return Ok(());
@@ -292,15 +302,18 @@ impl Lane {
 
     /// One request of this lane's host for robots.txt, or of another host to which it was redirected.
     pub async fn errand(&self, url: &PageUrl, seat: &Arc<Seat>, patience: Duration) -> Option<Report> {
+        let host = self.node.prints.host(url.host());
+        if host != self.at.host && self.node.orders.blocks().on(url.host()) {
+            return Some(Report::fault(Failure::AddressRefused));
+        }
         let address = match self.address(url).await {
             Ok(address) => address,
             Err(failure) => return Some(Report::fault(failure)),
         };
         let place = Place { host: url.host(), address: address.ip(), seat };
         for _ in 0..OWN_FAULTS {
-            let leave = tokio::time::timeout(patience, self.leave(&place, None)).await.ok()?.ok()?;
+            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
-            let host = self.node.prints.host(url.host());
             match self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await {
                 Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
                 _ => {}

@@ -72,8 +72,7 @@ impl Host {
         retired: Arc<AtomicBool>,
     ) -> Self {
         node.faults.pass("host.new");
-        let own = node.live().host_rules(name);
-        let seat = node.slots.seat(at.host, &own.pace, own.connections, || seats::stored_pace(&node, pace, &own.pace));
+        let seat = seats::own(&node, at.host, name, || pace.to_vec());
         Self {
             name: Arc::from(name),
             inbox: Rc::new(Inbox::default()),

@@ -8,6 +8,7 @@ use crate::actors::node::Node;
 use crate::actors::slot::{Group, Seat, SeatRules, Seats};
 use crate::app::Live;
 use crate::config::GroupBy;
+use crate::domain::fingerprint::HostKey;
 use crate::domain::host::registrable_domain;
 use crate::domain::partition::Partition;
 use crate::domain::politeness::{Pace, PaceRules};
@@ -60,17 +61,28 @@ pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
 
 /// The seat of a host that is not this lane's own.
 pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
-    let own = node.live().host_rules(host);
     let at = HostAt { partition: Partition::of_host(host), host: node.prints.host(host) };
-    node.slots.seat(at.host, &own.pace, own.connections, || {
-        let stored = read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default();
-        stored_pace(node, &stored.pace, &own.pace)
-    })
+    own(node, at.host, host, || read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default().pace)
+}
+
+/// A host's seat, with the gap that the operator says; `stored` reads its politeness.
+pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Seat> {
+    let own = node.live().host_rules(name);
+    let said = || node.orders.of(&host).min_delay;
+    let seat = node.slots.seat(host, &own.pace, own.connections, || {
+        let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));
+        stored_pace(node, &stored(), &rules)
+    });
+    // Asked for when the seat is in the registry: an order that comes later finds it there.
+    if let delay @ Some(_) = said() {
+        seat.set_min_delay(delay);
+    }
+    seat
 }
 
 /// The pace on disk. The former run may have ended before it stored what it last asked of this host: one full gap counts
 /// from that end on, which after an unclean stop is the start of this process (I1).
-pub(super) fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
+fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
     let mut pace = match Pace::decode(bytes) {
         Ok(pace) => pace,
         Err(e) if !bytes.is_empty() => {

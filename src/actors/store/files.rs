@@ -4,6 +4,7 @@ use super::messages::Commit;
 use crate::actors::node::Node;
 use crate::actors::parser::archive::hop_path;
 use crate::domain::time::UnixMillis;
+use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{How, WarcPlace};
 use crate::warc::WarcError;
@@ -24,10 +25,15 @@ pub(super) fn note_place(commit: &mut Commit, place: Option<&Place>) {
 }
 
 /// The line of `crawl.jsonl` for a URL that is finished; retries and other changes have none.
-pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMillis) -> Option<CrawlLine<'c>> {
-    let Change::Page(page) = &commit.change else { return None };
+pub(super) fn line_of<'c>(
+    node: &Node,
+    commit: &'c Commit,
+    place: Option<&Place>,
+    now: UnixMillis,
+) -> Result<Option<CrawlLine<'c>>, StorageError> {
+    let Change::Page(page) = &commit.change else { return Ok(None) };
     let reason = match &page.ending {
-        Ending::Retry { .. } => return None,
+        Ending::Retry { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
         Ending::Done(_) => None,
         Ending::Error(failure) => Some(failure.as_str()),
@@ -42,6 +48,7 @@ pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMi
         // Of a URL that was rejected and readmitted it is not kept which seed it goes back to.
         let own = (entry.via.is_none() || entry.seed).then_some(page.url.as_str());
         line.seed = entry.origin.as_deref().or(own).map(Into::into);
+        line.tags = node.seed_of(lease)?.map(|seed| seed.tags.clone()).unwrap_or_default();
         line.attempt = u32::from(entry.attempts) + 1;
         line.hop_path = hop_path(entry).into();
     }
@@ -51,10 +58,10 @@ pub(super) fn line_of<'c>(commit: &'c Commit, place: Option<&Place>, now: UnixMi
         line.mime = capture.mime.as_deref().map(Into::into);
         line.digest = Some(WarcDigest(capture.payload_digest));
     }
-    Some(match place {
+    Ok(Some(match place {
         Some(place) => line.placed(place),
         None => line,
-    })
+    }))
 }
 
 /// Where the archive's files are and what they say of themselves.

@@ -24,9 +24,11 @@ use super::supervise::{Kind, Room, lock};
 use crate::config::Sync;
 use crate::disk::DiskFault;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
+use crate::domain::orders::HostOrders;
 use crate::domain::time::UnixMillis;
 use crate::fault::{Fault, Injected};
 use crate::storage::StorageError;
+use crate::storage::keys::HostAt;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
@@ -177,12 +179,16 @@ struct Written {
     urls: Vec<UrlKey>,
     contents: Vec<ContentDigest>,
     paces: Vec<(HostKey, Vec<u8>)>,
+    ordered: Vec<(String, HostAt, HostOrders)>,
     epoch: u64,
 }
 
-/// Links that a change writes.
+/// Links, or other URLs, that a change writes.
 fn links_of(commit: &Commit) -> u64 {
     let links = match &commit.change {
+        Change::Forsake { urls, .. } => return urls.len() as u64,
+        Change::FetchAgain(pages) => return pages.len() as u64,
+        Change::TryAgain(urls) => return urls.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
         _ => return 0,
@@ -207,17 +213,20 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
     let now = node.clock.now();
-    let lines = archive(open, group, now)?;
+    let lines = archive(node, open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    let mut paces = Vec::new();
+    let (mut paces, mut ordered) = (Vec::new(), Vec::new());
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
+        if let (Change::Order { host, .. }, Some((at, orders))) = (&commit.change, done.ordered) {
+            ordered.push((host.clone(), at, orders));
+        }
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
             contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
@@ -248,11 +257,11 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
     }
     open.unsynced.extend(listed);
-    Ok(Written { hosts, urls, contents, paces, epoch })
+    Ok(Written { hosts, urls, contents, paces, ordered, epoch })
 }
 
 /// Appends a group's records and lines and notes in each page where it stands; gives the lines.
-fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
+fn archive(node: &Node, open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<UnsyncedLines, StoreError> {
     let places = open.archive.append(group.iter().flat_map(|c| &c.records), now)?;
     let mut places = places.into_iter();
     let mut firsts = Vec::with_capacity(group.len());
@@ -262,8 +271,10 @@ fn archive(open: &mut Open, group: &mut [Commit], now: UnixMillis) -> Result<Uns
         files::note_place(commit, first.as_ref());
         firsts.push(first);
     }
-    let lines: Vec<_> =
-        group.iter().zip(&firsts).filter_map(|(c, place)| files::line_of(c, place.as_ref(), now)).collect();
+    let mut lines = Vec::with_capacity(group.len());
+    for (commit, place) in group.iter().zip(&firsts) {
+        lines.extend(files::line_of(node, commit, place.as_ref(), now)?);
+    }
     Ok(open.archive.log(&lines)?)
 }
 
@@ -301,6 +312,17 @@ impl Written {
         open.ledger.commit();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
+        for commit in &group {
+            if let Change::Links(links) = &commit.change
+                && !links.seeds.is_empty()
+            {
+                node.seeds.changed(&links.seeds);
+            }
+        }
+        for (name, at, orders) in &self.ordered {
+            node.orders.set(at.host, name, *orders); // before anybody is told: from here on every room knows
+            node.slots.set_min_delay(&at.host, orders.min_delay);
+        }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         let mut ended = Vec::new();

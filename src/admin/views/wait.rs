@@ -15,6 +15,8 @@ pub enum HostState {
     Parked,
     /// It has no URL to fetch now.
     Idle,
+    /// It has URLs and is paused or blocked by the operator.
+    Held,
 }
 
 /// What sets a host's earliest time.

@@ -99,5 +99,6 @@ pub(super) fn host_state(node: &Node, at: HostAt, place: Place) -> HostState {
         Place::None => HostState::Idle,
         Place::Waiting { .. } => HostState::Waiting,
         Place::Parked { .. } => HostState::Parked,
+        Place::Held => HostState::Held,
     }
 }

@@ -207,7 +207,7 @@ fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<V
             let keys = read::scan::<Parked>(storage, &range, n)?;
             keys.into_iter().map(|(key, ()): (ParkedKey, ())| (key.encode(), key.host_at())).collect()
         }
-        Some(Standing::Idle) | None => {
+        Some(Standing::Idle | Standing::Held) | None => {
             let found = read::scan::<tables::HostState>(storage, &range, n)?;
             found.into_iter().map(|(at, _)| (at.encode(), at)).collect()
         }

@@ -1,10 +1,14 @@
-//! The cockpit: what the admin endpoint's rooms ask of the running node. Reads only, from storage, registries and the rules
-//! in force; no actor is asked, so that an answer comes also while one is down.
+//! The cockpit: what the admin endpoint's rooms ask of the running node. Looks read storage, registries and the rules in
+//! force; no actor is asked, so that an answer comes also while one is down. Commands go to the Store as changes.
 
 mod actors;
+mod commit;
 mod find;
 mod hosts;
+mod orders;
 mod pages;
+mod reports;
+mod retry;
 mod robots;
 mod settings;
 pub(in crate::app) mod statistics;
@@ -20,6 +24,11 @@ use crate::actors::node::Node;
 use crate::admin::{self, Room, events, jobs, pipeline};
 use crate::admin::{actors as actor_room, host_list, pages as page_room, statistics as series_room};
 use crate::admin::{urls as url_room, why_idle as idle_room};
+
+pub use orders::Hosts as NodeHosts;
+pub use orders::finish as finish_orders;
+pub use reports::Reporter;
+pub use retry::Retry;
 
 /// The node, for the rooms that only look.
 #[derive(Clone)]
@@ -47,5 +56,8 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
         actor_room::room(cockpit.clone()),
         page_room::room(cockpit.clone()),
         series_room::room(cockpit),
+        admin::orders::room(Arc::new(orders::Hosts(node.clone()))),
+        admin::reports::room(Arc::new(reports::Reporter(node.clone()))),
+        admin::retry::room(Arc::new(retry::Retry(node.clone()))),
     ]
 }

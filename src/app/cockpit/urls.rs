@@ -95,7 +95,7 @@ fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, S
         robots: robots.view,
         queue: queue(node, target.key, &record, counts.as_ref())?,
         host: counts.map(|counts| host(node, target, &counts)).transpose()?,
-        hold: idle::hold(node).filter(|_| waits).map(hold),
+        hold: idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits),
         attempts: attempts(node, target.key)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
     };
@@ -107,6 +107,13 @@ fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {
     HoldView { code: finding.code.as_str().to_owned(), sentence: finding.sentence }
 }
 
+/// What the operator has said of its host.
+fn held(node: &Node, target: &Target) -> Option<HoldView> {
+    let host = &target.host().host;
+    let told = Some(node.orders.told(host)).filter(|told| node.orders.holds(host) && !told.is_empty())?;
+    Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
+}
+
 /// As every found URL is judged (`actors::admit`): traps, then scope and filters, then redirects.
 fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
@@ -116,6 +123,11 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
         Err((reason, rule)) => (Err(reason), rule),
         Ok(()) => scope.explain(url, depth),
     };
+    if node.orders.blocks().on(url.host()) {
+        let (reason, rule) =
+            (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());
+        return RuleView { accepted: false, reason, rule, depth };
+    }
     let max = node.live().settings.fetch.max_redirects;
     let (verdict, rule) = match verdict {
         Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::door::Ask;
 use super::unread;
-use crate::admin::{SeedReport, seed_lines};
+use crate::admin::orders::HostOrdered;
+use crate::admin::{NewSeed, SeedReport, seed_lines};
 use crate::checkpoint::manifest::Summary;
-use crate::cli::args::{CtlArgs, CtlCommand, SeedsCommand};
+use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::exit::{CliError, unless_gone};
 use crate::cli::gather::read_input;
 use crate::cli::{checkpoint, summary};
@@ -26,7 +27,7 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Resume => Ask::post("/api/v1/resume", String::new()),
         CtlCommand::Checkpoint => Ask::post("/api/v1/checkpoint", folder(args)),
         CtlCommand::Stop => Ask::post("/api/v1/stop", String::new()),
-        CtlCommand::Seeds(SeedsCommand::Add { urls, file }) => {
+        CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
             let mut urls = urls.clone();
             if let Some(file) = file {
                 urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
@@ -34,9 +35,11 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
             if urls.is_empty() {
                 return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
             }
-            Ask::post("/api/v1/seeds", urls.join("\n"))
+            Ask::post("/api/v1/seeds", seeds(urls, said))
         }
-        CtlCommand::Events(_) => Ask::get("/api/v1/events"), // a stream, followed elsewhere
+        CtlCommand::Host(host) => super::host::ask(host),
+        CtlCommand::Report(_) => Ask::get("/api/v1/reports/statuses"), // page by page, elsewhere
+        CtlCommand::Events(_) => Ask::get("/api/v1/events"),           // a stream, followed elsewhere
         CtlCommand::Look(command) => super::look::ask(command),
         CtlCommand::Settings(command) => super::settings::ask(command)?,
     })
@@ -71,11 +74,25 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
         }
-        CtlCommand::Events(_) => {}
+        CtlCommand::Host(_) => {
+            let ordered: HostOrdered = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(super::host::show(&ordered, out))?;
+        }
+        CtlCommand::Report(_) | CtlCommand::Events(_) => {}
         CtlCommand::Look(command) => super::look::tell(command, answer, out)?,
         CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
     }
     Ok(())
+}
+
+/// Seeds as the endpoint takes them.
+fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
+    let SeedSaid { rank, max_depth, tags } = said;
+    if rank.is_none() && max_depth.is_none() && tags.is_empty() {
+        return urls.join("\n");
+    }
+    let seed = |url| NewSeed { url, rank: *rank, max_depth: *max_depth, tags: tags.clone() };
+    json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }
 
 fn report(report: &SeedReport, out: &mut dyn Write) -> std::io::Result<()> {

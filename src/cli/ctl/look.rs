@@ -23,7 +23,7 @@ pub enum LookCommand {
     WhyIdle,
     /// List hosts with their queues
     Hosts {
-        /// Only those that stand there: active, waiting, parked, idle
+        /// Only those that stand there: active, waiting, parked, idle, held
         #[arg(long)]
         state: Option<String>,
         /// By queue, rate, errors, next or name

@@ -6,8 +6,11 @@
 mod crawl;
 mod door;
 pub mod events;
+pub mod host;
 pub mod look;
+pub mod report;
 pub mod settings;
+pub mod urls;
 
 use std::io::Write;
 
@@ -23,12 +26,20 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     if let CtlCommand::Events(which) = &args.command {
         return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out));
     }
+    if let CtlCommand::Report(which) = &args.command {
+        return report::run(args.json, &door, which, out);
+    }
     let ask = crawl::ask(args)?;
     let answer = actix_rt::System::new().block_on(door::send(&door, ask))?;
     if args.json {
         return Ok(writeln!(out, "{}", answer.trim_end())?);
     }
     crawl::tell(&args.command, &answer, out)
+}
+
+/// A part of a path, or a value of a query.
+fn escaped_part(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 fn unread(error: serde_json::Error) -> CliError {
@@ -42,7 +53,7 @@ mod tests {
     use super::*;
     use crate::admin::tests::start;
     use crate::cli::Exit;
-    use crate::cli::args::SeedsCommand;
+    use crate::cli::args::{SeedSaid, SeedsCommand};
 
     fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
         CtlArgs { admin: Some(admin.to_string()), token_file: None, config: None, json: false, folder: None, command }
@@ -62,7 +73,7 @@ mod tests {
         let json = told(&CtlArgs { json: true, ..ctl(at, CtlCommand::Status) }).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["waiting"], 3);
         let urls = vec!["http://a.test/".to_owned(), "http://b.test/".to_owned()];
-        let seeds = CtlCommand::Seeds(SeedsCommand::Add { urls, file: None });
+        let seeds = CtlCommand::Seeds(SeedsCommand::Add { urls, file: None, said: SeedSaid::default() });
         assert_eq!(told(&ctl(at, seeds)).unwrap(), "2 accepted, 0 known already, 0 rejected\n");
         assert_eq!(told(&ctl(format!("http://{at}/"), CtlCommand::Pause)).unwrap(), "pause: done\n");
         assert_eq!(told(&ctl(at, CtlCommand::Stop)).unwrap(), "stop: done\n");

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::door::Ask;
 use super::unread;
+use super::urls::RetryArgs;
 use crate::admin::jobs::JobView;
 use crate::admin::settings::{Changed, ReadmitView, SettingsView, TrialPart, TrialView};
 use crate::cli::exit::{CliError, unless_gone};
@@ -59,6 +60,8 @@ pub enum UrlsCommand {
         #[arg(long)]
         host: Option<String>,
     },
+    /// Queue URLs again that ended in an error
+    Retry(RetryArgs),
 }
 
 /// What a command asks.
@@ -87,6 +90,7 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
             let which = ReadmitView { reason: reason.clone(), host: host.clone() };
             Ask::post("/api/v1/urls/readmit", json!(which).to_string())
         }
+        SettingsCommand::Urls(UrlsCommand::Retry(which)) => super::urls::ask(which),
     })
 }
 

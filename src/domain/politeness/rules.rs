@@ -40,6 +40,12 @@ impl Default for PaceRules {
 }
 
 impl PaceRules {
+    /// The same with another least gap, which also caps the multiple of the answer's time.
+    #[must_use]
+    pub fn with_min_delay(&self, delay: Duration) -> Self {
+        Self { min_delay: delay, max_delay: delay, ..self.clone() }
+    }
+
     /// The part of the gap that the last response's time asks for.
     pub(super) fn adaptive(&self, took: Duration) -> Duration {
         let seconds = took.as_secs_f64() * self.delay_factor;

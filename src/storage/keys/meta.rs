@@ -13,6 +13,8 @@ pub enum MetaKey {
     Counters(CrawlId),
     /// Hosts that joined the scope of a crawl.
     Scope(CrawlId),
+    /// Hosts of which orders of the operator stand, in a crawl.
+    Orders(CrawlId),
     /// Lengths of the output files as of this commit.
     Tails,
     /// Whether the last run ended cleanly.
@@ -28,6 +30,7 @@ pub enum MetaKey {
 const FORMAT: &str = "format";
 const COUNTERS: &str = "counters/";
 const SCOPE: &str = "scope/";
+const ORDERS: &str = "orders/";
 const TAILS: &str = "tails";
 const RUN: &str = "run";
 const SETTINGS: &str = "settings";
@@ -40,6 +43,7 @@ impl Key for MetaKey {
             Self::Format => FORMAT.into(),
             Self::Counters(crawl) => format!("{COUNTERS}{:04x}", crawl.0).into_bytes(),
             Self::Scope(crawl) => format!("{SCOPE}{:04x}", crawl.0).into_bytes(),
+            Self::Orders(crawl) => format!("{ORDERS}{:04x}", crawl.0).into_bytes(),
             Self::Tails => TAILS.into(),
             Self::Run => RUN.into(),
             Self::Settings => SETTINGS.into(),
@@ -70,6 +74,8 @@ fn numbered(name: &str) -> Option<MetaKey> {
         crawl(digits).map(MetaKey::Counters)
     } else if let Some(digits) = name.strip_prefix(SCOPE) {
         crawl(digits).map(MetaKey::Scope)
+    } else if let Some(digits) = name.strip_prefix(ORDERS) {
+        crawl(digits).map(MetaKey::Orders)
     } else if let Some(digits) = name.strip_prefix(LINES) {
         number(digits).map(MetaKey::Lines)
     } else {

@@ -33,7 +33,7 @@ impl KeyRange {
         Self::prefix(partition.0.to_be_bytes().to_vec())
     }
 
-    /// A host's keys (`host_state`, `host_counts`, `queue`, `seen`, `pages`, `rejected`, `robots`).
+    /// A host's keys (`host_state`, `host_counts`, `queue`, `seen`, `pages`, `rejected`, `failed`, `robots`).
     #[must_use]
     pub fn host(host: HostAt) -> Self {
         Self::prefix(host.encode())

@@ -131,6 +131,7 @@ fn a_scheme_that_does_not_exist_is_named() {
 fn names_of_single_records_come_back_and_other_names_do_not() {
     let keys = [
         MetaKey::Format,
+        MetaKey::Orders(CrawlId(1)),
         MetaKey::Tails,
         MetaKey::Run,
         MetaKey::Settings,

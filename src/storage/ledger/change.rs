@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{DueKey, HostAt, RobotsKey};
-use crate::storage::values::{ContentValue, How, LiveSettings, PageRecord, Place, RobotsValue, UnsyncedPage};
+use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
+use crate::storage::values::{
+    ContentValue, How, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+};
 
 /// A URL found new, with what it needs to be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +88,8 @@ pub struct LinkChange {
     pub readmitted: Vec<NewUrl>,
     /// Waiting URLs found again by a shorter path.
     pub shorter: Vec<NewUrl>,
+    /// Seeds among them or known before, with what is said of them.
+    pub seeds: Vec<SeedValue>,
 }
 
 /// One entry in the Store's work, in order.
@@ -127,6 +132,24 @@ pub enum Change {
     Unpark(HostAt),
     /// Retries whose time has come.
     Promote(Vec<DueKey>),
+    /// The operator says something of a host.
+    Order {
+        /// Its name.
+        host: String,
+        /// What is said.
+        order: HostOrder,
+    },
+    /// Waiting URLs are turned away after all; those in somebody's hands stay.
+    Forsake {
+        /// Which.
+        urls: Vec<SeenKey>,
+        /// Why.
+        reason: Rejection,
+    },
+    /// URLs whose latest captures these are are queued once more; their captures stay.
+    FetchAgain(Vec<PageKey>),
+    /// URLs given up are queued again, as if they were new.
+    TryAgain(Vec<SeenKey>),
 }
 
 /// What a commit changed for one host: the Frontier's news.
@@ -138,6 +161,8 @@ pub struct HostNews {
     pub place: Place,
     /// URLs in its queue, retries apart.
     pub queued: u64,
+    /// URLs of it that are done, or errors.
+    pub finished: u64,
     /// Entries put into the queue: (rank, smallest order).
     pub put: Vec<(u8, u64)>,
     /// Earliest retry put.
@@ -153,4 +178,6 @@ pub struct Done {
     pub settled: Vec<UrlKey>,
     /// The page, to be listed until the archive is synced.
     pub unsynced: Option<UnsyncedPage>,
+    /// What stands for a host now, after an order.
+    pub ordered: Option<(HostAt, HostOrders)>,
 }

@@ -1,6 +1,7 @@
 //! Hosts in the ledger: counts, names, and the one place each has in `waiting` or `parked` (I9).
 
 use crate::domain::fingerprint::{CrawlId, KeyMap};
+use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::rank::Ranker;
 use crate::domain::time::UnixMillis;
 use crate::invariant::{Invariant, uphold};
@@ -97,6 +98,24 @@ impl Hosts {
         Ok(row.state.name == name)
     }
 
+    /// What the operator has said of the host.
+    pub fn orders(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<HostOrders> {
+        Ok(self.row(txn, at)?.state.orders)
+    }
+
+    /// The host's name.
+    pub fn name(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<String> {
+        Ok(self.row(txn, at)?.state.name.clone())
+    }
+
+    /// Takes an order; gives what stands then.
+    pub fn take_order(&mut self, txn: &Txn<'_>, at: HostAt, order: HostOrder, now: UnixMillis) -> Result<HostOrders> {
+        let row = self.row(txn, at)?;
+        row.state.orders.take(order, now);
+        row.state_changed = true;
+        Ok(row.state.orders)
+    }
+
     /// An entry was put into the host's queue.
     pub fn enqueued(&mut self, txn: &Txn<'_>, at: HostAt, rank: u8, order: u64) -> Result<()> {
         let row = self.row(txn, at)?;
@@ -180,7 +199,7 @@ impl Hosts {
         for at in touched {
             let Some(row) = self.rows.get_mut(&at) else { continue };
             row.touched = false;
-            let place = right_place(&row.counts, counters, ranker);
+            let place = right_place(&row.counts, row.state.orders.holds(), counters, ranker);
             if place != row.counts.place {
                 leave(txn, at, row.counts.place, counters);
                 enter(txn, at, place, counters);
@@ -188,6 +207,10 @@ impl Hosts {
             }
             let (placed, queued) = (row.counts.place != Place::None, row.counts.queued_total() > 0);
             uphold(Invariant::I9, placed == queued, || format!("a host in a row without URLs, or none with: {at:?}"));
+            let held = row.counts.place == Place::Held;
+            uphold(Invariant::I9, held == (queued && row.state.orders.holds()), || {
+                format!("a held host in a row: {at:?}")
+            });
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
             if std::mem::take(&mut row.state_changed) {
                 txn.put::<tables::HostState>(&at, &row.state);
@@ -196,6 +219,7 @@ impl Hosts {
                 at,
                 place,
                 queued: row.counts.queued_total(),
+                finished: row.counts.done.saturating_add(row.counts.errors),
                 put: std::mem::take(&mut row.put),
                 due: row.due.take(),
             });
@@ -221,14 +245,16 @@ impl Hosts {
     }
 }
 
-/// Where a host with these counts belongs: nowhere without URLs, else where it is, at the rank of its best URL.
-fn right_place(counts: &HostCounts, counters: &mut Counters, ranker: &Ranker) -> Place {
+/// Where a host with these counts belongs: nowhere without URLs, in no row while it is held, else where it is, at the rank of
+/// its best URL.
+fn right_place(counts: &HostCounts, held: bool, counters: &mut Counters, ranker: &Ranker) -> Place {
     match (counts.best_rank(), counts.place) {
         (None, _) => Place::None,
+        (Some(_), _) if held => Place::Held,
         (Some(_), parked @ Place::Parked { .. }) => parked,
         (Some(best), Place::Waiting { rank, order }) if rank == best => Place::Waiting { rank, order },
         (Some(best), Place::Waiting { order, .. }) => Place::Waiting { rank: best, order },
-        (Some(best), Place::None) => next_place(best, counters, ranker),
+        (Some(best), Place::None | Place::Held) => next_place(best, counters, ranker),
     }
 }
 
@@ -240,7 +266,7 @@ fn next_place(rank: u8, counters: &mut Counters, ranker: &Ranker) -> Place {
 
 fn leave(txn: &mut Txn<'_>, at: HostAt, place: Place, counters: &mut Counters) {
     match place {
-        Place::None => {}
+        Place::None | Place::Held => {}
         Place::Waiting { rank, order } => {
             txn.delete::<tables::Waiting>(&at.waiting(rank, order));
             counters.hosts_waiting = counters.hosts_waiting.saturating_sub(1);
@@ -254,7 +280,7 @@ fn leave(txn: &mut Txn<'_>, at: HostAt, place: Place, counters: &mut Counters) {
 
 fn enter(txn: &mut Txn<'_>, at: HostAt, place: Place, counters: &mut Counters) {
     match place {
-        Place::None => {}
+        Place::None | Place::Held => {}
         Place::Waiting { rank, order } => {
             txn.put::<tables::Waiting>(&at.waiting(rank, order), &());
             counters.hosts_waiting += 1;

@@ -4,8 +4,11 @@
 //! One batch holds the changes of several pages; a change reads through the writes of those before it.
 
 mod change;
+mod failures;
 mod hosts;
+mod orders;
 mod requeue;
+mod seeds;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +23,7 @@ use crate::invariant::{Invariant, uphold};
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, How, PageRecord, QueueEntry, RejectedValue, RunState, UnsyncedPage, UrlState};
+use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
 use super::{Storage, StorageError, read};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
@@ -120,6 +123,10 @@ impl Ledger {
                 Ok(Done::default())
             }
             Change::Promote(due) => self.promote(txn, due),
+            Change::Order { host, order } => self.order(txn, host, *order, now),
+            Change::Forsake { urls, reason } => self.forsake(txn, urls, *reason, leased),
+            Change::FetchAgain(pages) => self.fetch_again(txn, pages),
+            Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::Settings { record, rules, digest } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
@@ -173,14 +180,14 @@ impl Ledger {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
             log::warn!("a page was offered for commit again and is left out: url={}", page.url);
             let settled = self.links(txn, &page.links, now, leased)?.settled;
-            return Ok(Done { void: true, settled, unsynced: None });
+            return Ok(Done { void: true, settled, ..Done::default() });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
         let entry = txn.get::<Queue>(&queue_key)?;
         txn.delete::<Queue>(&queue_key);
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
         let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
-        let state = self.end_state(txn, page, seen, (rank, order, depth), entry)?;
+        let state = self.end_state(txn, page, seen, (rank, order, depth), entry, now)?;
         txn.put::<Seen>(&seen, &state);
         self.store_capture(txn, page, seen)?;
         if let Some((digest, first)) = &page.first_with {
@@ -199,9 +206,15 @@ impl Ledger {
         seen: SeenKey,
         (rank, order, depth): (u8, u64, u16),
         entry: Option<QueueEntry>,
+        now: UnixMillis,
     ) -> Result<UrlState> {
         let at = seen.host_crawl().host_at();
-        Ok(match &page.ending {
+        // A host that is blocked or being dropped has no next try.
+        let refused = match page.ending {
+            Ending::Retry { .. } => self.hosts.orders(txn, at)?.refusal().map(Ending::Rejected),
+            _ => None,
+        };
+        Ok(match refused.as_ref().unwrap_or(&page.ending) {
             Ending::Retry { at: when, reason } => {
                 if let Some(mut entry) = entry {
                     // A fault of this machine's disk is not the URL's.
@@ -227,6 +240,7 @@ impl Ledger {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.counters.add_error(*reason);
                 self.hosts.with(txn, at, |row| row.counts.errors += 1)?;
+                self.keep_failed(txn, seen, page, *reason, depth, entry, now);
                 UrlState::Error { reason: *reason }
             }
             Ending::Rejected(reason) => {
@@ -245,6 +259,21 @@ impl Ledger {
         counters_of(&mut self.counters, capture, true);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_add(capture.bytes))
+    }
+
+    /// Marks a URL as turned away, and keeps it.
+    fn turned(
+        &self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        url: &PageUrl,
+        reason: Rejection,
+        depth: u16,
+        via: Option<String>,
+    ) {
+        let generation = self.rules.generation;
+        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
+        self.keep_rejected(txn, seen, url, reason, depth, via);
     }
 
     fn keep_rejected(
@@ -270,37 +299,52 @@ impl Ledger {
         leased: &dyn Fn(&UrlKey) -> bool,
     ) -> Result<Done> {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
+        self.keep_seeds(txn, &links.seeds, now)?;
+        let ranks = seeds::ranks(links);
         for new in &links.new {
-            settled.push(self.discover(txn, new, now)?);
+            settled.push(self.discover(txn, new, ranks.get(new.url.as_str()).copied(), now)?);
         }
         for turned in &links.turned {
             settled.push(self.turn_away(txn, turned)?);
         }
         for new in &links.readmitted {
-            settled.push(self.readmit(txn, new, now, leased)?);
+            settled.push(self.readmit(txn, new, ranks.get(new.url.as_str()).copied(), now, leased)?);
         }
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
         }
-        Ok(Done { void: false, settled, unsynced: None })
+        Ok(Done { settled, ..Done::default() })
     }
 
-    fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, now: UnixMillis) -> Result<UrlKey> {
+    /// `rank`: where a seed is to stand, if that was said.
+    fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, rank: Option<u8>, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
         // In the shipped program one look-up for each new URL would cost too much.
         debug_assert!(!matches!(txn.get::<Seen>(&seen), Ok(Some(_))), "I2: {} is known already", new.url);
         self.counters.discovered += 1;
-        self.enqueue(txn, seen, new, now)?;
+        self.enqueue(txn, seen, new, rank, now)?;
         Ok(seen.url)
     }
 
-    fn enqueue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, new: &NewUrl, now: UnixMillis) -> Result<()> {
+    fn enqueue(
+        &mut self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        new: &NewUrl,
+        rank: Option<u8>,
+        now: UnixMillis,
+    ) -> Result<()> {
         let at = seen.host_crawl().host_at();
         if !self.hosts.is_named(txn, at, new.url.host(), &mut self.counters)? {
             self.counters.add_rejected(Rejection::Collision);
             let (reason, generation) = (Rejection::Collision, self.rules.generation);
             txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth: new.depth });
             log::error!("host key collision: {} was given up; no other host is touched", new.url.host());
+            return Ok(());
+        }
+        if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
+            self.counters.add_rejected(reason);
+            self.turned(txn, seen, &new.url, reason, new.depth, new.via.as_deref().map(str::to_owned));
             return Ok(());
         }
         let entry = QueueEntry {
@@ -316,13 +360,19 @@ impl Ledger {
             via: new.via.as_deref().map(str::to_owned),
         };
         self.counters.queued += 1;
-        self.put_in_queue(txn, seen, &entry)
+        self.put_at(txn, seen, &entry, rank)
     }
 
     fn put_in_queue(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry) -> Result<()> {
+        self.put_at(txn, seen, entry, None)
+    }
+
+    /// Queues a URL where the ranker says, or at another rank.
+    fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
         let place = self.rules.ranker.place(entry.depth, self.counters.next_seq);
         self.counters.next_seq += 1;
-        let (rank, order, depth) = (place.rank, place.order, entry.depth);
+        let rank = rank.filter(|rank| usize::from(*rank) < RANKS).unwrap_or(place.rank);
+        let (order, depth) = (place.order, entry.depth);
         txn.put::<Queue>(&seen.host_crawl().queue(rank, order), entry);
         txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
         self.hosts.enqueued(txn, seen.host_crawl().host_at(), rank, order)
@@ -332,9 +382,8 @@ impl Ledger {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.counters.add_rejected(turned.reason);
-        let (reason, generation, depth) = (turned.reason, self.rules.generation, turned.new.depth);
-        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, &turned.new.url, reason, depth, turned.new.via.as_deref().map(str::to_owned));
+        let via = turned.new.via.as_deref().map(str::to_owned);
+        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, via);
         Ok(seen.url)
     }
 
@@ -342,6 +391,7 @@ impl Ledger {
         &mut self,
         txn: &mut Txn<'_>,
         new: &NewUrl,
+        rank: Option<u8>,
         now: UnixMillis,
         leased: &dyn Fn(&UrlKey) -> bool,
     ) -> Result<UrlKey> {
@@ -350,7 +400,7 @@ impl Ledger {
             Some(UrlState::Rejected { reason, .. }) => {
                 self.counters.sub_rejected(reason);
                 txn.delete::<Rejected>(&seen);
-                self.enqueue(txn, seen, new, now)?;
+                self.enqueue(txn, seen, new, rank, now)?;
             }
             Some(UrlState::Waiting { .. }) => self.shorten(txn, new, leased)?, // another page was faster
             _ => {}
@@ -367,7 +417,7 @@ impl Ledger {
         }
         if let Some(when) = due {
             if let Some(mut entry) = txn.get::<Due>(&seen.due(when))? {
-                entry.depth = new.depth;
+                take_path(&mut entry, new);
                 txn.put::<Due>(&seen.due(when), &entry);
                 txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth: new.depth, due });
             }
@@ -377,7 +427,7 @@ impl Ledger {
         if let Some(mut entry) = txn.get::<Queue>(&old)? {
             txn.delete::<Queue>(&old);
             self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
-            entry.depth = new.depth;
+            take_path(&mut entry, new);
             self.put_in_queue(txn, seen, &entry)?;
         }
         Ok(())
@@ -395,6 +445,13 @@ impl Ledger {
         }
         Ok(Done::default())
     }
+}
+
+/// The way to a URL is the shortest one known, with its seed: by that the depth budget of seeds is reckoned.
+fn take_path(entry: &mut QueueEntry, new: &NewUrl) {
+    entry.depth = new.depth;
+    entry.origin = new.origin.as_deref().map(str::to_owned);
+    entry.via = new.via.as_deref().map(str::to_owned);
 }
 
 /// What it takes to queue a page again, should its record be lost.
@@ -417,6 +474,7 @@ fn counters_of(counters: &mut Counters, capture: &PageRecord, stored: bool) {
     } else {
         counters.sub_status(capture.status);
     }
+    counters.count_type(capture.mime.as_deref(), capture.bytes, stored);
     counters.bytes = by(counters.bytes, capture.bytes);
     counters.fetch_ms = by(counters.fetch_ms, u64::from(capture.took_ms));
     counters.pages_stored = by(counters.pages_stored, 1);

@@ -2,13 +2,13 @@
 
 use super::{Ledger, Result, counters_of};
 use crate::storage::keys::ContentKey;
-use crate::storage::tables::{Content, Pages, Queue, Seen};
+use crate::storage::tables::{Content, Failed, Pages, Queue, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{How, UnsyncedPage, UrlState};
+use crate::storage::values::{How, PageRecord, UnsyncedPage, UrlState};
 
 impl Ledger {
-    /// Undoes the commit of a page, its links apart: they were found, whatever became of its record. False when the page
-    /// is not as that commit left it.
+    /// Undoes the commit of a page, its links apart: they were found, whatever became of its record. False when its URL is
+    /// not as that commit left it: then the capture alone goes.
     ///
     /// # Errors
     /// The storage's own.
@@ -18,6 +18,7 @@ impl Ledger {
         let (Some(page), Some(state)) = (txn.get::<Pages>(&lost.page)?, txn.get::<Seen>(&seen)?) else {
             return Ok(false);
         };
+        self.uncapture(txn, lost, &page)?;
         match state {
             UrlState::Done { captured, how } if captured == page.fetched => {
                 self.counters.done = self.counters.done.saturating_sub(1);
@@ -27,13 +28,26 @@ impl Ledger {
                 self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
             }
             UrlState::Error { reason } => {
-                self.counters.sub_error(reason);
-                self.hosts.with(txn, at, |row| row.counts.errors = row.counts.errors.saturating_sub(1))?;
+                let kept = txn.get::<Failed>(&seen)?;
+                if kept.is_some_and(|kept| kept.captured != Some(page.fetched)) {
+                    return Ok(false); // it was given up later, for another reason
+                }
+                self.no_error(txn, seen, reason)?;
             }
             _ => return Ok(false),
         }
         self.counters.queued += 1;
-        counters_of(&mut self.counters, &page, false);
+        let (rank, order, depth) = (lost.rank, lost.order, lost.entry.depth);
+        txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &lost.entry);
+        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
+        self.hosts.enqueued(txn, at, rank, order)?;
+        Ok(true)
+    }
+
+    /// Takes a capture out of all counts.
+    fn uncapture(&mut self, txn: &mut Txn<'_>, lost: &UnsyncedPage, page: &PageRecord) -> Result<()> {
+        let at = lost.page.seen().host_crawl().host_at();
+        counters_of(&mut self.counters, page, false);
         self.hosts.with(txn, at, |row| row.counts.bytes = row.counts.bytes.saturating_sub(page.bytes))?;
         txn.delete::<Pages>(&lost.page);
         if let Some(digest) = page.content {
@@ -42,11 +56,7 @@ impl Ledger {
                 txn.delete::<Content>(&key);
             }
         }
-        let (rank, order, depth) = (lost.rank, lost.order, lost.entry.depth);
-        txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &lost.entry);
-        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
-        self.hosts.enqueued(txn, at, rank, order)?;
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -58,7 +68,7 @@ mod tests {
     use crate::domain::time::UnixMillis;
     use crate::domain::url::{Canonicaliser, CleanRules};
     use crate::storage::ledger::{Change, Done, Ending, LedgerRules, LinkChange, NewUrl, PageChange};
-    use crate::storage::values::{ContentValue, PageRecord, WarcPlace};
+    use crate::storage::values::{ContentValue, WarcPlace};
     use crate::storage::{Family, MemoryStorage, Storage};
 
     fn rules() -> LedgerRules {

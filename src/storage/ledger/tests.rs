@@ -1,11 +1,13 @@
 //! Single changes; random ones against a model are in `tests/it/ledger.rs`.
 
 use super::*;
+use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::storage::MemoryStorage;
-use crate::storage::values::{HostCounts, Place};
+use crate::storage::tables::{Failed, Seeds};
+use crate::storage::values::{HostCounts, OrderedHosts, Place, SeedValue};
 
 const NOW: UnixMillis = UnixMillis(1_000);
 
@@ -177,4 +179,110 @@ fn a_batch_that_is_not_written_leaves_no_trace() {
     bench.found(std::slice::from_ref(&b));
     assert_eq!(bench.counts(&a).queued_total(), 2);
     assert_eq!(bench.ledger.committed().discovered, 2);
+}
+
+fn order(order: HostOrder) -> Change {
+    Change::Order { host: "h.test".into(), order }
+}
+
+#[test]
+fn a_host_that_is_held_is_in_no_row_and_comes_back_to_its_row_at_once() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let at = bench.ledger.seen_key(&a.url).host_crawl().host_at();
+    bench.commit(&[order(HostOrder::Pause)]);
+    assert_eq!((bench.counts(&a).place, bench.ledger.committed().hosts_waiting), (Place::Held, 0));
+    // Nothing that others do meanwhile brings it back.
+    bench.found(&[new("http://h.test/b", 1)]);
+    bench.commit(&[Change::Yield { at, until: Some(UnixMillis(9)), pace: None }, Change::Unpark(at)]);
+    assert_eq!((bench.counts(&a).place, bench.counts(&a).queued_total()), (Place::Held, 2));
+    let news = bench.commit(&[order(HostOrder::Resume)]);
+    assert!(matches!(news[..], [HostNews { place: Place::Waiting { .. }, queued: 2, .. }]), "{news:?}");
+    assert_eq!(read::meta::<OrderedHosts>(&bench.storage, CrawlId::default()).unwrap().unwrap().0, [""; 0]);
+}
+
+#[test]
+fn of_a_blocked_host_nothing_is_queued_whatever_way_it_comes() {
+    let mut bench = Bench::new();
+    let (a, b, c) = (new("http://h.test/a", 0), new("http://h.test/b", 0), new("http://h.test/c", 0));
+    bench.found(&[a.clone(), b.clone()]);
+    bench.commit(&[order(HostOrder::Block)]);
+    let rejected = |bench: &Bench, url| match bench.state(url) {
+        Some(UrlState::Rejected { reason, .. }) => Some(reason),
+        _ => None,
+    };
+    // What was in flight ends; its next try does not come.
+    bench.commit(&[bare(&b, Ending::Retry { at: UnixMillis(9_000), reason: Failure::Reset })]);
+    assert_eq!(rejected(&bench, &b), Some(Rejection::Blocked));
+    bench.found(std::slice::from_ref(&c));
+    assert_eq!(rejected(&bench, &c), Some(Rejection::Blocked));
+    let key = bench.ledger.seen_key(&a.url);
+    bench.commit(&[Change::Forsake { urls: vec![key, key], reason: Rejection::Blocked }]);
+    assert_eq!(rejected(&bench, &a), Some(Rejection::Blocked));
+    assert_eq!((bench.counts(&a).place, bench.counts(&a).queued_total()), (Place::None, 0));
+    let c = bench.ledger.committed();
+    assert_eq!((c.discovered, c.queued, c.rejected_total()), (3, 0, 3));
+    let kept = read::rejected(&bench.storage, key).unwrap().unwrap();
+    assert_eq!((kept.url.as_str(), kept.reason), ("http://h.test/a", Rejection::Blocked));
+}
+
+#[test]
+fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
+    bench.commit(&[forsake.clone()]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "its host does not refuse");
+    bench.commit(&[order(HostOrder::Drop)]);
+    let mut txn = Txn::new(&bench.storage);
+    bench.ledger.apply(&mut txn, &forsake, NOW, &|_| true).unwrap();
+    bench.ledger.seal(&mut txn).unwrap();
+    bench.storage.write(&txn.into_batch()).unwrap();
+    bench.ledger.commit();
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "somebody has it");
+    bench.commit(&[forsake]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Rejected { reason: Rejection::Dropped, .. })));
+}
+
+#[test]
+fn a_url_given_up_is_kept_in_full_and_tried_again_as_if_it_were_new() {
+    let mut bench = Bench::new();
+    let via = Some(std::sync::Arc::from("http://h.test/from"));
+    let a = NewUrl { via, ..new("http://h.test/a", 2) };
+    bench.found(std::slice::from_ref(&a));
+    bench.commit(&[bare(&a, Ending::Retry { at: UnixMillis(5_000), reason: Failure::Reset })]);
+    let key = bench.ledger.seen_key(&a.url);
+    bench.commit(&[Change::Promote(vec![key.due(UnixMillis(5_000))]), bare(&a, Ending::Error(Failure::Reset))]);
+    let kept = read::get::<Failed>(&bench.storage, &key).unwrap().unwrap();
+    assert_eq!((kept.attempts, kept.depth, kept.via.as_deref()), (2, 2, Some("http://h.test/from")));
+    bench.commit(&[Change::TryAgain(vec![key, key]), Change::TryAgain(vec![key])]);
+    let Some(UrlState::Waiting { rank, order, depth: 2, due: None }) = bench.state(&a) else {
+        panic!("it is not back")
+    };
+    let entry = read::get::<Queue>(&bench.storage, &key.host_crawl().queue(rank, order)).unwrap().unwrap();
+    assert_eq!((entry.attempts, entry.via.as_deref()), (0, Some("http://h.test/from")));
+    assert_eq!(read::get::<Failed>(&bench.storage, &key).unwrap(), None);
+    let c = bench.ledger.committed();
+    assert_eq!((c.failed, c.error(), c.queued), (0, 0, 1));
+}
+
+#[test]
+fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    let said = |rank, tags: &[&str]| SeedValue {
+        url: a.url.as_str().to_owned(),
+        added: UnixMillis(1),
+        rank,
+        max_depth: None,
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+    };
+    let links = |new: &[NewUrl], seed| LinkChange { new: new.to_vec(), seeds: vec![seed], ..LinkChange::default() };
+    bench.commit(&[Change::Links(Box::new(links(std::slice::from_ref(&a), said(Some(5), &["news"]))))]);
+    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { rank: 5, .. })), "{:?}", bench.state(&a));
+    bench.commit(&[Change::Links(Box::new(links(&[], said(None, &[]))))]);
+    let kept = read::get::<Seeds>(&bench.storage, &bench.ledger.seen_key(&a.url)).unwrap().unwrap();
+    assert_eq!((kept.added, kept.tags, kept.rank), (NOW, vec!["news".to_owned()], Some(5)));
 }

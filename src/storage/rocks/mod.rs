@@ -189,7 +189,10 @@ impl Storage for RocksStorage {
     fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         const DOING: &str = "reading a key";
         self.options.faults.check("storage.get").map_err(injected(DOING))?;
-        self.with(DOING, |db| db.get_cf(column(db, family)?, key).map_err(engine(DOING)))
+        self.with(DOING, |db| match db.cf_handle(family.name()) {
+            Some(column) => db.get_cf(column, key).map_err(engine(DOING)),
+            None => Ok(None), // looked at, and of an older version of the program
+        })
     }
 
     fn multi_get(&self, family: Family, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
@@ -197,7 +200,8 @@ impl Storage for RocksStorage {
         check_ascending(family, keys)?;
         self.options.faults.check("storage.multi_get").map_err(injected(DOING))?;
         self.with(DOING, |db| {
-            let found = db.batched_multi_get_cf(column(db, family)?, keys, true);
+            let Some(column) = db.cf_handle(family.name()) else { return Ok(vec![None; keys.len()]) };
+            let found = db.batched_multi_get_cf(column, keys, true);
             found.into_iter().map(|value| Ok(value.map_err(engine(DOING))?.map(|bytes| bytes.to_vec()))).collect()
         })
     }
@@ -209,13 +213,14 @@ impl Storage for RocksStorage {
         }
         self.options.faults.check("storage.scan").map_err(injected(DOING))?;
         self.with(DOING, |db| {
+            let Some(column) = db.cf_handle(family.name()) else { return Ok(Vec::new()) };
             let mut read = ReadOptions::default();
             // What passes by once, such as a rebuild of the seen filter, must not push out what is asked again and again.
             read.fill_cache(limit < PASSING);
             if !until.is_empty() {
                 read.set_iterate_upper_bound(until);
             }
-            let mut cursor = db.raw_iterator_cf_opt(column(db, family)?, read);
+            let mut cursor = db.raw_iterator_cf_opt(column, read);
             let mut found = Vec::new();
             cursor.seek(from);
             while let Some((key, value)) = cursor.item() {

@@ -84,7 +84,7 @@ fn family_options(family: Family, budget: &Budget) -> Options {
     options.set_block_based_table_factory(&table(family, budget));
     match family {
         // Written once, read seldom, most of the folder: small on its last level.
-        Family::Pages | Family::Rejected | Family::Robots => {
+        Family::Pages | Family::Rejected | Family::Failed | Family::Robots => {
             options.set_bottommost_compression_type(DBCompressionType::Zstd);
         }
         // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan
@@ -95,7 +95,7 @@ fn family_options(family: Family, budget: &Budget) -> Options {
         // The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do
         // without a filter of its own.
         Family::Seen => options.set_optimize_filters_for_hits(true),
-        Family::HostState | Family::HostCounts | Family::Content | Family::Meta => {}
+        Family::HostState | Family::HostCounts | Family::Content | Family::Seeds | Family::Meta => {}
     }
     options
 }

@@ -3,7 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::wire::fields;
+use super::{Value, ValueError, decode, encode};
 use crate::domain::reason::{Failure, Rejection};
+
+/// Media types that are counted by name; the rest together.
+const TYPES: usize = 32;
+/// Under this name the rest is counted.
+pub const OTHER_TYPES: &str = "other";
+/// Under this one what says no type.
+const UNKNOWN_TYPE: &str = "unknown";
 
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
@@ -41,6 +49,38 @@ fields! {
         next_seq: u64,
         /// The next number for a commit's list of unsynced pages.
         next_commit: u64,
+        /// Records in `failed`: of errors, those kept in full.
+        failed: u64,
+        /// Captures and bytes by media type: the first [`TYPES`] that came, and all others. A name stays, also without captures.
+        types: BTreeMap<String, (u64, u64)>,
+    }
+}
+
+/// Version 1 ends before `failed`.
+const SHORT: u8 = 1;
+const WHOLE: u8 = 2;
+
+/// Version 1 is still written while there is nothing to say beyond it.
+impl Value for Counters {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = encode(WHOLE, self);
+        if self.failed == 0 && self.types.is_empty() {
+            bytes.truncate(bytes.len().saturating_sub(2)); // both are one byte then
+            bytes.splice(..1, [SHORT]);
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
+        if bytes.first() != Some(&SHORT) {
+            let counters: Self = decode("Counters", WHOLE, bytes)?;
+            let short = counters.failed == 0 && counters.types.is_empty();
+            return if short { Err(ValueError::Tag("counter")) } else { Ok(counters) };
+        }
+        let mut whole = bytes.to_vec();
+        whole.splice(..1, [WHOLE]);
+        whole.extend([0, 0]);
+        decode("Counters", WHOLE, &whole)
     }
 }
 
@@ -96,6 +136,24 @@ impl Counters {
                 self.statuses.remove(&status);
             }
         }
+    }
+
+    /// Counts a capture by its media type, or takes it back.
+    pub fn count_type(&mut self, mime: Option<&str>, bytes: u64, stored: bool) {
+        let name = mime.unwrap_or(UNKNOWN_TYPE);
+        let own = self.types.contains_key(name) || (stored && self.types.len() < TYPES);
+        let (captures, sum) = self.types.entry(if own { name } else { OTHER_TYPES }.to_owned()).or_default();
+        if stored {
+            (*captures, *sum) = (captures.saturating_add(1), sum.saturating_add(bytes));
+        } else {
+            (*captures, *sum) = (captures.saturating_sub(1), sum.saturating_sub(bytes));
+        }
+    }
+
+    /// True when every capture is counted by its media type: not in a folder that an older program began.
+    #[must_use]
+    pub fn types_are_whole(&self) -> bool {
+        self.types.values().map(|(captures, _)| captures).sum::<u64>() == self.pages_stored
     }
 
     /// I2: every URL is in exactly one state.

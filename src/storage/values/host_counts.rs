@@ -7,7 +7,7 @@ use crate::domain::time::UnixMillis;
 /// Ranks a queue can have.
 pub const RANKS: usize = 8;
 
-/// Where a host that is not active has its one entry (I9).
+/// Where a host with URLs stands (I9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Nowhere: it has no URL to fetch.
@@ -25,6 +25,8 @@ pub enum Place {
         /// Not before this.
         time: UnixMillis,
     },
+    /// In no row: the operator holds the host.
+    Held,
 }
 
 fields! {
@@ -43,7 +45,7 @@ fields! {
         errors: u64,
         /// Bytes of bodies received.
         bytes: u64,
-        /// Its entry in `waiting` or `parked`.
+        /// Its entry in `waiting` or `parked`, if it is not held.
         place: Place,
     }
 }
@@ -75,6 +77,7 @@ impl Wire for Place {
                 out.push(2);
                 time.put(out);
             }
+            Self::Held => out.push(3),
         }
     }
 
@@ -83,6 +86,7 @@ impl Wire for Place {
             0 => Self::None,
             1 => Self::Waiting { rank: u8::read(from)?, order: u64::read(from)? },
             2 => Self::Parked { time: UnixMillis::read(from)? },
+            3 => Self::Held,
             _ => return Err(ValueError::Tag("place")),
         })
     }

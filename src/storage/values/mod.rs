@@ -2,16 +2,18 @@
 
 mod content;
 mod counters;
+mod failed;
 mod format;
 mod host_counts;
 mod host_state;
 mod live_settings;
+mod names;
 mod page;
 mod queue_entry;
 mod rejected;
 mod robots;
 mod run;
-mod scope;
+mod seed;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -20,17 +22,19 @@ mod url_state;
 mod wire;
 
 pub use content::ContentValue;
-pub use counters::Counters;
+pub use counters::{Counters, OTHER_TYPES};
+pub use failed::FailedValue;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
+pub use names::{OrderedHosts, ScopeJoined};
 pub use page::{Cut, How, PageRecord, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
 pub use run::RunState;
-pub use scope::ScopeJoined;
+pub use seed::SeedValue;
 pub use tails::Tails;
 pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
 pub use url_state::{SeenValue, UrlState};
@@ -114,17 +118,18 @@ macro_rules! values {
 
 values! {
     ContentValue = 1,
-    Counters = 1,
+    FailedValue = 1,
     Format = 1,
     HostCounts = 1,
-    HostState = 1,
     LiveSettings = 1,
+    OrderedHosts = 1,
     PageRecord = 1,
     QueueEntry = 1,
     RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,
+    SeedValue = 1,
     Tails = 1,
     Unsynced = 1,
     UnsyncedLines = 1,

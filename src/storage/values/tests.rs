@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -110,8 +112,20 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&queue_entry());
     check(&QueueEntry { origin: None, via: None, seed: true, ..queue_entry() });
     check(&HostState::default());
-    check(&HostState { name: "h0.test".into(), pace: vec![0, 255] });
-    for place in [Place::None, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }] {
+    check(&HostState { name: "h0.test".into(), pace: vec![0, 255], ..HostState::default() });
+    let orders = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
+    check(&HostState { name: "h0.test".into(), pace: vec![1], orders });
+    let orders = HostOrders {
+        blocked: Some(UnixMillis(0)),
+        dropping: Some(UnixMillis(u64::MAX)),
+        recrawling: Some(UnixMillis(1)),
+        min_delay: Some(Duration::from_millis(700)),
+        ..orders
+    };
+    check(&HostState { name: "h0.test".into(), pace: vec![], orders });
+    for place in
+        [Place::None, Place::Held, Place::Waiting { rank: 7, order: u64::MAX }, Place::Parked { time: UnixMillis(1) }]
+    {
         check(&host_counts(place));
     }
     for failure in Failure::ALL {
@@ -137,6 +151,23 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     });
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
+    let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
+    check(&Counters { failed: 2, types, ..counters() });
+    check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
+    check(&FailedValue {
+        url: "u".into(),
+        reason: Failure::Status5xx,
+        status: Some(503),
+        when: UnixMillis(9),
+        captured: Some(UnixMillis(8)),
+        attempts: 4,
+        depth: 2,
+        hops: 0,
+        seed: false,
+        discovered: UnixMillis(1),
+        origin: Some("s".into()),
+        via: None,
+    });
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
     let run = RunState {
         clean: true,
@@ -150,6 +181,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&run);
     check(&live_settings());
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
+    check(&OrderedHosts(vec!["a.test".into()]));
     check(&Format { version: 1, seed: u64::MAX });
     let page = seen().page(UnixMillis(5));
     check(&UnsyncedLines { from: 300, text: "{}\n".into() });
@@ -173,6 +205,10 @@ fn format_1_writes_these_bytes() {
         concat!("01", "01", "bb03", "022f61", "02", "01", "00", "00", "80d095ffbc31", "00", "00")
     );
     assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
+    let host = HostState { name: "h".into(), pace: vec![7], ..HostState::default() };
+    assert_eq!(hex(host.encode()), "0101680107");
+    let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
+    assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0201680107", "0105", "00000000"));
     assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
 }
 
@@ -252,6 +288,21 @@ fn answers_are_counted_by_their_status() {
 }
 
 #[test]
+fn captures_are_counted_by_the_first_types_that_come_and_taken_back_where_they_were_counted() {
+    let mut counters = Counters::default();
+    for n in 0..40 {
+        counters.count_type(Some(&format!("text/{n}")), 10, true);
+    }
+    counters.count_type(None, 5, true);
+    assert_eq!((counters.types["text/0"], counters.types[OTHER_TYPES]), ((1, 10), (9, 85)));
+    counters.count_type(Some("text/0"), 10, false);
+    counters.count_type(Some("text/39"), 10, false);
+    counters.count_type(Some("text/39"), 7, true); // no name becomes free: what was counted as other stays there
+    assert_eq!((counters.types["text/0"], counters.types[OTHER_TYPES]), ((0, 0), (9, 82)));
+    assert_eq!(counters.types.len(), 33);
+}
+
+#[test]
 fn the_best_rank_is_the_lowest_that_has_urls() {
     assert_eq!(HostCounts::default().best_rank(), None);
     let counts = HostCounts { queued: [0, 0, 3, 0, 0, 0, 0, 1], ..HostCounts::default() };
@@ -292,7 +343,7 @@ fn samples() -> Vec<Vec<u8>> {
     vec![
         queue_entry().encode(),
         host_counts(Place::Waiting { rank: 1, order: 2 }).encode(),
-        HostState { name: "h0.test".into(), pace: vec![1; 9] }.encode(),
+        HostState { name: "h0.test".into(), pace: vec![1; 9], ..HostState::default() }.encode(),
         UrlState::Waiting { rank: 1, order: 2, depth: 3, due: Some(UnixMillis(4)) }.encode(),
         page_record().encode(),
         live_settings().encode(),

@@ -90,7 +90,7 @@ fn while_an_actor_is_down_every_question_is_answered() {
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
     live.node.doors().deduper.tell(lycosa::actors::deduper::Inject {
-        urls: vec![live.node.rules.canon.parse("http://a.test/").unwrap()],
+        seeds: vec![],
         reply: None,
     });
     live.until("the Store's death", |_| live.node.metrics.restarts(Kind::Store) == 1);

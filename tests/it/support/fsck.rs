@@ -22,11 +22,15 @@ pub struct Found {
     pub due: HashMap<DueKey, QueueEntry>,
     pub pages: HashMap<PageKey, PageRecord>,
     pub names: HashMap<HostAt, String>,
+    /// Hosts that the operator holds.
+    pub held: BTreeSet<HostAt>,
     pub counts: HashMap<HostCrawl, HostCounts>,
     pub counters: Counters,
     /// Time and URL of each line of `crawl.jsonl`, in its order, without those of URLs that the rules turned away when their turn
     /// came: other rules may readmit them, and then they have another line.
     pub lines: Vec<(UnixMillis, String)>,
+    /// Errors that are not kept in full: of an older program, or damaged and repaired.
+    pub unkept: Vec<SeenKey>,
     problems: Vec<String>,
     prints: Fingerprinter,
 }
@@ -37,23 +41,31 @@ fn all<T: Table>(storage: &dyn Storage) -> Vec<(T::Key, T::Value)> {
 
 /// Reads everything below `folder` and in `storage`, and fails with a list of all that does not fit.
 pub fn fsck(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
+    fsck_as(storage, seed, folder, false)
+}
+
+/// The same; with `again` URLs may have been fetched more than once, as the operator said.
+pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: bool) -> Found {
     let mut found = load(storage, seed, folder);
     found.queued_urls_are_waiting();
     found.waiting_urls_are_queued();
     found.hosts_are_counted_right(storage);
     found.the_counters_are_right();
     found.rejections_are_kept(storage);
+    found.failures_are_kept(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
-        found.captures_are_in_the_archive(folder);
-        found.lines_are_one_a_finished_url();
+        found.captures_are_in_the_archive(folder, again);
+        found.lines_are_one_a_finished_url(again);
     }
     assert!(found.problems.is_empty(), "the storage does not fit together: {:#?}", found.problems);
     found
 }
 
 fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
-    let names = all::<tables::HostState>(storage).into_iter().map(|(at, state)| (at, state.name)).collect();
+    let states = all::<tables::HostState>(storage);
+    let held = states.iter().filter(|(_, state)| state.orders.holds()).map(|(at, _)| *at).collect();
+    let names = states.into_iter().map(|(at, state)| (at, state.name)).collect();
     let lines = folder.map(lines_of).unwrap_or_default();
     Found {
         seen: all::<tables::Seen>(storage).into_iter().collect(),
@@ -61,9 +73,11 @@ fn load(storage: &dyn Storage, seed: u64, folder: Option<&Path>) -> Found {
         due: all::<tables::Due>(storage).into_iter().collect(),
         pages: all::<tables::Pages>(storage).into_iter().collect(),
         names,
+        held,
         counts: all::<tables::HostCounts>(storage).into_iter().collect(),
         counters: read::meta(storage, CrawlId::default()).unwrap().unwrap_or_default(),
         lines,
+        unkept: Vec::new(),
         problems: Vec::new(),
         prints: Fingerprinter::new(seed),
     }
@@ -165,10 +179,12 @@ impl Found {
                 }
             }
             let own = places.remove(&host.host_at()).unwrap_or_default();
-            let wanted = if stored.place == Place::None { vec![] } else { vec![stored.place] };
+            let wanted = if matches!(stored.place, Place::None | Place::Held) { vec![] } else { vec![stored.place] };
             self.same(&format!("I9: places of {name:?}"), wanted, own);
             let placed = stored.place != Place::None;
             self.same(&format!("I9: {name:?} is in a row"), placed, counted.queued_total() > 0);
+            let held = self.held.contains(&host.host_at()) && placed;
+            self.same(&format!("I9: {name:?} is held"), stored.place == Place::Held, held);
             if let Place::Waiting { rank, .. } = stored.place {
                 self.same(&format!("rank of {name:?}"), Some(rank), counted.best_rank());
             }
@@ -229,8 +245,17 @@ impl Found {
         let stored = (pages.len() as u64, revisits, bytes);
         let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
         pages.iter().for_each(|p| *statuses.entry(p.status).or_default() += 1);
+        let mut types: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for page in &pages {
+            let name = page.mime.clone().unwrap_or_else(|| "unknown".into());
+            let name = if c.types.contains_key(&name) { name } else { "other".into() };
+            let (n, bytes) = types.entry(name).or_default();
+            (*n, *bytes) = (*n + 1, *bytes + page.bytes);
+        }
         self.same("pages, revisits, bytes", (c.pages_stored, c.revisits, c.bytes), stored);
         self.same("statuses", c.statuses.clone(), statuses);
+        let stored: BTreeMap<_, _> = c.types.clone().into_iter().filter(|(_, (n, _))| *n > 0).collect();
+        self.same("media types", stored, types);
         let place = |p: fn(&Place) -> bool| self.counts.values().filter(|c| p(&c.place)).count() as u64;
         let waiting = place(|p| matches!(p, Place::Waiting { .. }));
         let parked = place(|p| matches!(p, Place::Parked { .. }));
@@ -253,6 +278,19 @@ impl Found {
         }
     }
 
+    fn failures_are_kept(&mut self, storage: &dyn Storage) {
+        let kept: HashMap<_, _> = all::<tables::Failed>(storage).into_iter().collect();
+        self.same("kept failures", self.counters.failed, kept.len() as u64);
+        for (key, value) in &kept {
+            let state = self.seen.get(key).copied();
+            if !matches!(state, Some(UrlState::Error { reason }) if reason == value.reason) {
+                self.wrong("a kept failure without its seen mark", (&value.url, state));
+            }
+        }
+        let errors = self.seen.iter().filter(|(_, state)| matches!(state, UrlState::Error { .. }));
+        self.unkept = errors.map(|(key, _)| *key).filter(|key| !kept.contains_key(key)).collect();
+    }
+
     fn contents_point_to_captures(&mut self, storage: &dyn Storage) {
         for (key, value) in all::<tables::Content>(storage) {
             match self.pages.get(&value.first) {
@@ -263,19 +301,18 @@ impl Found {
                 ),
             }
         }
-        let captured: HashMap<_, _> = self.pages.keys().map(|k| (k.seen(), k.captured.0)).collect();
         for (key, state) in self.seen.clone() {
             let UrlState::Done { captured: at, .. } = state else { continue };
-            if captured.get(&key) != Some(&at) {
+            if !self.pages.contains_key(&key.page(at)) {
                 self.wrong("a URL done whose capture is not there", (key, state));
             }
         }
     }
 
-    fn captures_are_in_the_archive(&mut self, folder: &Path) {
+    fn captures_are_in_the_archive(&mut self, folder: &Path, again: bool) {
         let (mut places, mut urls) = (BTreeSet::new(), BTreeSet::new());
         for page in self.pages.values().cloned().collect::<Vec<_>>() {
-            if !urls.insert(page.url.clone()) {
+            if !urls.insert(page.url.clone()) && !again {
                 self.wrong("a URL committed twice", &page.url);
             }
             let Some(place) = &page.warc else {
@@ -291,15 +328,15 @@ impl Found {
         }
     }
 
-    fn lines_are_one_a_finished_url(&mut self) {
+    fn lines_are_one_a_finished_url(&mut self, again: bool) {
         let canon = Canonicaliser::new(CleanRules::default());
         let mut known = BTreeSet::new();
         for (_, line) in self.lines.clone() {
             let state = canon.parse(&line).ok().and_then(|url| self.seen.get(&self.key(&url)).copied());
-            if !known.insert(line.clone()) {
+            if !known.insert(line.clone()) && !again {
                 self.wrong("a URL with two lines in crawl.jsonl", &line);
             }
-            if matches!(state, None | Some(UrlState::Waiting { .. })) {
+            if matches!(state, None | Some(UrlState::Waiting { .. })) && !again {
                 self.wrong("a line in crawl.jsonl for a URL that is not finished", (&line, state));
             }
         }
@@ -311,7 +348,23 @@ impl Found {
             UrlState::Waiting { .. } => false,
         };
         let finished = self.seen.values().filter(|s| visited(s)).count();
+        if again {
+            return; // a URL queued again has a line already
+        }
         self.same("lines in crawl.jsonl", known.len(), finished);
+    }
+
+    /// Captures of each URL.
+    pub fn captures(&self) -> BTreeMap<String, usize> {
+        let mut captures = BTreeMap::new();
+        self.pages.values().for_each(|page| *captures.entry(page.url.clone()).or_default() += 1);
+        captures
+    }
+
+    /// The state of a URL.
+    pub fn state_of(&self, url: &str) -> Option<UrlState> {
+        let url = Canonicaliser::new(CleanRules::default()).parse(url).ok()?;
+        self.seen.get(&self.key(&url)).copied()
     }
 
     /// URLs with a capture.

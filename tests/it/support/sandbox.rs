@@ -7,8 +7,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use lycosa::actors::node::{Node, Stop};
-use lycosa::admin::SeedReport;
-use lycosa::app::{NodeControl, Parts, Placement, Running, start, status, watch};
+use lycosa::admin::jobs::{JobState, JobView};
+use lycosa::admin::orders::{HostCommand, HostOrdered, OrderHosts as _};
+use lycosa::admin::{ControlError, SeedReport};
+use lycosa::app::{NodeControl, NodeHosts, Parts, Placement, Running, start, status, watch};
 use lycosa::cli::testweb::audit_check::fetch_counts;
 use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use lycosa::clock::Clock;
@@ -18,7 +20,7 @@ use lycosa::storage::{MemoryStorage, Storage};
 use lycosa::telemetry::StatusSnapshot;
 
 use super::audit::{Manners, check_manners};
-use super::check::checked;
+use super::check::checked_as;
 use super::fsck::Found;
 use super::log;
 
@@ -48,6 +50,8 @@ pub struct Sandbox {
     gap: Duration,
     /// Counts may go back once, at the start: pages are taken out that the archive lost.
     archive_lost: bool,
+    /// URLs may be fetched again, because the operator says so: counts may go back.
+    again: bool,
 }
 
 impl Sandbox {
@@ -83,6 +87,7 @@ impl Sandbox {
             placement: Placement::Spread,
             gap: Duration::from_millis(2),
             archive_lost: false,
+            again: false,
         }
     }
 
@@ -101,6 +106,12 @@ impl Sandbox {
     /// The archive's end was lost behind the node's back.
     pub fn archive_lost(mut self) -> Self {
         self.archive_lost = true;
+        self
+    }
+
+    /// The operator will have URLs fetched again.
+    pub fn fetching_again(mut self) -> Self {
+        self.again = true;
         self
     }
 
@@ -164,7 +175,7 @@ impl Sandbox {
         let parts = Parts { storage: storage.clone(), seed: SEED, clock: Clock::real(), faults, placement };
         let running = start(self.settings(), parts).unwrap();
         let node = running.node.clone();
-        let looker = Looker::start(node.clone(), self.archive_lost);
+        let looker = Looker::start(node.clone(), self.archive_lost, self.again);
         Live { sandbox: self, node, storage, looker, running: Some(running), began: Instant::now(), forked: false }
     }
 
@@ -234,7 +245,7 @@ struct Looker {
 }
 
 impl Looker {
-    fn start(node: Arc<Node>, mut may_go_back: bool) -> Self {
+    fn start(node: Arc<Node>, mut may_go_back: bool, again: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let over = stop.clone();
         let look = move || {
@@ -248,7 +259,7 @@ impl Looker {
                     return Err(format!("I2: a look at which the states do not add up: {s:?}"));
                 }
                 let back = s.discovered < discovered || s.done + s.errors < finished;
-                if back && !std::mem::take(&mut may_go_back) {
+                if back && !again && !std::mem::take(&mut may_go_back) {
                     return Err(format!(
                         "I2: counts went back, discovered was {discovered}, finished {finished}: {s:?}"
                     ));
@@ -336,7 +347,25 @@ impl Live<'_> {
         self.block(wait, what);
     }
 
-    fn block<T>(&self, future: impl Future<Output = T>, what: &str) -> T {
+    /// Gives a command to a host, and waits for its commit.
+    pub fn order(&self, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
+        self.block(NodeHosts(self.node.clone()).order(host.to_owned(), command), "an order to be committed")
+    }
+
+    /// Waits for the end of a job.
+    pub fn until_job(&self, id: u64) -> JobView {
+        let ended = async {
+            loop {
+                match self.node.jobs.get(id).unwrap() {
+                    job if job.state != JobState::Running => return job,
+                    _ => tokio::time::sleep(Duration::from_millis(2)).await,
+                }
+            }
+        };
+        self.block(ended, "the end of a job")
+    }
+
+    pub fn block<T>(&self, future: impl Future<Output = T>, what: &str) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         match runtime.block_on(async { tokio::time::timeout(DEADLINE, future).await }) {
             Ok(out) => out,
@@ -402,7 +431,7 @@ impl Live<'_> {
 
     fn ended(mut self) -> Ended {
         self.looker.end();
-        let found = checked(&*self.storage, SEED, Some(self.sandbox.data()));
+        let found = checked_as(&*self.storage, SEED, Some(self.sandbox.data()), self.sandbox.again);
         let ended = Ended {
             entries: self.sandbox.web.audit(),
             status: status(&self.node),
@@ -410,7 +439,7 @@ impl Live<'_> {
             folder: self.sandbox.data().to_owned(),
             gap: self.sandbox.gap,
         };
-        if !self.forked {
+        if !self.forked && !self.sandbox.again {
             ended.assert_nothing_committed_is_fetched_again();
         }
         self.all_actors_are_gone();

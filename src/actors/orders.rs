@@ -1,0 +1,140 @@
+//! Orders that stand for hosts: known to every room, changed by the Store alone, after the commit that keeps them.
+//!
+//! It holds at most [`MOST`] hosts: more are refused before they are committed.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, KeyMap};
+use crate::domain::orders::HostOrders;
+use crate::domain::partition::Partition;
+use crate::storage::keys::HostAt;
+use crate::storage::values::OrderedHosts;
+use crate::storage::{Storage, StorageError, read};
+use crate::warc::date::iso;
+
+/// Hosts of which orders stand, at most.
+pub const MOST: usize = 10_000;
+
+/// The registry.
+#[derive(Default)]
+pub struct Orders(RwLock<Standing>);
+
+#[derive(Default)]
+struct Standing {
+    hosts: KeyMap<HostKey, (Arc<str>, HostOrders)>,
+    blocked: HashSet<Arc<str>>,
+    held: usize,
+}
+
+/// Tells blocked hosts from others while a page's links are judged.
+pub struct Blocks<'o>(RwLockReadGuard<'o, Standing>);
+
+impl Blocks<'_> {
+    /// True for a host of which nothing may be queued.
+    #[must_use]
+    pub fn on(&self, host: &str) -> bool {
+        !self.0.blocked.is_empty() && self.0.blocked.contains(host)
+    }
+}
+
+impl Orders {
+    /// What stands on disk.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn load(storage: &dyn Storage, crawl: CrawlId, prints: &Fingerprinter) -> Result<Self, StorageError> {
+        let listed: OrderedHosts = read::meta(storage, crawl)?.unwrap_or_default();
+        let orders = Self::default();
+        for name in &listed.0 {
+            let at = HostAt { partition: Partition::of_host(name), host: prints.host(name) };
+            let state = read::host_state(storage, at)?.unwrap_or_default();
+            orders.set(at.host, name, state.orders);
+        }
+        Ok(orders)
+    }
+
+    fn look(&self) -> RwLockReadGuard<'_, Standing> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What stands for a host now.
+    pub fn set(&self, host: HostKey, name: &str, orders: HostOrders) {
+        let mut standing = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        standing.blocked.remove(name);
+        standing.hosts.remove(&host);
+        if !orders.is_empty() {
+            let name: Arc<str> = name.into();
+            if orders.blocked.is_some() {
+                standing.blocked.insert(name.clone());
+            }
+            standing.hosts.insert(host, (name, orders));
+        }
+        standing.held = standing.hosts.values().filter(|(_, orders)| orders.holds()).count();
+    }
+
+    /// What stands for a host.
+    #[must_use]
+    pub fn of(&self, host: &HostKey) -> HostOrders {
+        self.look().hosts.get(host).map(|(_, orders)| *orders).unwrap_or_default()
+    }
+
+    /// What stands for a host, in sentences for people.
+    #[must_use]
+    pub fn told(&self, host: &HostKey) -> Vec<String> {
+        let sentence = |(what, since)| format!("{what} since {}", iso(since));
+        self.of(host).told().into_iter().map(sentence).collect()
+    }
+
+    /// True when nothing of a host may be requested.
+    #[must_use]
+    pub fn holds(&self, host: &HostKey) -> bool {
+        self.look().hosts.get(host).is_some_and(|(_, orders)| orders.holds())
+    }
+
+    /// The blocked hosts.
+    #[must_use]
+    pub fn blocks(&self) -> Blocks<'_> {
+        Blocks(self.look())
+    }
+
+    /// Hosts that are paused, blocked or being dropped.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.look().held
+    }
+
+    /// Every host of which an order stands.
+    #[must_use]
+    pub fn all(&self) -> Vec<(Arc<str>, HostOrders)> {
+        self.look().hosts.values().cloned().collect()
+    }
+
+    /// True when another host finds room.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.look().hosts.len() < MOST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::orders::HostOrder;
+    use crate::domain::time::UnixMillis;
+
+    #[test]
+    fn blocked_hosts_are_told_by_name_and_forgotten_when_that_is_taken_back() {
+        let orders = Orders::default();
+        let key = HostKey([1; 8]);
+        let mut said = HostOrders::default();
+        said.take(HostOrder::Block, UnixMillis(0));
+        orders.set(key, "h.test", said);
+        assert!(orders.blocks().on("h.test") && !orders.blocks().on("other.test"));
+        assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
+        assert_eq!((orders.held(), orders.holds(&key)), (1, true));
+        said.take(HostOrder::Unblock, UnixMillis(1));
+        orders.set(key, "h.test", said);
+        assert!(!orders.blocks().on("h.test") && orders.all().is_empty() && orders.held() == 0);
+    }
+}

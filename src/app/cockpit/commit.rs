@@ -1,0 +1,69 @@
+//! Changes that the operator asks for, on their way to the Store: handed in until their commit is answered, for a commit is
+//! lost when an actor dies. So every one of them must be one that may be made twice.
+
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::actors::node::Node;
+use crate::actors::store::Commit;
+use crate::admin::ControlError;
+use crate::app::{Job, JobError};
+use crate::storage::StorageError;
+use crate::storage::ledger::Change;
+
+/// Rest before a lost change is handed in again.
+const AGAIN: Duration = Duration::from_millis(20);
+/// How often a waiting job looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Commits a change; for the endpoint, which bounds the wait.
+pub(super) async fn committed(node: &Node, change: Change) -> Result<(), ControlError> {
+    loop {
+        let (done, answer) = oneshot::channel();
+        let reply = move || _ = done.send(());
+        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        if answer.await.is_ok() {
+            return Ok(());
+        }
+        if let Some(why) = &*node.stop.borrow() {
+            return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Commits a change of a job: the job goes on when it is on disk, so that it never runs ahead of the Store.
+pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobError> {
+    loop {
+        let (done, answer) = sync_channel(1);
+        let reply = move || _ = done.send(());
+        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(()) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => job.step(0, 0)?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        rest(job)?;
+    }
+}
+
+/// A job's read of the database; waits while the database is being opened again.
+pub(super) fn reading<T>(job: &Job, look: impl Fn() -> Result<T, StorageError>) -> Result<T, JobError> {
+    loop {
+        match look() {
+            Err(e) if e.is_latched() => rest(job)?,
+            other => return other.map_err(|e| JobError::Failed(e.to_string())),
+        }
+    }
+}
+
+/// A moment's rest of a job, unless it is to stop.
+pub(super) fn rest(job: &Job) -> Result<(), JobError> {
+    job.step(0, 0)?;
+    std::thread::sleep(AGAIN);
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Commands to hosts: committed as orders, which stand until they are taken back, or carried out by a job.
+
+mod work;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::commit::{commit, committed};
+use crate::actors::node::Node;
+use crate::admin::jobs::{JobState, JobView};
+use crate::admin::orders::{HostCommand, HostOrdered, OrderHosts};
+use crate::admin::{ControlError, Reply};
+use crate::domain::orders::HostOrder;
+use crate::domain::partition::Partition;
+use crate::storage::keys::HostAt;
+use crate::storage::ledger::Change;
+use crate::storage::{StorageError, read};
+use work::carry_out;
+
+/// The node behind the room.
+pub struct Hosts(pub Arc<Node>);
+
+/// A host by name and key.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub name: String,
+    pub at: HostAt,
+}
+
+impl Named {
+    /// The host that a text names.
+    pub fn of(node: &Node, text: &str) -> Result<Self, ControlError> {
+        let bare = |text: &&str| {
+            !text.contains(['/', '\\', '?', '#', '@', ' ', '\t', '\n', '\r'])
+                && (text.starts_with('[') || !text.contains(':'))
+        };
+        let parsed = Some(text).filter(bare);
+        let url = parsed.and_then(|text| node.live().canon.parse(&format!("http://{text}/")).ok());
+        let name = url.filter(|url| url.port() == 80 && url.tail() == "/").map(|url| url.host().to_owned());
+        let unclear = || ControlError::Invalid(format!("{text:?} is no host name; expected one such as example.org"));
+        let name = name.ok_or_else(unclear)?;
+        Ok(Self { at: HostAt { partition: Partition::of_host(&name), host: node.prints.host(&name) }, name })
+    }
+}
+
+impl OrderHosts for Hosts {
+    fn order(&self, host: String, command: HostCommand) -> Reply<HostOrdered> {
+        let node = self.0.clone();
+        Box::pin(async move { order(node, &host, command).await })
+    }
+}
+
+async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
+    let host = Named::of(&node, host)?;
+    may_be_ordered(&node, &host, command)?;
+    let job = match command {
+        HostCommand::Drop => Some(working(&node, &host, "drop", HostOrder::Drop).await?),
+        HostCommand::Block => Some(working(&node, &host, "block", HostOrder::Block).await?),
+        HostCommand::Recrawl => Some(working(&node, &host, "recrawl", HostOrder::Recrawl).await?),
+        HostCommand::Pause => at_once(&node, &host, HostOrder::Pause).await?,
+        HostCommand::Resume => at_once(&node, &host, HostOrder::Resume).await?,
+        HostCommand::Unblock => at_once(&node, &host, HostOrder::Unblock).await?,
+        HostCommand::MinDelay(delay) => at_once(&node, &host, HostOrder::MinDelay(delay)).await?,
+    };
+    log::info!("order to a host: host={} command={command:?}", host.name);
+    Ok(HostOrdered { orders: node.orders.of(&host.at.host).into(), host: host.name, job })
+}
+
+/// A host may be blocked, paused and slowed down before anything of it is known.
+fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<(), ControlError> {
+    let unread = |e: StorageError| ControlError::Unavailable(e.to_string());
+    let known = read::host_state(&*node.storage, host.at).map_err(unread)?.unwrap_or_default().name;
+    let ahead = matches!(command, HostCommand::Pause | HostCommand::Block | HostCommand::MinDelay(Some(_)));
+    if known.is_empty() && !ahead {
+        return Err(ControlError::Absent(format!("nothing is known of the host {}", host.name)));
+    }
+    if !known.is_empty() && known != host.name {
+        let why =
+            format!("{} cannot be told from {known}, whose key it shares: no order can be given to it", host.name);
+        return Err(ControlError::Refused(why));
+    }
+    let orders = node.orders.of(&host.at.host);
+    if orders.is_empty() && !node.orders.has_room() {
+        return Err(ControlError::Refused("orders stand for as many hosts as there can be: take some back".into()));
+    }
+    if orders.refusal().is_some() && command == HostCommand::Recrawl {
+        return Err(ControlError::Refused(format!("{} is blocked, or its queue is being dropped", host.name)));
+    }
+    Ok(())
+}
+
+async fn at_once(node: &Node, host: &Named, order: HostOrder) -> Result<Option<JobView>, ControlError> {
+    committed(node, Change::Order { host: host.name.clone(), order }).await?;
+    Ok(None)
+}
+
+/// Starts the job of an order; answers when the order is committed.
+async fn working(
+    node: &Arc<Node>,
+    host: &Named,
+    kind: &'static str,
+    order: HostOrder,
+) -> Result<JobView, ControlError> {
+    let same = |job: &JobView| job.state == JobState::Running && job.kind == kind && job.about == host.name;
+    if let Some(job) = node.jobs.all().into_iter().find(same) {
+        return Err(ControlError::Refused(format!("job {} does so already", job.id)));
+    }
+    let (ordered, stands) = oneshot::channel();
+    let (of_job, at) = (node.clone(), host.clone());
+    let job = node.jobs.start(&node.clock, kind, host.name.clone(), move |job| {
+        commit(&of_job, job, &Change::Order { host: at.name.clone(), order })?;
+        let _ = ordered.send(());
+        carry_out(&of_job, job, &at)
+    });
+    let job = job.map_err(|e| ControlError::Refused(e.to_string()))?;
+    let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see /api/v1/jobs", job.id));
+    stands.await.map_err(gone)?;
+    Ok(node.jobs.get(job.id).unwrap_or(job))
+}
+
+/// Orders that the end of the former process cut short are carried out to their end.
+pub fn finish(node: &Arc<Node>) {
+    let hosts: Vec<Named> = node
+        .orders
+        .all()
+        .into_iter()
+        .filter(|(_, orders)| orders.refusal().is_some() || orders.recrawling.is_some())
+        .filter_map(|(name, _)| Named::of(node, &name).ok())
+        .collect();
+    if hosts.is_empty() {
+        return;
+    }
+    let of_job = node.clone();
+    let job = node.jobs.start(&node.clock, "orders", "of the former run".into(), move |job| {
+        hosts.iter().try_for_each(|host| carry_out(&of_job, job, host).map(drop))?;
+        Ok(Value::Null)
+    });
+    if let Err(e) = job {
+        log::error!("orders of the former run are not carried out; give them again: {e}");
+    }
+}

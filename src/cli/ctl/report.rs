@@ -1,0 +1,91 @@
+//! `lycosa ctl report …`: whole reports, as CSV or one JSON object a line.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::door::{Ask, Door, send};
+use super::{escaped_part, unread};
+use crate::admin::csv::{Row, line, names};
+use crate::admin::paging::Page;
+use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
+use crate::cli::exit::{CliError, unless_gone};
+
+/// `lycosa ctl report …`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Which
+    #[arg(value_enum)]
+    pub name: ReportName,
+    /// Of dead links: those to this host alone
+    #[arg(long)]
+    pub host: Option<String>,
+}
+
+/// A report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportName {
+    /// URLs that ended in an error, with the page each was first found on
+    DeadLinks,
+    /// Seeds, and what became of them
+    Seeds,
+    /// Hosts, and how far they are
+    Hosts,
+    /// Captures by status
+    Statuses,
+    /// Captures by media type
+    Types,
+}
+
+/// Fetches and shows a report, page by page.
+pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    match args.name {
+        ReportName::DeadLinks => {
+            let host = args.host.as_deref().map(|host| format!("&host={}", escaped_part(host))).unwrap_or_default();
+            paged::<DeadLink>(json, door, "dead-links", &host, out)
+        }
+        ReportName::Seeds => paged::<SeedLine>(json, door, "seeds", "", out),
+        ReportName::Hosts => paged::<HostLine>(json, door, "hosts", "", out),
+        ReportName::Statuses => show::<StatusLine>(json, &get(door, "/api/v1/reports/statuses")?, true, out),
+        ReportName::Types => show::<TypeLine>(json, &get(door, "/api/v1/reports/types")?, true, out),
+    }
+}
+
+fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
+    let answer = actix_rt::System::new().block_on(send(door, Ask::get(path)))?;
+    serde_json::from_str(&answer).map_err(unread)
+}
+
+fn paged<R: Row + Serialize + DeserializeOwned>(
+    json: bool,
+    door: &Door,
+    name: &str,
+    more: &str,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let (mut cursor, mut first) = (String::new(), true);
+    loop {
+        let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{cursor}"))?;
+        show(json, &page.items, std::mem::take(&mut first), out)?;
+        match page.next {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn show<R: Row + Serialize>(json: bool, rows: &Vec<R>, first: bool, out: &mut dyn Write) -> Result<(), CliError> {
+    let mut text = if first && !json { names::<R>() } else { String::new() };
+    for row in rows {
+        if json {
+            let row =
+                serde_json::to_string(row).map_err(|e| CliError::new(format!("a line cannot be written: {e}")))?;
+            text += &(row + "\n");
+        } else {
+            text += &line(row);
+        }
+    }
+    unless_gone(out.write_all(text.as_bytes()))
+}

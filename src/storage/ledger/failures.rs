@@ -1,0 +1,90 @@
+//! URLs given up: kept in full, and queued again when the operator says so.
+
+use super::{Done, Ledger, PageChange, Result};
+use crate::domain::reason::Failure;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::SeenKey;
+use crate::storage::tables::{Failed, Seen};
+use crate::storage::txn::Txn;
+use crate::storage::values::{FailedValue, QueueEntry, UrlState};
+
+impl Ledger {
+    /// Keeps a URL that was given up.
+    #[expect(clippy::too_many_arguments, reason = "what there is to say of a failure")]
+    pub(super) fn keep_failed(
+        &mut self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        page: &PageChange,
+        reason: Failure,
+        depth: u16,
+        entry: Option<QueueEntry>,
+        now: UnixMillis,
+    ) {
+        let capture = page.capture.as_ref();
+        let (attempts, hops, seed, discovered, origin, via) = match entry {
+            Some(e) => (e.attempts.saturating_add(1), e.hops, e.seed, e.discovered, e.origin, e.via),
+            None => (1, 0, false, now, None, None),
+        };
+        let kept = FailedValue {
+            url: page.url.as_str().to_owned(),
+            reason,
+            status: capture.map(|c| c.status),
+            when: now,
+            captured: capture.map(|c| c.fetched),
+            attempts,
+            depth,
+            hops,
+            seed,
+            discovered,
+            origin,
+            via,
+        };
+        self.counters.failed += 1;
+        txn.put::<Failed>(&seen, &kept);
+    }
+
+    /// A URL is no error any more.
+    pub(super) fn no_error(&mut self, txn: &mut Txn<'_>, seen: SeenKey, reason: Failure) -> Result<()> {
+        self.counters.sub_error(reason);
+        let at = seen.host_crawl().host_at();
+        self.hosts.with(txn, at, |row| row.counts.errors = row.counts.errors.saturating_sub(1))?;
+        if txn.get::<Failed>(&seen)?.is_some() {
+            self.counters.failed = self.counters.failed.saturating_sub(1);
+            txn.delete::<Failed>(&seen);
+        }
+        Ok(())
+    }
+
+    /// Queues URLs that were given up as if they were new, with all their attempts before them; captures stay.
+    pub(super) fn try_again(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey]) -> Result<Done> {
+        for seen in urls {
+            let Some(UrlState::Error { reason }) = txn.get::<Seen>(seen)? else { continue };
+            let Some(entry) = txn.get::<Failed>(seen)?.and_then(entry_of) else { continue };
+            if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_some() {
+                continue;
+            }
+            self.no_error(txn, *seen, reason)?;
+            self.counters.queued += 1;
+            self.put_in_queue(txn, *seen, &entry)?;
+        }
+        Ok(Done::default())
+    }
+}
+
+fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
+    let url = PageUrl::from_canonical(&failed.url).ok()?;
+    Some(QueueEntry {
+        scheme: url.scheme(),
+        port: url.port(),
+        tail: url.tail().to_owned(),
+        depth: failed.depth,
+        hops: failed.hops,
+        attempts: 0,
+        seed: failed.seed,
+        discovered: failed.discovered,
+        origin: failed.origin,
+        via: failed.via,
+    })
+}

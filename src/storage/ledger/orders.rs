@@ -1,0 +1,125 @@
+//! What the operator says: orders of hosts, URLs that are turned away after all, URLs that are fetched once more.
+
+use super::{Done, Ledger, Result};
+use crate::domain::fingerprint::UrlKey;
+use crate::domain::orders::HostOrder;
+use crate::domain::partition::Partition;
+use crate::domain::reason::Rejection;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::{HostAt, PageKey, SeenKey};
+use crate::storage::tables::{Due, Pages, Queue, Seen};
+use crate::storage::txn::Txn;
+use crate::storage::values::{How, OrderedHosts, PageRecord, QueueEntry, UrlState};
+
+impl Ledger {
+    /// Keeps an order, and the host on the list of those that have any.
+    pub(super) fn order(&mut self, txn: &mut Txn<'_>, host: &str, order: HostOrder, now: UnixMillis) -> Result<Done> {
+        let at = HostAt { partition: Partition::of_host(host), host: self.rules.prints.host(host) };
+        if !self.hosts.is_named(txn, at, host, &mut self.counters)? {
+            log::error!("host key collision: no order can be given to {host}");
+            return Ok(Done::default());
+        }
+        let orders = self.hosts.take_order(txn, at, order, now)?;
+        let mut listed: OrderedHosts = txn.get_meta(self.rules.crawl)?.unwrap_or_default();
+        let place = listed.0.iter().position(|name| name == host);
+        match (place, orders.is_empty()) {
+            (None, false) => listed.0.push(host.to_owned()),
+            (Some(i), true) => _ = listed.0.swap_remove(i),
+            _ => {}
+        }
+        txn.put_meta(self.rules.crawl, &listed);
+        Ok(Done { ordered: Some((at, orders)), ..Done::default() })
+    }
+
+    /// Turns away waiting URLs of hosts that refuse. A leased one is left: its page ends, or it comes back to the queue.
+    pub(super) fn forsake(
+        &mut self,
+        txn: &mut Txn<'_>,
+        urls: &[SeenKey],
+        reason: Rejection,
+        leased: &dyn Fn(&UrlKey) -> bool,
+    ) -> Result<Done> {
+        for seen in urls.iter().filter(|seen| !leased(&seen.url)) {
+            // A host that refuses is not leased from, so nobody takes it up between this look and the write.
+            if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_none() {
+                continue;
+            }
+            let Some((entry, depth)) = self.take_out(txn, *seen)? else { continue };
+            let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
+            self.counters.queued = self.counters.queued.saturating_sub(1);
+            self.counters.add_rejected(reason);
+            match PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) {
+                Ok(url) => self.turned(txn, *seen, &url, reason, depth, entry.via),
+                Err(e) => {
+                    // It was made of a URL, so this does not happen; the mark is true all the same.
+                    log::error!("a queue entry of {name} is no URL: {e}");
+                    let generation = self.rules.generation;
+                    txn.put::<Seen>(seen, &UrlState::Rejected { reason, generation, depth });
+                }
+            }
+        }
+        Ok(Done::default())
+    }
+
+    /// Takes a waiting URL out of its queue, or out of the retries. Gives its depth too.
+    fn take_out(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<Option<(QueueEntry, u16)>> {
+        let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(None) };
+        let at = seen.host_crawl().host_at();
+        let entry = match due {
+            None => {
+                let key = seen.host_crawl().queue(rank, order);
+                let Some(entry) = txn.get::<Queue>(&key)? else { return Ok(None) };
+                txn.delete::<Queue>(&key);
+                self.hosts.unqueue(txn, at, rank)?;
+                entry
+            }
+            Some(time) => {
+                let Some(entry) = txn.get::<Due>(&seen.due(time))? else { return Ok(None) };
+                txn.delete::<Due>(&seen.due(time));
+                self.hosts.with(txn, at, |row| row.counts.due = row.counts.due.saturating_sub(1))?;
+                entry
+            }
+        };
+        Ok(Some((entry, depth)))
+    }
+
+    /// Queues URLs once more that are done by these captures. They leave the state done until they are fetched (ADR 11).
+    pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
+        for key in pages {
+            let seen = key.seen();
+            let at = seen.host_crawl().host_at();
+            let how = match txn.get::<Seen>(&seen)? {
+                Some(UrlState::Done { captured, how }) if captured == key.captured.0 => how,
+                _ => continue,
+            };
+            let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(&page)) else { continue };
+            if self.hosts.orders(txn, at)?.refusal().is_some() {
+                continue;
+            }
+            self.counters.done = self.counters.done.saturating_sub(1);
+            self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == How::Redirect));
+            self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
+            self.counters.queued += 1;
+            self.put_in_queue(txn, seen, &entry)?;
+        }
+        Ok(Done::default())
+    }
+}
+
+/// What it takes to fetch a captured page again.
+fn entry_of(page: &PageRecord) -> Option<QueueEntry> {
+    let url = PageUrl::from_canonical(&page.url).ok()?;
+    Some(QueueEntry {
+        scheme: url.scheme(),
+        port: url.port(),
+        tail: url.tail().to_owned(),
+        depth: page.depth,
+        hops: page.hops,
+        attempts: 0,
+        seed: page.depth == 0 && page.hops == 0,
+        discovered: page.fetched,
+        origin: None,
+        via: None,
+    })
+}

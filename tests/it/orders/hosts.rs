@@ -1,0 +1,192 @@
+//! Pause, resume, drop, block, delay.
+
+use std::time::Duration;
+
+use lycosa::actors::node::Stop;
+use lycosa::admin::ControlError;
+use lycosa::admin::jobs::JobState;
+use lycosa::admin::orders::HostCommand;
+use lycosa::domain::fingerprint::CrawlId;
+use lycosa::domain::reason::Rejection;
+use lycosa::storage::keys::SeenKey;
+use lycosa::storage::read;
+use lycosa::storage::values::{Counters, UrlState};
+
+use super::{large_host, requests_to, web};
+use crate::support::{Sandbox, truth_any};
+
+const HOST: &str = "h1.test";
+
+#[test]
+fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start();
+    live.until("pages", |s| s.pages_stored >= 10);
+    assert!(live.order(HOST, HostCommand::Pause).unwrap().orders.paused.is_some());
+    live.until("the others' end", |s| s.hosts_active + s.hosts_waiting == 0 && s.in_flight == 0);
+    let asked = requests_to(&sandbox.web, HOST).len();
+    assert!(live.node.orders.told(&live.node.prints.host(HOST))[0].starts_with("paused by the operator since 20"));
+    let left = lycosa::app::status(&live.node).waiting;
+    assert!(left > 0, "there is nothing left to pause");
+    live.close();
+
+    let live = sandbox.start();
+    let more = "http://h0.test/not-linked-from-anywhere";
+    assert_eq!(live.seed(&[more, "http://h1.test/nor-this"]).accepted, 2);
+    live.until("the other host's page", |s| s.waiting + s.processing == left + 1 && s.in_flight == 0);
+    assert_eq!(requests_to(&sandbox.web, HOST).len(), asked, "a paused host was asked");
+    assert_eq!(live.order("H1.TEST", HostCommand::Resume).unwrap().orders.paused, None);
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end();
+    assert!(sandbox.web.truth(truth_any()).is_subset(&ended.found.captured()));
+    ended.assert_none_twice();
+    ended.assert_polite();
+}
+
+#[test]
+fn a_host_is_paused_and_resumed_in_the_middle_again_and_again_and_nothing_is_lost() {
+    let sandbox = Sandbox::new(web()).together();
+    let live = sandbox.start();
+    for pages in [5, 10, 15, 20, 30] {
+        live.until("pages", |s| s.pages_stored >= pages);
+        live.order("h0.test", HostCommand::Pause).unwrap();
+        live.order(HOST, HostCommand::Pause).unwrap();
+        live.order("h0.test", HostCommand::Resume).unwrap();
+        live.order(HOST, HostCommand::Resume).unwrap();
+    }
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end();
+    ended.assert_is(&sandbox.web.truth(truth_any()));
+    ended.assert_none_twice();
+    ended.assert_polite();
+}
+
+#[test]
+fn a_dropped_queue_is_turned_away_and_the_rest_of_the_crawl_goes_on() {
+    let sandbox = Sandbox::new(large_host()).gap(Duration::from_millis(3));
+    let live = sandbox.start();
+    live.until("a queue", |s| s.waiting > 300);
+    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let job = live.until_job(job.id);
+    assert_eq!(job.state, JobState::Done, "{job:?}");
+    assert!(job.changed > 256, "{job:?}");
+    let asked = sandbox.web.audit_len();
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end();
+    let dropped = |state: &&UrlState| matches!(state, UrlState::Rejected { reason: Rejection::Dropped, .. });
+    let dropped: Vec<_> = ended.found.seen.iter().filter(|(_, s)| dropped(s)).collect();
+    // And what pages in flight linked to meanwhile.
+    assert!(dropped.len() as u64 >= job.changed);
+    for entry in &ended.entries[asked..] {
+        let key = ended.found.key(&page_url(&entry.url()));
+        assert!(!dropped.iter().any(|(k, _)| **k == key), "{} was asked for though it was dropped", entry.url());
+    }
+    assert!(ended.found.held.is_empty(), "a queue that is dropped holds nothing any more");
+}
+
+fn page_url(text: &str) -> lycosa::domain::url::PageUrl {
+    lycosa::domain::url::Canonicaliser::new(Default::default()).parse(text).unwrap()
+}
+
+#[test]
+fn a_drop_cut_short_in_the_middle_is_carried_out_by_the_next_start() {
+    let sandbox = Sandbox::new(large_host()).gap(Duration::from_millis(3));
+    let live = sandbox.start();
+    live.until("a queue", |s| s.waiting > 400);
+    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let _ = live.node.jobs.cancel(job.id); // it ends behind the step it is in
+    let job = live.until_job(job.id);
+    let fork = sandbox.fork();
+    live.drop_at_once();
+    let counters: Counters = read::meta(fork.storage(), CrawlId::default()).unwrap().unwrap();
+    let before = counters.queued;
+    assert!(job.state == JobState::Cancelled && before > 0, "{job:?}, {before} left");
+    let sandbox = sandbox.resume(fork);
+    let live = sandbox.start();
+    let own = live.node.jobs.all().pop().unwrap();
+    assert_eq!((own.kind.as_str(), live.until_job(own.id).state), ("orders", JobState::Done));
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end_after_fork();
+    assert!(ended.status.rejected_by_reason["dropped"] >= before);
+    assert!(ended.found.held.is_empty());
+}
+
+#[test]
+fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start();
+    live.until("pages", |s| s.pages_stored >= 10);
+    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    assert_eq!(live.until_job(job.id).state, JobState::Done);
+    let asked = requests_to(&sandbox.web, HOST).len();
+    assert_eq!(live.until_stop(), Stop::Done);
+    live.close();
+    let live = sandbox.start();
+    let report = live.seed(&["http://h1.test/fresh"]);
+    assert_eq!(report.rejected[0].reason, "blocked");
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end();
+    assert_eq!(requests_to(&sandbox.web, HOST).len(), asked, "a blocked host was asked");
+    assert!(ended.status.rejected_by_reason["blocked"] > 0);
+    let host = ended.found.key(&page_url("http://h1.test/")).host_crawl();
+    let queued =
+        |(key, state): &(&SeenKey, &UrlState)| key.host_crawl() == host && matches!(state, UrlState::Waiting { .. });
+    assert_eq!(ended.found.seen.iter().filter(queued).count(), 0);
+}
+
+#[test]
+fn a_host_blocked_before_it_is_known_is_never_asked_and_unblocked_it_is_crawled() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start_bare();
+    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    live.until_job(job.id);
+    live.seed(&live.node.rules.settings.crawl.seeds.clone());
+    assert_eq!(live.until_stop(), Stop::Done);
+    assert_eq!(requests_to(&sandbox.web, HOST).len(), 0);
+    assert!(live.node.counters().rejected[&Rejection::Blocked.code()] > 0);
+    live.close();
+    let live = sandbox.start();
+    live.order(HOST, HostCommand::Unblock).unwrap();
+    assert_eq!(live.seed(&["http://h1.test/"]).accepted, 1);
+    live.until("its pages", |s| s.waiting + s.processing == 0);
+    live.end();
+    assert!(requests_to(&sandbox.web, HOST).len() > 1, "the seed and robots.txt at least");
+}
+
+#[test]
+fn a_gap_that_the_operator_says_is_kept_also_after_a_restart() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start();
+    live.until("pages", |s| s.pages_stored >= 10);
+    let ordered = live.order(HOST, HostCommand::MinDelay(Some(Duration::from_millis(40)))).unwrap();
+    assert_eq!(ordered.orders.min_delay_ms, Some(40));
+    let since = sandbox.web.audit_len();
+    live.until("pages", |s| s.pages_stored >= 30);
+    live.close();
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Done);
+    live.end().assert_is(&sandbox.web.truth(truth_any()));
+    let own: Vec<_> = sandbox.web.audit_since(since).into_iter().filter(|e| e.host == HOST).collect();
+    assert!(own.len() > 5);
+    for pair in own.windows(2) {
+        let gap = pair[1].t_request_us.saturating_sub(pair[0].t_end_us);
+        assert!(gap >= 39_000, "{gap} us between two requests");
+    }
+}
+
+#[test]
+fn an_order_that_makes_no_sense_is_refused_and_changes_nothing() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start_bare();
+    for name in ["", "a/b", "a b", "h1.test:80", "user@h1.test", "h1.test?x", "\u{0}", "[::1", &"x".repeat(300)] {
+        let refused = live.order(name, HostCommand::Pause);
+        assert!(matches!(refused, Err(ControlError::Invalid(_))), "{name:?}: {refused:?}");
+    }
+    for command in [HostCommand::Drop, HostCommand::Recrawl, HostCommand::Resume, HostCommand::MinDelay(None)] {
+        assert!(matches!(live.order("unknown.test", command), Err(ControlError::Absent(_))));
+    }
+    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    live.until_job(job.id);
+    assert!(matches!(live.order(HOST, HostCommand::Recrawl), Err(ControlError::Refused(_))));
+    live.close();
+}

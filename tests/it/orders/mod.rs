@@ -1,0 +1,34 @@
+//! What the operator says of hosts, on a whole node: seen in the web's log, kept over restarts, carried out to the end
+//! whatever dies meanwhile.
+
+#[cfg(feature = "rocksdb")]
+mod daemon;
+mod hosts;
+mod recrawl;
+mod retry;
+mod seeds;
+
+use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig};
+
+/// A web of a few hosts that link to each other.
+pub fn web() -> TestWebConfig {
+    TestWebConfig {
+        hosts: 3,
+        pages: 25,
+        links: 8,
+        off_host: 0.3,
+        min_size: 300,
+        max_size: 1_500,
+        ..TestWebConfig::default()
+    }
+}
+
+/// One host with more URLs than a job takes in one step.
+pub fn large_host() -> TestWebConfig {
+    TestWebConfig { hosts: 1, pages: 600, links: 30, ..web() }
+}
+
+/// Requests to a host.
+pub fn requests_to(web: &TestWeb, host: &str) -> Vec<AuditEntry> {
+    web.audit().into_iter().filter(|entry| entry.host == host).collect()
+}

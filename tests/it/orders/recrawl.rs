@@ -1,0 +1,56 @@
+//! What was fetched of a host is fetched once more.
+
+use lycosa::actors::node::Stop;
+use lycosa::admin::jobs::JobState;
+use lycosa::admin::orders::HostCommand;
+use lycosa::cli::testweb::TestWebConfig;
+
+use super::{large_host, web};
+use crate::support::{Sandbox, truth_any};
+
+const HOST: &str = "http://h1.test/";
+
+#[test]
+fn each_page_of_a_host_is_fetched_exactly_once_more_and_the_older_captures_are_kept() {
+    let web = TestWebConfig { redirects: 0.1, duplicates: 0.1, ..web() };
+    let sandbox = Sandbox::new(web).fetching_again().set("traps.pages_per_host=45");
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Done);
+    let before = live.node.counters();
+    let job = live.order("h1.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    assert_eq!(live.until_job(job.id).state, JobState::Done);
+    live.until("the pages of the host", |s| s.waiting + s.processing == 0);
+    let after = live.node.counters();
+    assert_eq!((after.discovered, after.done, after.redirects), (before.discovered, before.done, before.redirects));
+    let ended = live.end();
+    let captures = ended.found.captures();
+    assert_eq!(captures.keys().cloned().collect::<std::collections::BTreeSet<_>>(), sandbox.web.truth(truth_any()));
+    for (url, n) in &captures {
+        assert_eq!(*n, if url.starts_with(HOST) { 2 } else { 1 }, "{url}");
+    }
+    let asked = lycosa::cli::testweb::audit_check::fetch_counts(&ended.entries);
+    assert!(captures.iter().all(|(url, n)| asked[url] as usize == *n), "{asked:?}");
+    ended.assert_polite();
+}
+
+#[test]
+fn a_recrawl_cut_short_in_the_middle_goes_on_at_the_next_start_and_fetches_nothing_a_third_time() {
+    let sandbox = Sandbox::new(large_host()).fetching_again();
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Done);
+    let done = live.node.counters().done;
+    let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    let _ = live.node.jobs.cancel(job.id); // it ends behind the step it is in
+    let job = live.until_job(job.id);
+    assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
+    live.until("some of them", |s| s.done + 200 > done);
+    let fork = sandbox.fork();
+    live.drop_at_once();
+    let sandbox = sandbox.resume(fork);
+    let live = sandbox.start();
+    let own = live.node.jobs.all().pop().unwrap();
+    assert_eq!(live.until_job(own.id).state, JobState::Done);
+    live.until("the rest", |s| s.waiting + s.processing == 0);
+    let ended = live.end_after_fork();
+    assert!(ended.found.captures().values().all(|n| *n == 2), "{:?}", ended.found.captures());
+}

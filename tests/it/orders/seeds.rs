@@ -1,0 +1,71 @@
+//! Seeds of which more is said than their URL, and the reports.
+
+use std::collections::BTreeSet;
+
+use lycosa::actors::node::Stop;
+use lycosa::admin::NewSeed;
+use lycosa::admin::paging::Paging;
+use lycosa::admin::reports::Reports as _;
+use lycosa::app::{NodeControl, Reporter};
+use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
+
+use super::web;
+use crate::support::{Sandbox, truth_any};
+
+#[test]
+fn a_depth_budget_bounds_what_is_found_from_a_seed_and_its_tags_are_in_the_lines() {
+    let sandbox = Sandbox::new(TestWebConfig { off_host: 0.0, redirects: 0.1, ..web() }).set("crawl.order=breadth");
+    let live = sandbox.start_bare();
+    let seed = |url: &str, max_depth, tags: &[&str]| NewSeed {
+        url: url.into(),
+        rank: Some(3),
+        max_depth,
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+    };
+    let url = sandbox.web.start_url();
+    let seeds = vec![seed(&url, Some(1), &["news", "de"]), seed("http://h1.test/", Some(0), &[])];
+    let report = live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();
+    assert_eq!(report.accepted, 2);
+    assert_eq!(live.until_stop(), Stop::Done);
+    let reporter = Reporter(live.node.clone());
+    let lines = reporter.seeds(&Paging::default()).unwrap().items;
+    let states: BTreeSet<_> = lines.iter().map(|l| (l.state.as_str(), l.rank, l.max_depth)).collect();
+    assert_eq!(states, BTreeSet::from([("done", Some(3), Some(0)), ("done", Some(3), Some(1))]), "{lines:?}");
+    // One page at a time gives the same lines.
+    let first = reporter.seeds(&Paging { limit: Some(1), cursor: None }).unwrap();
+    let second = reporter.seeds(&Paging { limit: Some(1), cursor: first.next }).unwrap();
+    assert_eq!([first.items, second.items].concat(), lines);
+    drop(reporter);
+    let ended = live.end();
+    let mut truth = sandbox.web.truth(TruthQuery { depth: Some(1), ..truth_any() });
+    truth.insert("http://h1.test/".into());
+    ended.assert_is(&truth);
+    for line in ended.file("crawl.jsonl").lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if line["seed"] == url.as_str() {
+            assert_eq!(line["tags"], serde_json::json!(["news", "de"]), "{line}");
+        } else {
+            assert!(line.get("tags").is_none(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_reports_say_what_was_counted() {
+    let sandbox = Sandbox::new(TestWebConfig { errors: 0.1, ..web() }).set("fetch.retries=0");
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Done);
+    let reporter = Reporter(live.node.clone());
+    let counters = live.node.counters();
+    let hosts = reporter.hosts(&Paging::default()).unwrap().items;
+    assert_eq!(hosts.iter().map(|h| h.done).sum::<u64>(), counters.done);
+    assert_eq!(hosts.iter().map(|h| h.errors).sum::<u64>(), counters.error());
+    assert_eq!(hosts.len(), 3, "{hosts:?}");
+    let captures = |lines: &[u64]| lines.iter().sum::<u64>();
+    let statuses: Vec<u64> = reporter.statuses().iter().map(|s| s.captures).collect();
+    let types: Vec<u64> = reporter.types().iter().map(|t| t.captures).collect();
+    assert_eq!((captures(&statuses), captures(&types)), (counters.pages_stored, counters.pages_stored));
+    assert!(reporter.types().iter().any(|t| t.media_type == "text/html"), "{:?}", reporter.types());
+    drop(reporter);
+    live.end();
+}
