@@ -119,7 +119,17 @@ impl NodeSettings {
 
 fn view(shown: Shown) -> SettingView {
     let (changeable, origin) = (is_changeable(&shown.key), shown.origin.to_string());
-    SettingView { value: without_secrets(shown.json), key: shown.key, origin, changeable }
+    let value = if shown.key == "webhook" { hidden_paths(shown.json) } else { without_secrets(shown.json) };
+    SettingView { value, key: shown.key, origin, changeable }
+}
+
+/// Of a webhook's URL only the server is shown: its path is often what lets a caller in.
+fn hidden_paths(mut webhooks: Json) -> Json {
+    for url in webhooks.as_array_mut().into_iter().flatten().filter_map(|hook| hook.get_mut("url")) {
+        let server = url.as_str().and_then(|text| url::Url::parse(text).ok());
+        *url = Json::from(server.map_or("***".to_owned(), |u| format!("{}/***", u.origin().ascii_serialization())));
+    }
+    webhooks
 }
 
 /// User names and passwords in URLs are nobody's business.
@@ -180,5 +190,7 @@ mod tests {
     fn credentials_in_urls_are_not_shown() {
         let shown = without_secrets(json!(["https://me:secret@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
         assert_eq!(shown, json!(["https://***@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
+        let hooks = hidden_paths(json!([{"url": "https://me:pw@hooks.test:8443/T0/secret?x=y", "on": []}]));
+        assert_eq!(hooks, json!([{"url": "https://hooks.test:8443/***", "on": []}]));
     }
 }
