@@ -179,7 +179,7 @@ def keyboard_reaches_everything(page):
             if (!e || e === document.body) return null;
             const outline = getComputedStyle(e).outlineStyle;
             const named = e.getAttribute('aria-label') || e.labels?.length || e.textContent.trim() || e.getAttribute('aria-labelledby');
-            return [e.id || e.className || e.textContent, outline !== 'none', Boolean(named)];
+            return [e.id || e.getAttribute('class') || e.textContent, outline !== 'none', Boolean(named)];
         }""")
         if name is None:
             continue

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpResponse, Resource};
+use actix_web::{HttpResponse, Resource, ResponseError};
 use utoipa::openapi::OpenApi;
 
 use super::problem::Problem;
@@ -38,6 +39,12 @@ pub(super) fn resource(path: &str, allowed: &'static str) -> Resource {
     web::resource(path).default_service(web::to(move || wrong_method(allowed)))
 }
 
-async fn wrong_method(allowed: &'static str) -> Result<HttpResponse, Problem> {
-    Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed} here")))
+/// Names the methods also for machines (RFC 9110 section 15.5.6).
+async fn wrong_method(allowed: &'static str) -> HttpResponse {
+    let mut answer = Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("use {allowed} here")).error_response();
+    let methods = HeaderValue::from_str(&allowed.replace(" or ", ", "));
+    if let Ok(methods) = methods {
+        answer.headers_mut().insert(header::ALLOW, methods);
+    }
+    answer
 }

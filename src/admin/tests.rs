@@ -154,6 +154,7 @@ fn bad_requests_are_problems_and_reach_nothing() {
         assert!(text.contains("application/problem+json") && text.contains(part), "{text}");
     }
     assert_eq!(recorder.calls(), Vec::<String>::new());
+    assert!(get(to, "/api/v1/pause", "").1.to_lowercase().contains("\r\nallow: post\r\n"));
 }
 
 #[test]

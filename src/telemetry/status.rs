@@ -70,6 +70,7 @@ pub struct StatusSnapshot {
     #[serde(default)]
     pub permits_withheld: u64,
     /// Final answers by status code.
+    #[schema(value_type = BTreeMap<String, u64>)]
     pub statuses: BTreeMap<u16, u64>,
     /// Errors by reason.
     pub errors_by_reason: BTreeMap<String, u64>,

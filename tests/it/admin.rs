@@ -55,7 +55,7 @@ impl Running {
         status
     }
 
-    fn ctl(&self, arguments: &[&str]) -> (i32, String) {
+    pub fn ctl(&self, arguments: &[&str]) -> (i32, String) {
         let output = program().args(["ctl", "--admin", &self.at.to_string()]).args(arguments).output().unwrap();
         told(&output)
     }

@@ -33,6 +33,7 @@ mod log_damage;
 mod matrix;
 mod memory;
 mod metrics;
+mod openapi;
 mod orders;
 mod page;
 #[cfg(feature = "rocksdb")]

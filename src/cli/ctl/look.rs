@@ -154,7 +154,7 @@ pub(super) fn tell(command: &LookCommand, answer: &str, out: &mut dyn Write) -> 
         LookCommand::Jobs { cancel: Some(_) } => table(&[&answer], JOBS),
         LookCommand::Jobs { cancel: None } => listed(&answer, JOBS),
     };
-    Ok(unless_gone(out.write_all(text.as_bytes()))?)
+    unless_gone(out.write_all(text.as_bytes()))
 }
 
 /// The answer first, then every fact it rests on, one a line.
