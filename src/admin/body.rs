@@ -12,7 +12,7 @@ const MAX_BODY: usize = 1 << 20;
 /// A body up to this size is read to its end before it is refused, so that the client sees the answer.
 const MAX_READ: usize = 2 * MAX_BODY;
 
-/// The body as JSON; an empty one is `{}`.
+/// The body as a JSON object; an empty one is `{}`.
 ///
 /// # Errors
 /// 413 when it is too large, 400 when it does not arrive or is not of the form.
@@ -25,6 +25,9 @@ pub(super) async fn json<T: DeserializeOwned>(payload: Payload) -> Result<T, Pro
         return Err(too_large());
     }
     let text = if body.iter().all(u8::is_ascii_whitespace) { &b"{}"[..] } else { &body[..] };
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return Err(bad("the body is not the JSON object that is expected here".into())); // a list would be read as its fields
+    }
     serde_json::from_slice(text).map_err(|e| bad(format!("the body is not the JSON that is expected here: {e}")))
 }
 

@@ -165,6 +165,7 @@ mod tests {
             assert_eq!(families(&storage), before, "{ending:?}");
             let mut now = ledger.committed().clone();
             (now.next_commit, now.next_seq) = (counted.next_commit, counted.next_seq);
+            now.types.retain(|_, counted| *counted != (0, 0)); // the name stays
             assert_eq!(now, counted, "{ending:?}");
             assert!(!applied(&storage, &mut ledger, &change).void);
         }

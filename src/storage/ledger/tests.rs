@@ -233,7 +233,7 @@ fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
     let a = new("http://h.test/a", 0);
     bench.found(std::slice::from_ref(&a));
     let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
-    bench.commit(&[forsake.clone()]);
+    bench.commit(std::slice::from_ref(&forsake));
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "its host does not refuse");
     bench.commit(&[order(HostOrder::Drop)]);
     let mut txn = Txn::new(&bench.storage);
