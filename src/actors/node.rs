@@ -51,6 +51,8 @@ pub enum Stop {
     Done,
     /// TERM, INT or `/api/v1/stop`.
     Asked,
+    /// `/api/v1/drain`: what is in flight gets all the time it needs.
+    Drained,
     /// `crawl.max_pages`, or `--max-pages`.
     Pages,
     /// `crawl.max_bytes`.

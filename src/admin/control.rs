@@ -89,7 +89,9 @@ pub trait Control: Send + Sync {
     fn pause(&self) -> Result<(), ControlError>;
     /// Goes on.
     fn resume(&self) -> Result<(), ControlError>;
-    /// Finishes what is in flight and ends the process.
+    /// Finishes what is in flight, however long that takes, and ends the process.
+    fn drain(&self) -> Result<(), ControlError>;
+    /// Finishes what is in flight, ten seconds long at most, and ends the process.
     fn stop(&self) -> Result<(), ControlError>;
     /// Makes a checkpoint; answers when it is whole. Refuses when `of` is given and is not its data folder.
     fn checkpoint(&self, of: Option<PathBuf>) -> Reply<Summary>;

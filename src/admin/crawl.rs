@@ -24,7 +24,7 @@ const MAX_BODY: usize = 1 << 20;
 const MAX_READ: usize = 2 * MAX_BODY;
 
 #[derive(OpenApi)]
-#[openapi(paths(status, add_seeds, pause, resume, stop, checkpoint, checkpoints))]
+#[openapi(paths(status, add_seeds, pause, resume, drain, stop, checkpoint, checkpoints))]
 struct Doc;
 
 /// A command that was carried out.
@@ -43,6 +43,7 @@ pub(super) fn room(control: Arc<dyn Control>) -> Room {
             .service(posting("/api/v1/seeds").route(web::post().to(add_seeds)))
             .service(posting("/api/v1/pause").route(web::post().to(pause)))
             .service(posting("/api/v1/resume").route(web::post().to(resume)))
+            .service(posting("/api/v1/drain").route(web::post().to(drain)))
             .service(posting("/api/v1/stop").route(web::post().to(stop)))
             .service(posting("/api/v1/checkpoint").route(web::post().to(checkpoint)))
             .service(getting("/api/v1/checkpoints").route(web::get().to(checkpoints)));
@@ -93,7 +94,14 @@ async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
     Ok(done("resume"))
 }
 
-/// Finishes what is in flight and ends the process.
+/// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
+#[utoipa::path(post, path = "/api/v1/drain", tag = "crawl", responses((status = 200, body = Done)))]
+async fn drain(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    control.drain()?;
+    Ok(done("drain"))
+}
+
+/// Finishes what is in flight, for ten seconds at most, and ends the process.
 #[utoipa::path(post, path = "/api/v1/stop", tag = "crawl", responses((status = 200, body = Done)))]
 async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
     control.stop()?;

@@ -46,6 +46,10 @@ impl Control for Recorder {
     fn resume(&self) -> Result<(), ControlError> {
         Err(ControlError::Refused("the disk is full".into()))
     }
+    fn drain(&self) -> Result<(), ControlError> {
+        self.note("drain");
+        Ok(())
+    }
     fn stop(&self) -> Result<(), ControlError> {
         self.note("stop");
         Ok(())

@@ -122,6 +122,12 @@ impl Control for NodeControl {
         Ok(())
     }
 
+    fn drain(&self) -> Result<(), ControlError> {
+        log::info!("drain asked for by the operator");
+        self.0.stop_with(Stop::Drained);
+        Ok(())
+    }
+
     fn stop(&self) -> Result<(), ControlError> {
         log::info!("stop asked for by the operator");
         self.0.stop_with(Stop::Asked);

@@ -102,7 +102,11 @@ pub fn run<W>(
     });
     let (why, signals) = stop;
     drop(watchdog); // the end has time-outs of its own
-    let patience = if matches!(why, Stop::Disk(_)) { Duration::from_secs(1) } else { DRAIN };
+    let patience = match why {
+        Stop::Disk(_) => Duration::from_secs(1),
+        Stop::Drained => node.live().settings.hung_after().saturating_mul(2).saturating_add(DRAIN), // every wait ends before
+        _ => DRAIN,
+    };
     let clean = running.shutdown(patience);
     if matches!(why, Stop::Done | Stop::Pages | Stop::Bytes | Stop::Time) {
         uploader.into_iter().for_each(Uploader::finish); // an operator who ends it does not wait for copies

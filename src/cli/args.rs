@@ -280,7 +280,9 @@ pub enum CtlCommand {
     Resume,
     /// Make a checkpoint
     Checkpoint,
-    /// Finish what is in flight and end
+    /// Finish what is in flight, however long that takes, and end
+    Drain,
+    /// Finish what is in flight, for ten seconds at most, and end
     Stop,
     /// Show what happens as it happens, until interrupted
     Events(EventsArgs),

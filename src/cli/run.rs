@@ -47,7 +47,7 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
         _ if exit == Exit::NothingStored => {
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status))
         }
-        Stop::Asked if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
+        Stop::Asked | Stop::Drained if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
@@ -95,9 +95,9 @@ fn exit_of(outcome: &Outcome) -> Exit {
         Stop::Bytes => Exit::SizeLimit,
         Stop::Time => Exit::TimeLimit,
         Stop::Failures => Exit::FailureLimit,
-        Stop::Asked if outcome.until_done => Exit::Interrupted,
+        Stop::Asked | Stop::Drained if outcome.until_done => Exit::Interrupted,
         Stop::Done | Stop::Pages if nothing => Exit::NothingStored,
-        Stop::Done | Stop::Pages | Stop::Asked => Exit::Done,
+        Stop::Done | Stop::Pages | Stop::Asked | Stop::Drained => Exit::Done,
     }
 }
 

@@ -124,6 +124,18 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
 }
 
 #[test]
+fn a_drain_waits_for_what_a_stop_would_cut_off() {
+    let web = TestWebConfig { hosts: 1, pages: 5, latency_ms: 11_000, ..TestWebConfig::default() }; // a stop waits 10 s
+    let mut sandbox = Sandbox::new(web, "politeness.respect_robots = false\nstore.memory = \"32MiB\"\n");
+    let crawl = Running::start(&mut sandbox, &[]);
+    crawl.until_status("the request", |s| s.in_flight == 1);
+    assert_eq!(crawl.ctl(&["drain"]), (0, "drain: done\n".into()));
+    let log = crawl.end();
+    assert!(!log.contains("drain ended by its time"), "{log}");
+    assert_eq!((sandbox.lines().len(), sandbox.web.audit_len()), (1, 1));
+}
+
+#[test]
 fn seeds_are_added_while_running_and_each_bad_one_has_its_reason() {
     let web = TestWebConfig { hosts: 3, pages: 3, ..TestWebConfig::default() };
     let mut sandbox = Sandbox::new(web, "politeness.min_delay = \"10ms\"\nstore.memory = \"32MiB\"\n");

@@ -29,6 +29,7 @@ mod ledger;
 mod limits;
 #[cfg(feature = "rocksdb")]
 mod log_damage;
+mod manual;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;

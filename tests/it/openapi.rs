@@ -18,7 +18,7 @@ const NOT_ASKED: &str = "^/api/v1/(stop|events|checkpoint)$";
 fn a_public_tool_finds_no_server_error_and_no_answer_that_is_not_described() {
     let Some(python) = python() else { return };
     let web = TestWebConfig { hosts: 5, pages: 40, ..TestWebConfig::default() };
-    let settings = "politeness.min_delay = \"20ms\"\nstore.memory = \"32MiB\"\nlog.level = \"info\"\n";
+    let settings = "politeness.min_delay = \"20ms\"\nstore.memory = \"32MiB\"\n";
     let mut sandbox = Sandbox::new(web, settings);
     let crawl = Running::start(&mut sandbox, &[]);
     crawl.until_status("the first pages", |s| s.done > 20);

@@ -98,7 +98,7 @@ impl Webhooks {
 /// Why a run is over, for people who did not end it themselves.
 fn reason(why: &Stop) -> Option<(&'static str, String)> {
     Some(match why {
-        Stop::Asked => return None,
+        Stop::Asked | Stop::Drained => return None,
         Stop::Done => ("done", "every URL is done, or left for another run".into()),
         Stop::Pages => ("pages", "crawl.max_pages is reached".into()),
         Stop::Bytes => ("bytes", "crawl.max_bytes is reached".into()),

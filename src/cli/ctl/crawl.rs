@@ -26,6 +26,7 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Pause => Ask::post("/api/v1/pause", String::new()),
         CtlCommand::Resume => Ask::post("/api/v1/resume", String::new()),
         CtlCommand::Checkpoint => Ask::post("/api/v1/checkpoint", folder(args)),
+        CtlCommand::Drain => Ask::post("/api/v1/drain", String::new()),
         CtlCommand::Stop => Ask::post("/api/v1/stop", String::new()),
         CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
             let mut urls = urls.clone();
@@ -70,7 +71,7 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let made: Summary = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(checkpoint::told_made(&made, out))?;
         }
-        CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Stop => {
+        CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
         }

@@ -20,6 +20,14 @@ use serde_json::Value;
 use crate::site::{Site, html, none, page};
 use crate::support::{Live, Sandbox};
 
+/// The paths that the endpoint of a node describes.
+pub fn described() -> Vec<String> {
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() });
+    let live = sandbox.start_bare();
+    let doc = Desk::of(&live).get("/api/openapi.json");
+    doc["paths"].as_object().unwrap().keys().cloned().collect()
+}
+
 /// The endpoint of a live node.
 struct Desk(AdminServer);
 
