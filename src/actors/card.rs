@@ -232,7 +232,8 @@ mod tests {
         assert!(card.quantile(1.0).unwrap() <= Duration::from_micros(10));
         card.note_handled(Duration::from_secs(60));
         assert_eq!((card.handled(), card.quantile(1.0)), (2, Some(Duration::from_micros(2_621_440))));
-        (card.queue(2), card.queue(-1));
+        card.queue(2);
+        card.queue(-1);
         assert_eq!(card.queued(), 1);
     }
 }

@@ -317,7 +317,7 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },
         fetched: now,
         took_ms: 5,
-        mime: (c % 3 > 0).then(|| format!("text/{}", c % 50)),
+        mime: (!c.is_multiple_of(3)).then(|| format!("text/{}", c % 50)),
         bytes: u64::from(c) * 10,
         payload_digest: [c; 20],
         content: Some(ContentDigest([c; 16])),
