@@ -307,6 +307,10 @@ impl Node {
                 self.robots_failed(host, value.failures);
                 return;
             }
+            Change::Forsake { urls, reason } => {
+                urls.iter().for_each(|_| self.metrics.rejected(*reason));
+                return;
+            }
             _ => return,
         };
         self.note_trouble(page);

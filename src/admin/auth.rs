@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
+use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN, Settings};
 use sha2::{Digest, Sha256};
 
 /// Shortest token taken, bytes.
@@ -107,6 +107,27 @@ impl Keys {
             }
         }
         Ok(keys)
+    }
+
+    /// Finds what [`Keys::load`] would stumble over; makes nothing. A file for everything may be made later, in a folder that is
+    /// there or is the data folder.
+    ///
+    /// # Errors
+    /// As [`Keys::load`].
+    pub fn check(settings: &Settings) -> Result<(), TokenError> {
+        if settings.admin_listen.is_none() {
+            return Ok(());
+        }
+        let full = settings.admin_token_file.as_deref();
+        if let Some(path) = full.filter(|path| !path.exists()) {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if folder.is_some_and(|folder| !folder.is_dir() && folder != settings.store.data_dir) {
+                let source = std::io::Error::other("its folder is not there");
+                return Err(TokenError::Make { path: path.to_owned(), source });
+            }
+        }
+        let files = full.filter(|path| path.exists()).into_iter().chain(settings.admin_read_token_file.as_deref());
+        files.into_iter().try_for_each(|path| read_token(path).map(drop))
     }
 
     /// Adds a token.

@@ -8,6 +8,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
+use super::body::whole;
 use super::bounded::reading;
 use super::control::{Control, SeedReport};
 use super::problem::Problem;
@@ -16,12 +17,6 @@ use super::seeds;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
-
-/// Largest request body, bytes.
-const MAX_BODY: usize = 1 << 20;
-/// A body up to this size is read to its end before it is refused: closing earlier would reset the connection and
-/// the client might never see the answer.
-const MAX_READ: usize = 2 * MAX_BODY;
 
 #[derive(OpenApi)]
 #[openapi(paths(status, add_seeds, pause, resume, drain, stop, checkpoint, checkpoints))]
@@ -69,12 +64,7 @@ async fn add_seeds(
     payload: Payload,
     control: Data<dyn Control>,
 ) -> Result<HttpResponse, Problem> {
-    let too_large = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("at most {MAX_BODY} bytes at a time"));
-    let body = payload.to_bytes_limited(MAX_READ).await.map_err(|_| too_large())?;
-    let body = body.map_err(|e| Problem::new(StatusCode::BAD_REQUEST, format!("the body did not arrive: {e}")))?;
-    if body.len() > MAX_BODY {
-        return Err(too_large());
-    }
+    let body = whole(payload).await?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let seeds = seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
     Ok(HttpResponse::Ok().json(control.seeds(seeds).await?))
@@ -114,8 +104,9 @@ async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
     (status = 409, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn checkpoint(body: String, control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
-    let of = Some(body.trim()).filter(|dir| !dir.is_empty()).map(Into::into);
+async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+    let body = whole(payload).await?;
+    let of = Some(String::from_utf8_lossy(&body).trim().to_owned()).filter(|dir| !dir.is_empty()).map(Into::into);
     Ok(HttpResponse::Ok().json(control.checkpoint(of).await?))
 }
 

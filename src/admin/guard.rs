@@ -16,6 +16,8 @@ use super::own::{is_own_host, is_own_origin};
 use super::problem::Problem;
 use super::ui::is_page;
 
+/// The path whose answer has no end.
+const EVENTS: &str = "/api/v1/events";
 /// Requests a second that are answered, with twice as many at once.
 const CALLS: NonZeroU32 = NonZeroU32::new(500).unwrap();
 /// The same for requests without a good token.
@@ -59,7 +61,7 @@ impl Guard {
 
 /// Lets a request through or answers with the problem.
 pub(super) async fn guard(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let problem = request.app_data::<Data<Guard>>().map_or_else(
@@ -68,7 +70,13 @@ pub(super) async fn guard(
     );
     match problem {
         Some(problem) => Err(problem.into()),
-        None => next.call(request).await,
+        None => {
+            // HEAD is GET without the body, which the server leaves out by itself (RFC 9110 section 9.3.2).
+            if *request.method() == Method::HEAD && request.path() != EVENTS {
+                request.head_mut().method = Method::GET;
+            }
+            next.call(request).await
+        }
     }
 }
 
@@ -104,7 +112,10 @@ impl Guard {
         match self.keys.role(header(request, "authorization")) {
             None if self.refusals.check().is_err() => Some(too_many()),
             None => {
-                let detail = "send the token of admin.token_file as `Authorization: Bearer TOKEN`";
+                let detail = match header(request, "authorization") {
+                    Some(_) => "that is none of this endpoint's tokens; see admin.token_file, admin.read_token_file",
+                    None => "send the token of admin.token_file as `Authorization: Bearer TOKEN`",
+                };
                 Some(Problem::new(StatusCode::UNAUTHORIZED, detail))
             }
             Some(Role::Read) if !is_safe(request) => Some(Problem::new(

@@ -110,6 +110,8 @@ fn health_readiness_metrics_and_status_are_answered() {
     let to = server.address();
     assert_eq!(get(to, "/healthz", "").0, 200);
     assert_eq!(get(to, "/readyz", "").0, 200);
+    let head = ask(to, &format!("HEAD /metrics HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n"));
+    assert!(head.0 == 200 && head.1.ends_with("\r\n\r\n"), "{}", head.1);
     let (status, text) = get(to, "/metrics", "");
     assert!(status == 200 && text.contains("openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
     let (status, text) = get(to, "/api/v1/status", "");

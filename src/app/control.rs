@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::{checkpoint, status};
+use super::{checkpoint, pause, status};
 use crate::actors::deduper::Inject;
 use crate::actors::frontier::Look;
 use crate::actors::node::{Node, Stop};
@@ -82,6 +82,15 @@ async fn inject(node: &Node, seeds: Vec<(PageUrl, SeedValue)>) -> Result<SeedRep
     }
 }
 
+impl NodeControl {
+    /// It holds now, whatever the disk says.
+    fn keep_pause(&self, paused: bool) {
+        if let Err(e) = pause::keep(&self.0.rules.settings.store.data_dir, paused) {
+            log::error!("the next start will not know of this pause or its end: paused={paused} error={e}");
+        }
+    }
+}
+
 impl Control for NodeControl {
     fn status(&self) -> StatusSnapshot {
         status(&self.0)
@@ -111,12 +120,14 @@ impl Control for NodeControl {
 
     fn pause(&self) -> Result<(), ControlError> {
         self.0.paused.store(true, Ordering::Release);
+        self.keep_pause(true);
         self.0.changed(StateChange::Paused, "paused by the operator");
         Ok(())
     }
 
     fn resume(&self) -> Result<(), ControlError> {
         self.0.paused.store(false, Ordering::Release);
+        self.keep_pause(false);
         self.0.doors().frontier.tell(Look);
         self.0.changed(StateChange::Resumed, "resumed by the operator");
         Ok(())

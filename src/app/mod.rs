@@ -11,6 +11,7 @@ mod live;
 mod memory;
 mod next;
 mod notify;
+mod pause;
 mod pulse;
 mod readmit;
 mod refresh;
@@ -256,6 +257,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let resolver = Resolver::new(s.dns_config())?;
     let strikes = Strikes::open(&s.store.data_dir);
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
+    let paused = paused(s);
     let metrics = Metrics::new(parts.clock.now());
     let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let prints = Fingerprinter::new(parts.seed);
@@ -296,7 +298,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         events: Arc::default(),
         notices: Notices::default(),
         next_try: AtomicU64::new(0),
-        paused: AtomicBool::new(false),
+        paused: AtomicBool::new(paused),
         draining: AtomicBool::new(false),
         checkpoints: Arc::new(Semaphore::new(1)),
         jobs: Arc::default(),
@@ -345,6 +347,15 @@ fn begin_run(
         log::warn!("the former run did not end cleanly; every host first waits one full delay");
     }
     Ok(last_stop)
+}
+
+/// Whether the operator's pause of a former run stands.
+fn paused(settings: &Settings) -> bool {
+    let paused = pause::stands(&settings.store.data_dir);
+    if paused {
+        log::warn!("paused by the operator before this start; go on with `lycosa ctl resume`");
+    }
+    paused
 }
 
 fn record_key(seed: u64) -> [u8; 32] {

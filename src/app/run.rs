@@ -76,6 +76,7 @@ pub fn run<W>(
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
+    Keys::check(&settings).map_err(AdminError::from)?; // before anything is written
     settle_restore(&settings, &faults)?;
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());

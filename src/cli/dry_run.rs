@@ -7,7 +7,7 @@ use url::{Host, Url};
 use super::exit::CliError;
 use super::run::failed;
 use crate::admin::AdminError;
-use crate::admin::auth::read_token;
+use crate::admin::auth::Keys;
 use crate::admin::own::is_loopback;
 use crate::app::{RunError, StartError};
 use crate::config::{Settings, admin_token_in_environment};
@@ -27,9 +27,7 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
 }
 
 fn token(settings: &Settings, listen: SocketAddr) -> Result<(), AdminError> {
-    // A file for everything is made when it is not there.
-    let full = settings.admin_token_file.iter().filter(|file| file.exists());
-    full.chain(&settings.admin_read_token_file).try_for_each(|file| read_token(file).map(drop))?;
+    Keys::check(settings)?;
     let files = settings.admin_token_file.is_some() || settings.admin_read_token_file.is_some();
     let any = files || admin_token_in_environment();
     if any || is_loopback(listen) { Ok(()) } else { Err(AdminError::NeedsToken(listen)) }

@@ -70,6 +70,7 @@ impl Settings {
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
+        check_patterns(&form.scope)?;
         check_webhooks(&form.webhook)?;
         check_log(&form.log)?;
         Ok(Self {
@@ -327,10 +328,24 @@ fn check_disk(disk: &DiskSection) -> Checked {
     within("disk.reserve", disk.reserve, 0, 1 << 40)
 }
 
+/// Patterns of a list. More of them, compiled together, would cost seconds and hundreds of megabytes.
+const MOST_PATTERNS: usize = 10_000;
+
+fn check_patterns(scope: &ScopeSection) -> Checked {
+    for (key, patterns) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
+        ensure(patterns.len() <= MOST_PATTERNS, key, || {
+            format!("{} patterns are more than {MOST_PATTERNS}; join some with `|`", patterns.len())
+        })?;
+    }
+    Ok(())
+}
+
 fn check_hosts(hosts: &[HostSection]) -> Checked {
     for (i, host) in hosts.iter().enumerate() {
         let name = host.pattern.strip_prefix("*.").unwrap_or(&host.pattern);
-        let good = !name.is_empty() && !name.contains(['*', '/', ' ']);
+        // An address of IPv6 has colons and stands in brackets; a name beyond ASCII is written as in DNS (xn--).
+        let letter = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+        let good = (1..=253).contains(&name.len()) && name.chars().all(letter);
         ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;
         host.max_connections.map_or(Ok(()), |n| within(&format!("host[{i}].max_connections"), n, 1, 64))?;
     }

@@ -50,7 +50,8 @@ pub enum ConfigError {
     },
     /// Nothing to crawl.
     #[error(
-        "nothing to crawl: no seed is set; add `--seed https://example.org/`, or set crawl.seeds in the configuration"
+        "nothing to crawl: no seed is set; add `--seed https://example.org/`, or set crawl.seeds in the configuration; a \
+         daemon that waits for seeds is set up by a file: `lycosa config init crawl.toml`, `lycosa run crawl.toml`"
     )]
     NoSeeds,
     /// Public addresses are to be crawled by a crawler nobody could write to.

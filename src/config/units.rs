@@ -47,7 +47,8 @@ pub fn format_duration(d: Duration) -> String {
 pub fn roughly(d: Duration) -> String {
     let s = d.as_secs();
     match s {
-        0..60 => format!("{s} s"),
+        0 => "less than a second".into(),
+        1..60 => format!("{s} s"),
         60..3_600 => format!("{} min", s / 60),
         3_600..86_400 => format!("{} h {} min", s / 3_600, s / 60 % 60),
         _ => format!("{} d {} h", s / 86_400, s / 3_600 % 24),

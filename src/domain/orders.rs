@@ -10,7 +10,7 @@ use super::time::UnixMillis;
 pub enum HostOrder {
     /// No new requests.
     Pause,
-    /// Requests again.
+    /// Requests again; what is being dropped or queued again and is not yet stays as it is.
     Resume,
     /// For good: nothing of it is requested or queued any more.
     Block,
@@ -49,7 +49,7 @@ impl HostOrders {
     pub fn take(&mut self, order: HostOrder, now: UnixMillis) {
         match order {
             HostOrder::Pause => _ = self.paused.get_or_insert(now),
-            HostOrder::Resume => self.paused = None,
+            HostOrder::Resume => (self.paused, self.dropping, self.recrawling) = (None, None, None),
             HostOrder::Block => _ = self.blocked.get_or_insert(now),
             HostOrder::Unblock => self.blocked = None,
             HostOrder::Drop => _ = self.dropping.get_or_insert(now),
@@ -84,7 +84,7 @@ impl HostOrders {
     pub fn told(&self) -> Vec<(&'static str, UnixMillis)> {
         let all = [
             ("blocked by the operator", self.blocked),
-            ("its queue is being dropped, as the operator said", self.dropping),
+            ("held while its queue is being dropped, as the operator said,", self.dropping),
             ("paused by the operator", self.paused),
             ("being queued again, as the operator said", self.recrawling),
         ];
@@ -109,6 +109,16 @@ mod tests {
             orders.take(back, UnixMillis(10));
             assert!(orders.is_empty(), "{back:?}");
         }
+    }
+
+    #[test]
+    fn a_resume_takes_back_what_holds_a_host_but_no_block() {
+        let mut orders = HostOrders::default();
+        for order in [HostOrder::Pause, HostOrder::Drop, HostOrder::Recrawl, HostOrder::Block] {
+            orders.take(order, UnixMillis(1));
+        }
+        orders.take(HostOrder::Resume, UnixMillis(2));
+        assert_eq!(orders, HostOrders { blocked: Some(UnixMillis(1)), ..HostOrders::default() });
     }
 
     #[test]

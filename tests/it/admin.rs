@@ -124,6 +124,27 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
 }
 
 #[test]
+fn a_pause_outlives_a_restart_and_a_kill() {
+    let mut sandbox = endless();
+    let crawl = Running::start(&mut sandbox, &[]);
+    crawl.until_status("the first pages", |s| s.done > 5);
+    assert_eq!(crawl.ctl(&["pause"]), (0, "pause: done\n".into()));
+    crawl.until_status("the end of what was in flight", |s| s.in_flight == 0);
+    let asked = sandbox.web.audit_len();
+    let Running { mut daemon, .. } = crawl;
+    daemon.signal_if_there(Signal::SIGKILL);
+    daemon.wait();
+    let again = Running::start(&mut sandbox, &[]);
+    let paused = again.until_status("a while", |s| s.uptime_seconds > 1.0);
+    assert!(paused.state == State::Paused && paused.idle_reason.contains("ctl resume"), "{paused:?}");
+    assert_eq!(sandbox.web.audit_len(), asked);
+    assert_eq!(again.ctl(&["resume"]), (0, "resume: done\n".into()));
+    again.until_status("more pages", |s| s.done > paused.done + 5);
+    assert_eq!(again.ctl(&["stop"]), (0, "stop: done\n".into()));
+    again.end();
+}
+
+#[test]
 fn a_drain_waits_for_what_a_stop_would_cut_off() {
     let web = TestWebConfig { hosts: 1, pages: 5, latency_ms: 11_000, ..TestWebConfig::default() }; // a stop waits 10 s
     let mut sandbox = Sandbox::new(web, "politeness.respect_robots = false\nstore.memory = \"32MiB\"\n");

@@ -24,6 +24,9 @@ pub struct HostView {
     pub errors: u64,
     /// Bytes of bodies received.
     pub bytes: u64,
+    /// What the operator ordered, such as `paused by the operator since …`.
+    #[serde(default)]
+    pub orders: Vec<String>,
     /// Requests a second that its pace allows: one for each answer's time and gap. 0 when it is not active.
     pub rate: f64,
     /// What it waits for; none when it may be asked now.

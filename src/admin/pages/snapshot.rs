@@ -116,6 +116,7 @@ fn answer(snapshot: Snapshot, form: Form) -> HttpResponse {
         .content_type(snapshot.kind)
         .insert_header(("Content-Security-Policy", POLICY))
         .insert_header(("Referrer-Policy", "no-referrer"))
+        .insert_header(("X-DNS-Prefetch-Control", "off"))
         .insert_header(("Cross-Origin-Resource-Policy", "same-origin"))
         .insert_header(("X-Archived-Status", snapshot.capture.status.to_string()))
         .insert_header(("X-Archived-Date", iso(UnixMillis(snapshot.capture.captured_ms))));

@@ -32,8 +32,11 @@ const COPIES: usize = 50;
 impl Hosts for Cockpit {
     fn hosts(&self, query: HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
         let (limit, begin) = (paging.limit()?, paging.after()?);
+        if let Some(sort) = query.sort {
+            return sorted_page(&self.node, query.state, sort, limit, place(&begin)?).map_err(unread);
+        }
         let from = if begin.is_empty() { begin } else { after(&begin) };
-        page(&self.node, query, limit, from).map_err(unread)
+        page(&self.node, query.state, limit, from).map_err(unread)
     }
 
     fn host(&self, name: &str) -> Result<HostDetail, ControlError> {
@@ -121,6 +124,7 @@ impl Row {
             done: self.counts.done,
             errors: self.counts.errors,
             bytes: self.counts.bytes,
+            orders: node.orders.told(&self.at.host),
             rate: self.rate(node),
             wait: wait.map(|wait| wait.view(now)),
         })
@@ -214,33 +218,72 @@ fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<V
     })
 }
 
-fn page(node: &Node, query: HostQuery, limit: usize, mut begin: Vec<u8>) -> Result<HostPage, StorageError> {
-    let (mut rows, mut looked_at, mut last) = (Vec::new(), 0, None);
-    let mut all = false;
-    'look: while looked_at < LOOKED_AT {
-        let found = from(node, query.state, &begin, CHUNK)?;
-        all = found.len() < CHUNK;
-        for (key, row) in read_rows(node, found)? {
-            if query.sort.is_none() && rows.len() == limit {
-                all = false;
-                break 'look;
-            }
-            looked_at += 1;
-            begin = after(&key);
-            last = Some(key);
-            rows.extend(row.filter(|row| query.state.is_none_or(|state| row.standing == state)));
-        }
-        if all {
-            break;
-        }
+/// Where a page of a sorted list begins.
+fn place(begin: &[u8]) -> Result<usize, ControlError> {
+    let wrong = || ControlError::Invalid("cursor: expected `next` of a page of the same list".into());
+    if begin.is_empty() {
+        return Ok(0);
     }
-    if let Some(sort) = query.sort {
-        sorted(node, &mut rows, sort);
-        rows.truncate(limit);
-    }
+    let place = u64::from_be_bytes(begin.try_into().map_err(|_| wrong())?);
+    usize::try_from(place).map_err(|_| wrong())
+}
+
+/// Hosts in key order, from a key on.
+fn page(node: &Node, state: Option<Standing>, limit: usize, begin: Vec<u8>) -> Result<HostPage, StorageError> {
+    let Looked { rows, looked_at, last, all } = look(node, state, begin, limit)?;
     let items = rows.iter().map(|row| row.view(node)).collect::<Result<_, _>>()?;
     let next = last.filter(|_| !all).map(|key| cursor(&key));
-    Ok(HostPage { items, next, looked_at: looked_at as u64, all_looked_at: all })
+    Ok(HostPage { items, next, looked_at, all_looked_at: all })
+}
+
+/// A page of the first hosts, sorted. The order is made anew for each page.
+fn sorted_page(
+    node: &Node,
+    state: Option<Standing>,
+    sort: HostSort,
+    limit: usize,
+    first: usize,
+) -> Result<HostPage, StorageError> {
+    let Looked { mut rows, looked_at, all, .. } = look(node, state, Vec::new(), usize::MAX)?;
+    sorted(node, &mut rows, sort);
+    let end = first.saturating_add(limit);
+    let next = (rows.len() > end).then(|| cursor(&(end as u64).to_be_bytes()));
+    let items = rows.iter().skip(first).take(limit).map(|row| row.view(node)).collect::<Result<_, _>>()?;
+    Ok(HostPage { items, next, looked_at, all_looked_at: all })
+}
+
+/// What a look at hosts found.
+struct Looked {
+    rows: Vec<Row>,
+    looked_at: u64,
+    /// Key of the last one looked at.
+    last: Option<Vec<u8>>,
+    /// There are no more.
+    all: bool,
+}
+
+/// Looks at hosts from a key on until so many fit, at a bounded number of them.
+fn look(node: &Node, state: Option<Standing>, mut begin: Vec<u8>, limit: usize) -> Result<Looked, StorageError> {
+    let mut looked = Looked { rows: Vec::new(), looked_at: 0, last: None, all: false };
+    while looked.looked_at < LOOKED_AT as u64 {
+        let found = from(node, state, &begin, CHUNK)?;
+        looked.all = found.len() < CHUNK;
+        for (key, row) in read_rows(node, found)? {
+            if looked.rows.len() == limit {
+                looked.all = false;
+                return Ok(looked);
+            }
+            looked.looked_at += 1;
+            begin = after(&key);
+            looked.last = Some(key);
+            looked.rows.extend(row.filter(|row| state.is_none_or(|state| row.standing == state)));
+        }
+        if looked.all {
+            return Ok(looked);
+        }
+    }
+    looked.all = from(node, state, &begin, 1)?.is_empty();
+    Ok(looked)
 }
 
 /// A host and its place in the order it was found in; none when its record is gone.

@@ -75,6 +75,10 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
         }
+        CtlCommand::Host(host) if host.command.is_none() => {
+            let answer: Value = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(out.write_all(super::look::facts(&answer).as_bytes()))?;
+        }
         CtlCommand::Host(_) => {
             let ordered: HostOrdered = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(super::host::show(&ordered, out))?;

@@ -1,6 +1,6 @@
 //! Where the endpoint of a running crawl is, and how it is asked (awc: the server is our own).
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -60,8 +60,11 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
     let address = match &args.admin {
         Some(text) => {
             let bare = text.trim_start_matches("http://").trim_end_matches('/');
-            bare.parse()
-                .map_err(|_| CliError::usage(format!("--admin {text}: expected ADDRESS:PORT such as 127.0.0.1:7700")))?
+            let wrong = || CliError::usage(format!("--admin {text}: expected ADDRESS:PORT such as 127.0.0.1:7700"));
+            // A name may have several addresses; the daemon listens on one of IPv4 by default.
+            let mut found: Vec<SocketAddr> = bare.to_socket_addrs().map_err(|_| wrong())?.collect();
+            found.sort_unstable_by_key(SocketAddr::is_ipv6);
+            found.first().copied().ok_or_else(wrong)?
         }
         None => settings.admin_listen.ok_or_else(|| {
             CliError::usage("admin.listen is off in this configuration; name the endpoint with --admin ADDRESS:PORT")
@@ -83,8 +86,11 @@ type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, Payloa
 /// Nobody listens, or the endpoint refuses.
 pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     let patience = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
-    let mut response = request(door, ask, Some(patience)).await?;
-    body(door, &mut response).await
+    let whole = async {
+        let mut response = request(door, ask, Some(patience)).await?;
+        body(door, &mut response).await
+    };
+    tokio::time::timeout(patience, whole).await.map_err(|_| too_slow(door, patience))?
 }
 
 /// Asks for an answer without end.
@@ -92,7 +98,8 @@ pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
 /// # Errors
 /// Nobody listens, or the endpoint refuses.
 pub(super) async fn stream(door: &Door, path: &str) -> Result<Answer, CliError> {
-    request(door, Ask::get(path), None).await
+    let begin = request(door, Ask::get(path), None);
+    tokio::time::timeout(PATIENCE, begin).await.map_err(|_| too_slow(door, PATIENCE))?
 }
 
 async fn request(door: &Door, ask: Ask, patience: Option<Duration>) -> Result<Answer, CliError> {
@@ -109,6 +116,10 @@ async fn request(door: &Door, ask: Ask, patience: Option<Duration>) -> Result<An
     if response.status().is_success() { Ok(response) } else { Err(refusal(door, &mut response).await) }
 }
 
+fn too_slow(door: &Door, patience: Duration) -> CliError {
+    CliError::new(format!("{} did not answer in {} s; is it a lycosa?", door.address, patience.as_secs()))
+}
+
 async fn body(door: &Door, response: &mut Answer) -> Result<String, CliError> {
     let cut = |e| CliError::new(format!("the answer of {} did not arrive: {e}", door.address));
     let body = response.body().limit(MAX_ANSWER).await.map_err(cut)?;
@@ -123,10 +134,13 @@ async fn refusal(door: &Door, response: &mut Answer) -> CliError {
         Err(e) => return e,
     };
     if status == StatusCode::UNAUTHORIZED {
-        return CliError::new(format!(
-            "{} asks for its token (admin.token_file): use --token-file FILE or --config FILE",
-            door.address
-        ));
+        return CliError::new(match door.token {
+            Some(_) => format!("{} does not take that token: name the right one with --token-file FILE", door.address),
+            None => format!(
+                "{} asks for its token (admin.token_file): use --token-file FILE or --config FILE",
+                door.address
+            ),
+        });
     }
     match serde_json::from_str::<Problem>(&text) {
         Ok(problem) => CliError::new(problem.detail),

@@ -1,4 +1,4 @@
-//! `lycosa ctl host NAME …`: commands to one host.
+//! `lycosa ctl host NAME …`: one host, and commands to it.
 
 use std::io::Write;
 
@@ -17,9 +17,9 @@ use crate::warc::date::iso;
 pub struct HostArgs {
     /// Its name, as in its URLs
     pub name: String,
-    /// What is said of it.
+    /// What is said of it; without it the host is shown.
     #[command(subcommand)]
-    pub command: HostCommand,
+    pub command: Option<HostCommand>,
 }
 
 /// A command to a host.
@@ -46,7 +46,9 @@ pub enum HostCommand {
 
 /// The request.
 pub(super) fn ask(args: &HostArgs) -> Ask {
-    let (method, what, body) = match &args.command {
+    let host = format!("/api/v1/hosts/{}", escaped_part(&args.name));
+    let Some(command) = &args.command else { return Ask::get(host) };
+    let (method, what, body) = match command {
         HostCommand::Pause => (Method::POST, "pause", String::new()),
         HostCommand::Resume => (Method::POST, "resume", String::new()),
         HostCommand::Drop => (Method::POST, "drop", String::new()),
@@ -58,7 +60,7 @@ pub(super) fn ask(args: &HostArgs) -> Ask {
             (Method::PUT, "delay", json!({ "min_delay": gap }).to_string())
         }
     };
-    Ask { method, path: format!("/api/v1/hosts/{}/{what}", escaped_part(&args.name)), body }
+    Ask { method, path: format!("{host}/{what}"), body }
 }
 
 /// What stands now.

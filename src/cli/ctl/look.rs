@@ -115,6 +115,7 @@ const HOSTS: Columns = &[
     ("done", "/done"),
     ("errors", "/errors"),
     ("waits for", "/wait/why"),
+    ("orders", "/orders/0"),
 ];
 const ACTORS: Columns = &[
     ("actor", "/kind"),
@@ -160,11 +161,7 @@ pub(super) fn tell(command: &LookCommand, answer: &str, out: &mut dyn Write) -> 
 /// The answer first, then every fact it rests on, one a line.
 fn explained(mut explanation: Value) -> String {
     let answer = explanation.as_object_mut().and_then(|facts| facts.remove("answer"));
-    let mut facts = Vec::new();
-    flatten("", &explanation, &mut facts);
-    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let lines = facts.iter().map(|(name, value)| format!("  {name:<width$}  {value}\n"));
-    format!("{}\n\n{}", answer.as_ref().map(cell).unwrap_or_default(), lines.collect::<String>())
+    format!("{}\n\n{}", answer.as_ref().map(cell).unwrap_or_default(), facts(&explanation))
 }
 
 fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
@@ -187,6 +184,14 @@ fn idle(why: &Value) -> String {
         format!("  {}: {}\n    {}\n", text(finding, "/code"), text(finding, "/sentence"), text(finding, "/advice"))
     });
     format!("{}\n{}", text(why, "/answer"), told.collect::<String>())
+}
+
+/// One thing, every fact a line.
+pub(super) fn facts(answer: &Value) -> String {
+    let mut facts = Vec::new();
+    flatten("", answer, &mut facts);
+    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    facts.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
 }
 
 /// A list, or one page of it with the way to the next.
@@ -264,7 +269,7 @@ mod tests {
     fn an_explanation_begins_with_its_answer_and_no_site_steers_the_terminal() {
         let told =
             explained(json!({"answer": "It is done.", "page": {"title": "\u{1b}[2J", "status": 200}, "x": [1, null]}));
-        assert!(told.starts_with("It is done.\n\n") && told.contains("  page.status  200\n"), "{told}");
-        assert!(!told.contains('\u{1b}') && told.contains("  x.1          1\n"), "{told}");
+        assert!(told.starts_with("It is done.\n\n") && told.contains("\npage.status  200\n"), "{told}");
+        assert!(!told.contains('\u{1b}') && told.contains("\nx.1          1\n"), "{told}");
     }
 }

@@ -9,6 +9,7 @@ pub mod events;
 pub mod host;
 pub mod look;
 pub mod report;
+mod safe;
 pub mod settings;
 pub mod urls;
 
@@ -23,6 +24,7 @@ use super::exit::CliError;
 /// Nobody listens, the endpoint refuses, or the answer is none.
 pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let door = door::door(args)?;
+    let out = &mut safe::Safe(out);
     if let CtlCommand::Events(which) = &args.command {
         return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out));
     }
@@ -32,7 +34,9 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let ask = crawl::ask(args)?;
     let answer = actix_rt::System::new().block_on(door::send(&door, ask))?;
     if args.json {
-        return Ok(writeln!(out, "{}", answer.trim_end())?);
+        let answer = if matches!(args.command, CtlCommand::Health) { r#"{"ready":true}"# } else { answer.trim() };
+        let _: serde::de::IgnoredAny = serde_json::from_str(answer).map_err(unread)?;
+        return Ok(writeln!(out, "{answer}")?);
     }
     crawl::tell(&args.command, &answer, out)
 }

@@ -69,8 +69,10 @@ fn paged<R: Row + Serialize + DeserializeOwned>(
     loop {
         let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{cursor}"))?;
         show(json, &page.items, std::mem::take(&mut first), out)?;
-        match page.next {
-            Some(next) => cursor = format!("&cursor={next}"),
+        // A page of a list that goes on has something on it, and another cursor than the one before.
+        match page.next.map(|next| format!("&cursor={}", escaped_part(&next))) {
+            Some(next) if next != cursor && !page.items.is_empty() => cursor = next,
+            Some(_) => return Err(CliError::new("the report does not come to its end; is it a lycosa?")),
             None => return Ok(()),
         }
     }

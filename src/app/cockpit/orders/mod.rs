@@ -12,6 +12,7 @@ use crate::actors::node::Node;
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::orders::{HostCommand, HostOrdered, OrderHosts};
 use crate::admin::{ControlError, Reply};
+use crate::app::JobError;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::storage::keys::HostAt;
@@ -56,9 +57,9 @@ async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<Host
     let host = Named::of(&node, host)?;
     may_be_ordered(&node, &host, command)?;
     let job = match command {
-        HostCommand::Drop => Some(working(&node, &host, "drop", HostOrder::Drop).await?),
-        HostCommand::Block => Some(working(&node, &host, "block", HostOrder::Block).await?),
-        HostCommand::Recrawl => Some(working(&node, &host, "recrawl", HostOrder::Recrawl).await?),
+        HostCommand::Drop => working(&node, &host, "drop", HostOrder::Drop).await?,
+        HostCommand::Block => working(&node, &host, "block", HostOrder::Block).await?,
+        HostCommand::Recrawl => working(&node, &host, "recrawl", HostOrder::Recrawl).await?,
         HostCommand::Pause => at_once(&node, &host, HostOrder::Pause).await?,
         HostCommand::Resume => at_once(&node, &host, HostOrder::Resume).await?,
         HostCommand::Unblock => at_once(&node, &host, HostOrder::Unblock).await?,
@@ -96,16 +97,17 @@ async fn at_once(node: &Node, host: &Named, order: HostOrder) -> Result<Option<J
     Ok(None)
 }
 
-/// Starts the job of an order; answers when the order is committed.
+/// Starts the job of an order, unless it runs already; answers when the order is committed. A take-down must not wait for other
+/// jobs: while there are too many the order stands without one, the host is held, and the next start carries it out.
 async fn working(
     node: &Arc<Node>,
     host: &Named,
     kind: &'static str,
     order: HostOrder,
-) -> Result<JobView, ControlError> {
+) -> Result<Option<JobView>, ControlError> {
     let same = |job: &JobView| job.state == JobState::Running && job.kind == kind && job.about == host.name;
     if let Some(job) = node.jobs.all().into_iter().find(same) {
-        return Err(ControlError::Refused(format!("job {} does so already", job.id)));
+        return Ok(Some(job));
     }
     let (ordered, stands) = oneshot::channel();
     let (of_job, at) = (node.clone(), host.clone());
@@ -114,10 +116,15 @@ async fn working(
         let _ = ordered.send(());
         carry_out(&of_job, job, &at)
     });
-    let job = job.map_err(|e| ControlError::Refused(e.to_string()))?;
+    let job = match job {
+        Err(JobError::Busy) if matches!(order, HostOrder::Block | HostOrder::Drop) => {
+            return at_once(node, host, order).await;
+        }
+        job => job.map_err(|e| ControlError::Refused(e.to_string()))?,
+    };
     let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see /api/v1/jobs", job.id));
     stands.await.map_err(gone)?;
-    Ok(node.jobs.get(job.id).unwrap_or(job))
+    Ok(Some(node.jobs.get(job.id).unwrap_or(job)))
 }
 
 /// Orders that the end of the former process cut short are carried out to their end.
@@ -134,7 +141,14 @@ pub fn finish(node: &Arc<Node>) {
     }
     let of_job = node.clone();
     let job = node.jobs.start(&node.clock, "orders", "of the former run".into(), move |job| {
-        hosts.iter().try_for_each(|host| carry_out(&of_job, job, host).map(drop))?;
+        for host in &hosts {
+            match carry_out(&of_job, job, host) {
+                Err(JobError::Cancelled) => return Err(JobError::Cancelled),
+                // Taken back meanwhile, or nothing could be done: the orders of the others stand all the same.
+                Err(e) => log::warn!("an order of the former run was not carried out: host={} why={e}", host.name),
+                Ok(_) => {}
+            }
+        }
         Ok(Value::Null)
     });
     if let Err(e) = job {
