@@ -23,7 +23,9 @@ fn plain(text: &str) -> String {
         direction || (c.is_control() && !matches!(c, '\n' | '\t'))
     };
     let shown = |c: char| if steers(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
-    text.chars().map(shown).collect()
+    // The lines of a CSV end in both.
+    let lines: Vec<String> = text.split("\r\n").map(|line| line.chars().map(shown).collect()).collect();
+    lines.join("\r\n")
 }
 
 #[cfg(test)]
@@ -33,7 +35,7 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_is_written_out_and_the_rest_stays() {
         let mut out = Vec::new();
-        write!(Safe(&mut out), "a\tü\n{}", "\u{1b}]0;x\u{7}\u{9b}\u{202e}").unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "a\tü\n\\u001b]0;x\\u0007\\u009b\\u202e");
+        write!(Safe(&mut out), "a\tü\r\n{}", "\r\u{1b}]0;x\u{7}\u{9b}\u{202e}").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\tü\r\n\\u000d\\u001b]0;x\\u0007\\u009b\\u202e");
     }
 }
