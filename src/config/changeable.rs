@@ -1,7 +1,10 @@
 //! What may change while a crawl runs. Everything else is read at its start.
 
+use super::error::ConfigError;
+use super::layers::Origin;
 use super::sections::{CrawlSection, FetchSection, LogSection, PolitenessSection, ScopeSection};
 use super::settings::Settings;
+use super::source;
 
 /// The keys that may change while a crawl runs, in the order of the sections.
 pub const CHANGEABLE: &[&str] = &[
@@ -42,6 +45,22 @@ pub(super) const HOST: &str = "host.";
 #[must_use]
 pub fn is_changeable(key: &str) -> bool {
     key.starts_with(HOST) || CHANGEABLE.contains(&key)
+}
+
+/// Whether a key may be changed, or taken back, while the crawl runs.
+///
+/// # Errors
+/// There is no such key, or it needs a restart.
+pub fn check_changeable(key: &str) -> Result<(), ConfigError> {
+    if is_changeable(key) {
+        return Ok(());
+    }
+    source::known(&source::split_key(key)).map_err(|problem| ConfigError::Value {
+        place: Origin::Admin.to_string(),
+        key: key.to_owned(),
+        problem,
+    })?;
+    Err(ConfigError::NeedsRestart { key: key.to_owned() })
 }
 
 impl Settings {
@@ -88,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::{ConfigError, Layers, Origin};
+    use crate::config::Layers;
 
     #[test]
     fn exactly_the_keys_of_the_list_are_taken_up() {

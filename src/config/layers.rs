@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use super::changeable::{HOST, is_changeable};
+use super::changeable::{HOST, check_changeable};
 use super::error::ConfigError;
 use super::file::FileForm;
 use super::settings::Settings;
@@ -149,11 +149,7 @@ impl Layers {
         if let Some(pattern) = key.strip_prefix(HOST) {
             return self.admin_host(key, pattern, value);
         }
-        let path = source::split_key(key);
-        source::known(&path).map_err(|problem| fault(&Origin::Admin, key, problem))?;
-        if !is_changeable(key) {
-            return Err(ConfigError::NeedsRestart { key: key.to_owned() });
-        }
+        check_changeable(key)?;
         if *value == Json::String(String::new()) {
             let mut layers = self.raw(Origin::Admin, key, "")?;
             layers.origins.insert(key.to_owned(), Origin::Admin);
@@ -189,7 +185,8 @@ impl Layers {
             self.origins.remove(&path.join("."));
             return Ok(self);
         }
-        self.candidates(origin, key, source::readings(value))
+        let readings = source::readings(value).map_err(|problem| fault(&origin, key, problem))?;
+        self.candidates(origin, key, readings)
     }
 
     /// Takes the first reading of a value that its key accepts; else tells what the first one lacked.

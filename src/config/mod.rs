@@ -21,7 +21,7 @@ pub mod units;
 #[cfg(test)]
 mod tests;
 
-pub use changeable::{CHANGEABLE, is_changeable};
+pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
 pub use check::is_web_url;
 pub use contact::host_matches;
 pub use error::ConfigError;

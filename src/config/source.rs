@@ -126,13 +126,41 @@ pub(super) fn split_key(key: &str) -> Vec<String> {
 }
 
 /// What a value typed on a command line may mean: TOML, else plain text, else a list cut at commas.
-pub(super) fn readings(text: &str) -> Vec<Value> {
+///
+/// What begins as a list, a table or a quoted text of TOML is meant as one. The problem says why it is none.
+pub(super) fn readings(text: &str) -> Result<Vec<Value>, String> {
+    if text.starts_with(['[', '{', '"', '\'']) && !begins_with_address(text) {
+        let value = structured(text)?;
+        let alone = value.is_str().then(|| Value::Array(vec![value.clone()]));
+        return Ok(std::iter::once(value).chain(alone).collect());
+    }
     let toml = (!text.contains('\n'))
         .then(|| toml::from_str::<Table>(&format!("v = {text}")).ok())
         .flatten()
         .and_then(|mut t| t.remove("v"));
     let list = text.split(',').map(|part| Value::String(part.trim().to_owned())).collect();
-    toml.into_iter().chain([Value::String(text.to_owned()), Value::Array(list)]).collect()
+    Ok(toml.into_iter().chain([Value::String(text.to_owned()), Value::Array(list)]).collect())
+}
+
+/// `[::1]:7700` is no list.
+fn begins_with_address(text: &str) -> bool {
+    let address = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    address.is_some_and(|(address, _)| address.parse::<std::net::Ipv6Addr>().is_ok())
+}
+
+fn structured(text: &str) -> Result<Value, String> {
+    let read = toml::from_str::<Table>(&format!("v = {text}")).map_err(|e| one_line(e.message()));
+    let value = read.and_then(|mut table| match table.remove("v") {
+        Some(value) if table.is_empty() => Ok(value),
+        _ => Err("more than one value".into()),
+    });
+    value.map_err(|problem| {
+        let first = text.chars().next().unwrap_or_default();
+        format!(
+            "a value that begins with {first} is read as TOML, and this is none: {problem}; every text needs quotes, and a \
+             backslash stands for itself in '…' but is written twice in \"…\": '/p/\\d+' or \"/p/\\\\d+\""
+        )
+    })
 }
 
 /// The table that holds `value` at `path`.

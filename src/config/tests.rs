@@ -133,6 +133,36 @@ fn an_error_in_a_flag_or_variable_names_it() {
 }
 
 #[test]
+fn a_value_that_begins_as_toml_and_is_none_is_refused_with_the_way_out() {
+    let bad = [r#"["/p/1\d\d$"]"#, "[/p/]", "{a", r#""/p/\d""#, "'/p", r#""a","b""#, r#"["a"] x"#, r#"["a", 1]"#];
+    for text in bad {
+        let set = Layers::new().set(&format!("scope.exclude={text}"));
+        let of_env = Layers::new().env(env(&[("LYCOSA_SCOPE__EXCLUDE", text)]));
+        for (read, place) in [(set, "--set"), (of_env, "environment variable LYCOSA_SCOPE__EXCLUDE")] {
+            let error = read.map(|layers| layers.form().unwrap().scope.exclude).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{place}: scope.exclude: ")), "{error}");
+            assert!(!error.contains('\n'), "{error:?}");
+        }
+    }
+    let error = Layers::new().set(r#"scope.exclude=["/p/1\d\d$"]"#).unwrap_err().to_string();
+    assert!(
+        error.contains("escape") && error.contains(r#"'/p/\d+' or "/p/\\d+""#),
+        "TOML's complaint and the way out: {error}"
+    );
+}
+
+#[test]
+fn a_pattern_with_a_backslash_is_taken_as_it_is_meant() {
+    let good = [r"['/p/\d$']", r#"["/p/\\d$"]"#, r"'/p/\d$'", r#""/p/\\d$""#, r"/p/\d$"];
+    for text in good {
+        let read = Layers::new().set(&format!("scope.exclude={text}")).unwrap();
+        assert_eq!(read.form().unwrap().scope.exclude, [r"/p/\d$"], "{text}");
+    }
+    let address = Layers::new().set("admin.listen=[::1]:7700").unwrap().load().unwrap();
+    assert_eq!(address.admin_listen.unwrap().to_string(), "[::1]:7700");
+}
+
+#[test]
 fn a_variable_with_one_underscore_too_few_is_remarked_upon() {
     let layers =
         Layers::new().env(env(&[("LYCOSA_FETCH_MAX_BODY", "1"), ("LYCOSA_PORT_8080_TCP", "x"), ("LYCOSA_", "")]));

@@ -39,8 +39,6 @@ pub struct Parsed {
     pub parts: Option<Box<PageParts>>,
     /// URLs found, judged by the rules, not yet by the seen test.
     pub links: LinkChange,
-    /// A host that joins the scope.
-    pub joins: Option<String>,
     /// When its request was sent.
     pub begun: UnixMillis,
     /// How long that took.
@@ -57,7 +55,6 @@ impl Parsed {
             ending,
             parts: None,
             links: LinkChange::default(),
-            joins: None,
             begun: UnixMillis(0),
             took: Duration::ZERO,
         }

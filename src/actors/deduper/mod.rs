@@ -124,7 +124,7 @@ impl Deduper {
 
     /// The commit of a page.
     fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, joins, took, begun } = parsed;
+        let Parsed { lease, permit, mut ending, parts, links, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
@@ -156,7 +156,7 @@ impl Deduper {
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
-        let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, joins, pace };
+        let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, pace };
         Ok(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),

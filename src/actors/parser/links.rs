@@ -13,19 +13,18 @@ use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
-/// What a page leads to.
-pub(super) struct Found {
-    pub links: LinkChange,
-    /// A host that joins the scope.
-    pub joins: Option<String>,
-}
-
 /// The links of a page, or the target of a redirect.
-pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Found {
+pub(super) fn found(
+    node: &Node,
+    lease: &Lease,
+    fetched: &Fetched,
+    verdict: &Verdict,
+    page: Option<&Page>,
+) -> LinkChange {
     if matches!(verdict, Verdict::Follow) {
         return redirect(node, lease, fetched);
     }
-    let Some(page) = page else { return Found { links: LinkChange::default(), joins: None } };
+    let Some(page) = page else { return LinkChange::default() };
     let robots: Vec<String> = fetched
         .headers
         .iter()
@@ -35,7 +34,7 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
     let tokens = &node.rules.settings.agent.robots_tokens;
     let directives = page.facts.robots.and(Directives::from_header(robots.iter().map(String::as_str), tokens));
     if directives.nofollow {
-        return Found { links: LinkChange::default(), joins: None };
+        return LinkChange::default();
     }
     let base = page.facts.base_url(&lease.url.to_url());
     let depth = lease.entry.depth.saturating_add(1);
@@ -58,7 +57,7 @@ pub(super) fn found(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Ver
         let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
         links.turned.extend(beyond);
     }
-    Found { links, joins: None }
+    links
 }
 
 /// True when no link is followed from here, because of what was said of the seed.
@@ -74,8 +73,8 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
 }
 
 /// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
-fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
-    let none = Found { links: LinkChange::default(), joins: None };
+fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> LinkChange {
+    let none = LinkChange::default();
     let Some(location) = fetched.header("location") else { return none };
     let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
         log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
@@ -84,11 +83,13 @@ fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> Found {
     if url == lease.url {
         return none;
     }
-    let joins = lease.entry.seed.then(|| join_scope(node, &url, &lease.url)).flatten();
+    if lease.entry.seed {
+        join_scope(node, &url, &lease.url);
+    }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
     let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
-    Found { links: admit(node, [new]), joins }
+    admit(node, [new])
 }
 
 /// The seed that what is found here goes back to.
@@ -96,11 +97,9 @@ fn origin(lease: &Lease) -> Arc<str> {
     Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 
-fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) -> Option<String> {
+fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) {
     let mut scope = node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if !scope.join_host(target.host()) {
-        return None;
+    if scope.join_host(target.host()) {
+        log::info!("scope widened by a seed's redirect: host={} seed={seed}", target.host());
     }
-    log::info!("scope widened by a seed's redirect: host={} seed={seed}", target.host());
-    Some(target.host().to_owned())
 }

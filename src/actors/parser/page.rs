@@ -30,9 +30,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     node.faults.pass_url("parser.page", &lease.url);
     let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
     node.faults.pass("parser.looked");
-    let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
-    let joins = found.joins;
-    let change: LinkChange = found.links;
+    let change: LinkChange = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
     node.faults.pass("parser.links");
     let built = match node.faults.check("parser.archive") {
         Err(e) => Err(e.to_string()),
@@ -60,7 +58,6 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         ending: ending_of_verdict(&verdict),
         parts: Some(Box::new(parts)),
         links: change,
-        joins,
         begun,
         took: fetched.timings.total,
     }

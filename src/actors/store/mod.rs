@@ -230,11 +230,6 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         unsynced.0.extend(done.unsynced.filter(|_| !each));
         if let Change::Page(page) = &commit.change {
             contents.extend(page.first_with.iter().map(|(digest, _)| *digest));
-            if page.joins.is_some() {
-                note_scope(node, &mut txn);
-            }
-        } else if matches!(commit.change, Change::Links(_)) {
-            note_scope(node, &mut txn);
         }
         node.faults.check("store.applied")?;
     }
@@ -243,6 +238,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         txn.put_meta(number, &unsynced);
         txn.put_meta(number, &lines);
     }
+    let joined = note_scope(node, &mut txn, open.joined);
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
     node.faults.check("store.write")?;
@@ -257,6 +253,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
     }
     open.unsynced.extend(listed);
+    open.joined = joined;
     Ok(Written { hosts, urls, contents, paces, ordered, epoch })
 }
 
@@ -292,10 +289,15 @@ fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Keeps the hosts that joined the scope over restarts.
-fn note_scope(node: &Node, txn: &mut Txn<'_>) {
+/// Keeps the hosts that joined the scope over restarts, when they are more than were `noted`; gives how many they are.
+fn note_scope(node: &Node, txn: &mut Txn<'_>, noted: usize) -> usize {
     let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-    txn.put_meta(node.crawl, &ScopeJoined(scope.joined().map(str::to_owned).collect()));
+    let joined = scope.joined();
+    let now = joined.len();
+    if now > noted {
+        txn.put_meta(node.crawl, &ScopeJoined(joined.map(str::to_owned).collect()));
+    }
+    now
 }
 
 fn ended_how(change: &Change) -> Ended {

@@ -13,7 +13,7 @@ use crate::actors::node::Node;
 use crate::actors::store::Commit;
 use crate::admin::ControlError;
 use crate::admin::settings::ChangedView;
-use crate::config::{CHANGEABLE, ConfigError, Layers, Settings};
+use crate::config::{CHANGEABLE, ConfigError, Layers, Origin, Settings, check_changeable};
 use crate::domain::scope::{Scope, ScopeError};
 use crate::storage::ledger::Change;
 use crate::storage::values::{ChangedKey, LiveSettings, SettingsChange, Value};
@@ -42,6 +42,7 @@ pub struct Wish {
 pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, ControlError> {
     let turn = node.live.turn().await;
     let mut record = stored(node)?;
+    check_taken_back(&record, &wish)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
     if changed.is_empty() {
         return Ok(unchanged(node));
@@ -111,6 +112,7 @@ pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), Control
 /// As [`change`].
 pub(in crate::app) async fn draft(node: &Arc<Node>, wish: &Wish) -> Result<(Draft, Vec<ChangedKey>), ControlError> {
     let mut record = stored(node)?;
+    check_taken_back(&record, wish)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
     let (of_thread, overlay, live) = (node.clone(), record.overlay, node.live());
     let make = move || Draft::make(&of_thread, live.base.clone(), &overlay, live.generation.saturating_add(1));
@@ -145,6 +147,12 @@ fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -
     SettingsChange { generation, at: node.clock.now(), by: by.to_owned(), undoes, undone: false, changed }
 }
 
+/// A key that is taken back must be one; what was laid over by a version that had more keys can be forgotten.
+fn check_taken_back(record: &LiveSettings, wish: &Wish) -> Result<(), ControlError> {
+    let mut back = wish.changes.iter().filter(|(key, value)| value.is_null() && !record.overlay.contains_key(*key));
+    back.try_for_each(|(key, _)| check_changeable(key)).map_err(refused)
+}
+
 /// Lays changes over what was changed before; gives those that make a difference.
 fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, Json>) -> Vec<ChangedKey> {
     let mut changed = Vec::new();
@@ -173,6 +181,10 @@ fn differences(old: &Layers, new: &Layers) -> Result<Vec<ChangedKey>, ConfigErro
 fn refused(error: ConfigError) -> ControlError {
     match error {
         ConfigError::NeedsRestart { .. } => ControlError::Refused(error.to_string()),
+        // Who asked knows where the value came from.
+        ConfigError::Value { place, key, problem } if place == Origin::Admin.to_string() => {
+            ControlError::Invalid(format!("{key}: {problem}"))
+        }
         other => ControlError::Invalid(other.to_string()),
     }
 }

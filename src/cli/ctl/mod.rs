@@ -6,6 +6,7 @@
 mod crawl;
 mod door;
 pub mod events;
+mod hint;
 pub mod host;
 pub mod look;
 pub mod report;

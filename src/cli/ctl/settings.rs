@@ -100,7 +100,9 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
 /// It is none.
 pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
     let told = match command {
-        SettingsCommand::Set { dry_run: true, .. } => trial(&serde_json::from_str(answer).map_err(unread)?, out),
+        SettingsCommand::Set { dry_run: true, readmit, .. } => {
+            trial(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)
+        }
         SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo => {
             changed(&serde_json::from_str(answer).map_err(unread)?, out)
         }
@@ -119,7 +121,10 @@ fn assigned(text: &str) -> Result<(String, Value), ConfigError> {
         let section = section.ok_or_else(|| wrong(key, r#"expected a table such as {min_delay="2s"}"#.into()))?;
         return Ok((key.to_owned(), section));
     }
-    let layers = Layers::new().set(text)?;
+    let layers = Layers::new().set(text).map_err(|e| match e {
+        ConfigError::Value { key, problem, .. } => wrong(&key, problem),
+        other => other,
+    })?;
     let shown = layers.show()?.into_iter().find(|shown| shown.origin != Origin::Default);
     let key = text.split('=').next().unwrap_or_default().trim().to_owned();
     Ok(shown.map_or((key, json!("")), |shown| (shown.key, shown.json))) // an empty value leaves nothing set
@@ -138,6 +143,9 @@ fn changed(made: &Changed, out: &mut dyn Write) -> std::io::Result<()> {
     }
     if let Some(note) = &made.note {
         writeln!(out, "note: {note}")?;
+    }
+    if let Some(hint) = super::hint::after(made) {
+        writeln!(out, "{hint}")?;
     }
     made.job.as_ref().map_or(Ok(()), |job| started(job, out))
 }
@@ -162,12 +170,12 @@ fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io:
     Ok(())
 }
 
-fn trial(view: &TrialView, out: &mut dyn Write) -> std::io::Result<()> {
+fn trial(view: &TrialView, readmit: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let sample = if view.sample { ", a sample" } else { "" };
-    let mut part = |what: &str, would: &str, part: &TrialPart| {
+    let mut part = |what: &str, condition: &str, would: &str, part: &TrialPart| {
         writeln!(out, "{} of {} {what} URLs looked at{sample}", part.looked, part.of)?;
         for (reason, n) in &part.changing {
-            writeln!(out, "  {n} would be {would}: {reason}")?;
+            writeln!(out, "  {condition}{n} would be {would}: {reason}")?;
         }
         for example in &part.examples {
             let text = format!("{} ({})", example.url, example.rule);
@@ -175,8 +183,8 @@ fn trial(view: &TrialView, out: &mut dyn Write) -> std::io::Result<()> {
         }
         Ok(())
     };
-    part("queued", "turned away", &view.queued)?;
-    part("rejected", "readmitted, now", &view.rejected)
+    part("queued", "", "turned away", &view.queued)?;
+    part("rejected", if readmit { "" } else { "with --readmit " }, "readmitted, now", &view.rejected)
 }
 
 #[cfg(test)]
@@ -198,8 +206,35 @@ mod tests {
         }
         for (text, part) in [("crawl.max_page=5", "crawl.max_page"), ("x", "key=value"), ("host.a=5", "a table")] {
             let error = assigned(text).unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
+            assert!(error.contains(part) && !error.contains("--set"), "{error}");
         }
+    }
+
+    fn shown(command: &SettingsCommand, answer: &Value) -> String {
+        let mut out = Vec::new();
+        tell(command, &answer.to_string(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_dry_run_without_readmit_says_that_rejected_urls_would_come_back_only_with_it() {
+        let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
+        let view = json!(TrialView { rejected: part, ..TrialView::default() });
+        let set = |readmit| SettingsCommand::Set { assignments: Vec::new(), dry_run: true, readmit };
+        assert!(shown(&set(false), &view).contains("\n  with --readmit 3 would be readmitted, now: scope\n"));
+        assert!(shown(&set(true), &view).contains("\n  3 would be readmitted, now: scope\n"));
+    }
+
+    #[test]
+    fn a_narrowing_that_is_taken_back_says_how_rejected_urls_come_back() {
+        let change = |before: Value, after: Value| {
+            let changed = json!([{"key": "scope.exclude", "before": before, "after": after}]);
+            let change =
+                json!({"generation": 3, "at": 0, "by": "admin", "undoes": null, "undone": false, "changed": changed});
+            shown(&SettingsCommand::Undo, &json!({"change": change, "job": null, "note": null}))
+        };
+        assert!(change(json!(["/a"]), json!(null)).contains("stay rejected; `lycosa ctl urls readmit`"));
+        assert!(!change(json!(null), json!(["/a"])).contains("readmit"));
     }
 
     #[test]

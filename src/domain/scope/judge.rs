@@ -21,6 +21,9 @@ const REGEX_SIZE_LIMIT: usize = 16 << 20;
 #[derive(Clone, Debug)]
 pub struct Scope {
     mode: Mode,
+    /// Hosts of the seeds, without `www.`.
+    seeds: HashSet<Box<str>>,
+    /// Hosts that joined, without `www.`, whatever the mode: another mode may be set later.
     joined: BTreeSet<String>,
     allow: HostPatterns,
     deny: HostPatterns,
@@ -32,7 +35,7 @@ pub struct Scope {
 
 #[derive(Clone, Debug)]
 enum Mode {
-    Hosts(HashSet<Box<str>>),
+    Hosts,
     Domains(HashSet<Box<str>>),
     Any,
     Prefixes(Prefixes),
@@ -44,16 +47,17 @@ impl Scope {
     /// # Errors
     /// A pattern, prefix or host that cannot be used, named.
     pub fn new(rules: ScopeRules, seeds: &[PageUrl]) -> Result<Self, ScopeError> {
-        let hosts = seeds.iter().map(PageUrl::host);
+        let hosts = || seeds.iter().map(PageUrl::host);
         let mode = match &rules.mode {
-            ScopeMode::Hosts => Mode::Hosts(hosts.map(|host| without_www(host).into()).collect()),
-            ScopeMode::Domains => Mode::Domains(hosts.map(|host| registrable_domain(host).into()).collect()),
+            ScopeMode::Hosts => Mode::Hosts,
+            ScopeMode::Domains => Mode::Domains(hosts().map(|host| registrable_domain(host).into()).collect()),
             ScopeMode::Any => Mode::Any,
             ScopeMode::Prefixes(texts) if texts.is_empty() => return Err(ScopeError::NoPrefix),
             ScopeMode::Prefixes(texts) => Mode::Prefixes(Prefixes::new(texts).map_err(ScopeError::Prefix)?),
         };
         Ok(Self {
             mode,
+            seeds: hosts().map(|host| without_www(host).into()).collect(),
             joined: BTreeSet::new(),
             allow: HostPatterns::new("allow_hosts", &rules.allow_hosts)?,
             deny: HostPatterns::new("deny_hosts", &rules.deny_hosts)?,
@@ -81,21 +85,22 @@ impl Scope {
     /// Takes a host into the scope, as where a seed redirects to; in the mode `domains` its registrable domain.
     ///
     /// `true` when that widened the scope. The modes `any` and `prefixes` stay as they are: the one has every host, and
-    /// who writes prefixes has said exactly what is wanted.
+    /// who writes prefixes has said exactly what is wanted. The host is remembered all the same, for the mode may change.
     pub fn join_host(&mut self, host: &str) -> bool {
-        let (set, name) = match &mut self.mode {
-            Mode::Hosts(hosts) => (hosts, without_www(host)),
-            Mode::Domains(domains) => (domains, registrable_domain(host)),
-            Mode::Any | Mode::Prefixes(_) => return false,
-        };
-        if !set.insert(name.into()) {
+        let name = without_www(host);
+        if self.seeds.contains(name) || !self.joined.insert(name.to_owned()) {
             return false;
         }
-        self.joined.insert(name.to_owned())
+        match &mut self.mode {
+            Mode::Hosts => true,
+            Mode::Domains(domains) => domains.insert(registrable_domain(name).into()),
+            Mode::Any | Mode::Prefixes(_) => false,
+        }
     }
 
-    /// What [`Scope::join_host`] has added (hosts without `www.`, or domains), sorted: to be kept over a restart.
-    pub fn joined(&self) -> impl Iterator<Item = &str> {
+    /// Hosts given to [`Scope::join_host`] that are no seed's, without `www.`, sorted: to be kept over a restart. They only
+    /// become more.
+    pub fn joined(&self) -> impl ExactSizeIterator<Item = &str> {
         self.joined.iter().map(String::as_str)
     }
 
@@ -128,8 +133,8 @@ impl Scope {
     fn by_mode<'a>(&'a self, url: &'a PageUrl) -> (bool, Rule<'a>) {
         match &self.mode {
             Mode::Any => (true, Rule::Any),
-            Mode::Hosts(hosts) => match without_www(url.host()) {
-                host if hosts.contains(host) => (true, Rule::Host(host)),
+            Mode::Hosts => match without_www(url.host()) {
+                host if self.seeds.contains(host) || self.joined.contains(host) => (true, Rule::Host(host)),
                 host => (false, Rule::OtherHost(host)),
             },
             Mode::Domains(domains) => match registrable_domain(url.host()) {

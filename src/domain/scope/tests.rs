@@ -207,11 +207,33 @@ fn a_host_that_joins_is_in_scope_and_listed() {
     let mut domains = in_mode(ScopeMode::Domains);
     assert!(domains.join_host("a.moved.example"));
     assert_eq!(judged(&domains, "http://b.moved.example/"), "in");
-    assert_eq!(domains.joined().collect::<Vec<_>>(), ["moved.example"]);
+    assert!(!domains.join_host("b.moved.example"), "its domain is there already");
+    assert_eq!(domains.joined().collect::<Vec<_>>(), ["a.moved.example", "b.moved.example"]);
 
     let mut prefixes = in_mode(ScopeMode::Prefixes(strings(&["http://example.org/"])));
     assert!(!prefixes.join_host("moved.example"));
     assert_eq!(judged(&prefixes, "http://moved.example/"), "scope");
+}
+
+#[test]
+fn a_host_that_joins_in_any_mode_is_in_the_scope_of_every_later_one() {
+    let modes = || {
+        let prefixes = ScopeMode::Prefixes(strings(&["http://example.org/"]));
+        [ScopeMode::Hosts, ScopeMode::Domains, ScopeMode::Any, prefixes]
+    };
+    for first in modes() {
+        let mut before = in_mode(first.clone());
+        before.join_host("www.a.moved.example");
+        before.join_host("www.example.org");
+        assert_eq!(before.joined().collect::<Vec<_>>(), ["a.moved.example"], "{first:?}");
+        for then in [ScopeMode::Hosts, ScopeMode::Domains] {
+            let mut after = in_mode(then.clone());
+            before.joined().for_each(|host| assert!(after.join_host(host)));
+            let sibling = if then == ScopeMode::Hosts { "scope" } else { "in" };
+            assert_eq!(judged(&after, "http://a.moved.example/"), "in", "{first:?}, then {then:?}");
+            assert_eq!(judged(&after, "http://b.moved.example/"), sibling, "{first:?}, then {then:?}");
+        }
+    }
 }
 
 #[test]

@@ -69,8 +69,6 @@ pub struct PageChange {
     pub first_with: Option<(ContentDigest, ContentValue)>,
     /// The links it holds.
     pub links: LinkChange,
-    /// A host that joins the scope (a seed's redirect target).
-    pub joins: Option<String>,
     /// The state of its host's politeness, encoded.
     pub pace: Option<Vec<u8>>,
 }

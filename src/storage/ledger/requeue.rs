@@ -125,7 +125,6 @@ mod tests {
             capture: Some(capture),
             first_with: Some((ContentDigest([8; 16]), first)),
             links: LinkChange::default(),
-            joins: None,
             pace: None,
         }
     }

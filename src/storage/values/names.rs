@@ -3,7 +3,7 @@
 use super::ValueError;
 use super::wire::{Reader, Wire};
 
-/// Hosts (or domains) that joined the scope while crawling, by a seed's redirect.
+/// Hosts that joined the scope while crawling, as seeds or by a seed's redirect; whatever `scope.mode` was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeJoined(pub Vec<String>);
 

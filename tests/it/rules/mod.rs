@@ -1,6 +1,7 @@
 //! The rules of a running crawl, read and changed over HTTP.
 
 mod client;
+mod joined;
 mod pace;
 mod readmit;
 mod settings;

@@ -31,6 +31,8 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
         (json!({"scope.deny_hosts": ["a b"]}), 400, "scope.deny_hosts"),
         (json!({"scope.mode": "prefixes"}), 400, "scope.prefixes"),
         (json!({"crawl.max_page": 5}), 400, "no such key"),
+        (json!({"scope.excludes": null}), 400, "scope.excludes: no such key"),
+        (json!({"fetch.concurrency": null}), 409, "a restart is needed"),
         (json!({"crawl.max_pages": u64::MAX}), 400, "crawl.max_pages"),
         (json!({"host.a.test": {"max_connections": 65}}), 400, "allowed are 1 to 64"),
         (json!({"host.a.test": 5}), 400, "expected an object"),
@@ -44,6 +46,7 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
         let (was, answer) = admin.ask("PATCH", "/api/v1/settings", &body.to_string());
         assert_eq!(was, status, "{body}: {answer}");
         assert!(answer["detail"].as_str().is_some_and(|d| d.contains(part)), "{body}: {answer}");
+        assert!(!answer["detail"].as_str().is_some_and(|d| d.starts_with("admin:")), "{body}: {answer}");
         let (was, _) = admin.ask("PATCH", "/api/v1/settings?dry_run=true", &body.to_string());
         assert_eq!(was, status, "{body}");
     }
