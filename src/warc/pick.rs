@@ -87,6 +87,42 @@ pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Pic
     Ok(Picked { head: content, body, transfer_coded })
 }
 
+/// How a URL was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The page that led to it; none of a seed.
+    pub via: Option<String>,
+    /// One letter a hop from its seed; empty for a seed.
+    pub hops: String,
+}
+
+/// Records looked at for one way: response, request, and one of metadata.
+const OF_A_PAGE: usize = 4;
+/// Bytes of metadata read: the way stands before the links.
+const WAY: u64 = 16 << 10;
+
+/// The way to the page whose capture begins at `offset`, as its metadata record tells it; none when there is no such record, or the
+/// file is gone.
+#[must_use]
+pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
+    let mut reader = opened(dir, file, offset).ok()?;
+    for _ in 0..OF_A_PAGE {
+        let header = reader.next_record().ok()??;
+        if header.target() != Some(url) {
+            return None;
+        }
+        if header.kind() == "metadata" {
+            let mut fields = Vec::new();
+            reader.content().take(WAY).read_to_end(&mut fields).ok()?;
+            let fields = String::from_utf8_lossy(&fields);
+            let value = |name: &str| fields.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
+            return Some(Way { via: value("via:"), hops: value("hopsFromSeed:").unwrap_or_default() });
+        }
+        reader.finish().ok()?;
+    }
+    None
+}
+
 /// Under its final name, or under that of an open file, which may be closed in this moment.
 fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufReader<std::fs::File>>> {
     if file.contains(['/', '\\']) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::views::{Explanation, QueueView, UrlState};
+use super::views::{Explanation, FoundView, QueueView, UrlState};
 use crate::admin::views::WaitWhy;
 use crate::cli::why::advice;
 use crate::config::units::roughly;
@@ -12,7 +12,7 @@ use crate::warc::date::iso;
 /// The answer, from everything else in the explanation.
 #[must_use]
 pub fn answer(e: &Explanation, now: UnixMillis) -> String {
-    match e.state {
+    let answer = match e.state {
         UrlState::Unknown => format!("Nobody found a link to it yet; {}.", would_be(e)),
         UrlState::Processing => in_hand(e),
         UrlState::Waiting => waiting(e, now),
@@ -22,6 +22,16 @@ pub fn answer(e: &Explanation, now: UnixMillis) -> String {
             format!("It was given up: {reason}; {}.", advice(reason))
         }
         UrlState::Rejected => rejected(e),
+    };
+    format!("{answer}{}", found(e))
+}
+
+/// Where it comes from.
+fn found(e: &Explanation) -> String {
+    match &e.found {
+        Some(FoundView { via: Some(via), .. }) => format!(" It was found on {via}."),
+        Some(FoundView { seed: true, .. }) => " It is a seed.".into(),
+        _ => String::new(),
     }
 }
 

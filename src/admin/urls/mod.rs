@@ -16,7 +16,7 @@ use super::problem::Problem;
 use super::room::{Room, getting};
 
 pub use answer::answer;
-pub use views::{AttemptView, Explanation, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView};
+pub use views::{AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView};
 
 /// What the room asks of the node. Reads only, bounded; nothing is asked of an actor.
 pub trait Urls: Send + Sync {

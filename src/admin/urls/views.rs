@@ -115,6 +115,15 @@ pub struct HoldView {
     pub sentence: String,
 }
 
+/// How a URL was found first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FoundView {
+    /// The page that held a link to it, or redirected to it; none of a seed.
+    pub via: Option<String>,
+    /// True for a seed, and for what a seed redirects to.
+    pub seed: bool,
+}
+
 /// All that decides over a URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
@@ -140,6 +149,8 @@ pub struct Explanation {
     pub hold: Option<HoldView>,
     /// Attempts, newest first.
     pub attempts: Vec<AttemptView>,
+    /// How it was found; none while nothing is known of it.
+    pub found: Option<FoundView>,
     /// Its newest capture.
     pub page: Option<CaptureView>,
 }

@@ -9,16 +9,18 @@ use super::waits::{pace_of, wait_of};
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
-    AttemptView, Explanation, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView, Urls, answer,
+    AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView, Urls,
+    answer,
 };
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};
-use crate::storage::tables::Pages;
+use crate::storage::tables::{Failed, Pages};
 use crate::storage::values::{HostCounts, UrlState};
 use crate::storage::{Family, StorageError, read};
+use crate::warc::pick::way_at;
 
 /// Queue entries counted before a URL.
 const COUNTED: usize = 1_000;
@@ -97,10 +99,28 @@ fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, S
         host: counts.map(|counts| host(node, target, &counts)).transpose()?,
         hold: idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits),
         attempts: attempts(node, target.key)?,
+        found: found(node, target, &record)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
     };
     explanation.answer = answer(&explanation, now);
     Ok(explanation)
+}
+
+/// How it was found, by whatever is kept of it: its queue entry, its record as an error or rejection, or its metadata in the archive.
+fn found(node: &Node, target: &Target, record: &Record) -> Result<Option<FoundView>, StorageError> {
+    if let Some(entry) = &record.entry {
+        return Ok(Some(FoundView { via: entry.via.clone(), seed: entry.seed }));
+    }
+    if let Some(rejected) = &record.rejected {
+        return Ok(Some(FoundView { via: rejected.via.clone(), seed: false }));
+    }
+    if let Some(failed) = read::get::<Failed>(&*node.storage, &target.key)? {
+        return Ok(Some(FoundView { via: failed.via, seed: failed.seed }));
+    }
+    let place = record.page.as_ref().and_then(|(_, page)| page.warc.as_ref());
+    let dir = node.rules.settings.warc_dir();
+    let way = place.and_then(|place| way_at(&dir, &place.file, place.offset, target.url.as_str()));
+    Ok(way.map(|way| FoundView { seed: way.via.is_none() && way.hops.is_empty(), via: way.via }))
 }
 
 fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {

@@ -53,6 +53,9 @@ fn a_url_in_each_state_is_explained() {
     };
     let ok = says("HTTP://A.test:80/x/../ok#top", "done", "with status 200; its record is in ");
     assert_eq!(ok["page"]["title"], "fine", "{ok:#}");
+    assert_eq!(ok["found"], serde_json::json!({"via": "http://a.test/", "seed": false}), "{ok:#}");
+    assert!(ok["answer"].as_str().unwrap().ends_with(" It was found on http://a.test/."), "{ok:#}");
+    says("http://a.test/", "done", " It is a seed.");
     assert_eq!(ok["canonical"]["url"], "http://a.test/ok");
     assert_eq!(ok["canonical"]["changed"].as_array().unwrap().len(), 5, "{ok:#}");
     assert_eq!(ok["attempts"][0]["status"], 200, "{ok:#}");

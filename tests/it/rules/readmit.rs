@@ -141,6 +141,7 @@ fn a_kill_right_after_the_change_costs_nothing_for_the_next_start_goes_on_by_its
     let sandbox = sandbox.resume(fork);
     let live = sandbox.start();
     let admin = Admin::of(&live);
+    admin.told("POST", "/api/v1/resume", &Value::Null); // the pause was kept
     if record.readmit.is_some() {
         admin.until_done_of_kind("readmit"); // else the kill came after its end
     }

@@ -37,6 +37,7 @@ fn explanation(state: UrlState, reason: Option<&str>) -> Explanation {
         queue: None,
         host: None,
         hold: None,
+        found: None,
         attempts: Vec::new(),
         page: None,
     }
