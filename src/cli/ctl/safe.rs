@@ -35,7 +35,8 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_is_written_out_and_the_rest_stays() {
         let mut out = Vec::new();
-        write!(Safe(&mut out), "a\tü\r\n{}", "\r\u{1b}]0;x\u{7}\u{9b}\u{202e}").unwrap();
+        let hostile = "\r\u{1b}]0;x\u{7}\u{9b}\u{202e}";
+        Safe(&mut out).write_all(format!("a\tü\r\n{hostile}").as_bytes()).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a\tü\r\n\\u000d\\u001b]0;x\\u0007\\u009b\\u202e");
     }
 }

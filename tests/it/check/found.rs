@@ -73,8 +73,8 @@ fn a_line_made_anew_says_what_the_capture_knows_and_that_it_was_restored() {
     repair(&fork);
     let text = fs::read_to_string(&path).unwrap();
     let lost = parse(lost);
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let made = lines.filter(|line| line["url"] == lost["url"]).last().unwrap();
+    let mut lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let made = lines.rfind(|line| line["url"] == lost["url"]).unwrap();
     assert_eq!(made["restored"], true);
     for field in ["url", "status", "reason", "bytes", "mime", "hop_path", "digest", "ms", "warc", "offset"] {
         assert_eq!(made[field], lost[field], "{field}");
