@@ -125,17 +125,36 @@ fn rejected(e: &Explanation) -> String {
     let same = e.rules.reason.as_deref() == Some(reason);
     match (e.rules.accepted, reason) {
         (_, "robots") => match e.robots_verdict.allowed {
-            Some(false) => format!("robots.txt forbids it ({}); {}.", e.robots_verdict.because, advice(reason)),
+            Some(false) => format!("robots.txt forbids it ({}); {}.", e.robots_verdict.because, way_out(reason)),
             _ => "robots.txt forbade it when it was its turn; it does not now.".into(),
         },
-        (false, _) if same => format!("It was turned away ({reason}): {}; {}.", e.rules.rule, advice(reason)),
+        (false, _) if same => format!("It was turned away ({reason}): {}; {}.", e.rules.rule, way_out(reason)),
         (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
             format!(
                 "It was turned away ({reason}) by earlier rules or on a longer path; those in force would accept it ({}).",
                 e.rules.rule
             )
         }
-        _ => format!("It was turned away ({reason}): {}.", advice(reason)),
+        _ => format!("It was turned away ({reason}): {}.", way_out(reason)),
+    }
+}
+
+/// What an operator can do about it while the crawl runs.
+fn way_out(reason: &str) -> &'static str {
+    match reason {
+        "robots" => "ask the site's owner; for a site of your own there is politeness.respect_robots = false",
+        "scope" => "add it as a seed, or widen the scope: `lycosa ctl set scope.mode=any --readmit`",
+        "excluded" => "change scope.exclude or scope.deny_hosts: `lycosa ctl set scope.exclude=… --readmit`",
+        "extension" => "change what is skipped: `lycosa ctl set scope.skip_extensions=… --readmit`",
+        "too_deep" => "raise the limit: `lycosa ctl set crawl.max_depth=… --readmit`",
+        "dropped" => {
+            "the operator dropped its host's queue; `lycosa ctl urls readmit --reason dropped` queues it again"
+        }
+        "blocked" => {
+            "the operator blocked its host; after `lycosa ctl host NAME unblock`, `lycosa ctl urls readmit --reason blocked` \
+             queues it again"
+        }
+        _ => advice(reason),
     }
 }
 

@@ -152,7 +152,7 @@ fn what_was_given_up_or_turned_away_has_its_reason_and_what_to_do() {
         depth: 1,
     };
     assert!(
-        said(&e).starts_with("It was turned away (scope): a.test is no host of the scope; it lies outside"),
+        said(&e).starts_with("It was turned away (scope): a.test is no host of the scope; add it as a seed"),
         "{}",
         said(&e)
     );
