@@ -6,6 +6,7 @@ use lycosa::actors::node::Stop;
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::JobState;
 use lycosa::admin::orders::HostCommand;
+use lycosa::app::Job;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::reason::Rejection;
 use lycosa::storage::keys::SeenKey;
@@ -151,6 +152,26 @@ fn a_host_blocked_before_it_is_known_is_never_asked_and_unblocked_it_is_crawled(
     live.until("its pages", |s| s.waiting + s.processing == 0);
     live.end();
     assert!(requests_to(&sandbox.web, HOST).len() > 1, "the seed and robots.txt at least");
+}
+
+#[test]
+fn a_block_stands_at_once_while_other_jobs_take_all_places_and_a_drop_is_refused() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start_bare();
+    let wait = |job: &Job| loop {
+        job.step(0, 0)?; // until it is cancelled
+        std::thread::yield_now();
+    };
+    let node = &live.node;
+    let others = [(); 2].map(|()| node.jobs.start(&node.clock, "other", String::new(), wait).unwrap().id);
+    assert!(live.order(HOST, HostCommand::Drop).is_err());
+    let blocked = live.order(HOST, HostCommand::Block).unwrap();
+    assert!(blocked.orders.blocked.is_some() && blocked.orders.dropping.is_none() && blocked.job.is_none());
+    others.iter().for_each(|id| _ = node.jobs.cancel(*id));
+    live.seed(&node.rules.settings.crawl.seeds.clone());
+    assert_eq!(live.until_stop(), Stop::Done);
+    live.close();
+    assert_eq!(requests_to(&sandbox.web, HOST).len(), 0);
 }
 
 #[test]

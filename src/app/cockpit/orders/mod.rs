@@ -98,7 +98,8 @@ async fn at_once(node: &Node, host: &Named, order: HostOrder) -> Result<Option<J
 }
 
 /// Starts the job of an order, unless it runs already; answers when the order is committed. A take-down must not wait for other
-/// jobs: while there are too many the order stands without one, the host is held, and the next start carries it out.
+/// jobs: while there are too many it stands without one, nothing is requested, and its queue is turned away at the next start or when
+/// it is ordered again. A drop is refused then: its host would be held until somebody came back to it.
 async fn working(
     node: &Arc<Node>,
     host: &Named,
@@ -117,9 +118,7 @@ async fn working(
         carry_out(&of_job, job, &at)
     });
     let job = match job {
-        Err(JobError::Busy) if matches!(order, HostOrder::Block | HostOrder::Drop) => {
-            return at_once(node, host, order).await;
-        }
+        Err(JobError::Busy) if order == HostOrder::Block => return at_once(node, host, order).await,
         job => job.map_err(|e| ControlError::Refused(e.to_string()))?,
     };
     let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see /api/v1/jobs", job.id));
