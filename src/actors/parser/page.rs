@@ -16,7 +16,7 @@ use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
 use crate::storage::ledger::LinkChange;
-use crate::storage::values::{self, How, PageRecord};
+use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::page::PageRecords;
 
 /// Bytes looked at to tell the type.
@@ -165,7 +165,16 @@ fn record(
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
+        remarks: remarks(fetched),
     }
+}
+
+/// What was odd, each once and in order.
+fn remarks(fetched: &Fetched) -> Remarks {
+    let mut notes = fetched.notes.clone();
+    notes.sort_unstable();
+    notes.dedup();
+    Remarks { notes, ..Remarks::default() }
 }
 
 /// The type as sent; where none was sent, the one found by looking.
