@@ -41,6 +41,7 @@ export async function follow(job, box) {
     }
     if (now.state !== "running") return now;
     await pause(EVERY);
+    if (document.hidden) continue;
     try {
       now = await get(`api/v1/jobs/${job.id}`);
     } catch (error) {

@@ -50,11 +50,11 @@ const named = (value) => (value === null ? "what file, environment and flags say
 
 async function apply() {
   const { value, trial } = tried;
-  const { lines, warning } = verdict(trial);
-  const readmit = $("rule-readmit").checked && verdict(trial).readmits > 0;
+  const { lines, warning, readmits, force } = verdict(trial);
+  const readmit = $("rule-readmit").checked && readmits > 0;
   const job = readmit ? " A job judges the rejected URLs again and queues those that are admitted now." : "";
   const question = { title: `Change ${setting.key}?`, text: `From ${inWords(setting.value)} to ${named(value)}, at once and also after a restart. ${lines[0]}${job}`, warning, yes: "Change it" };
-  const path = `api/v1/settings${readmit ? "?readmit=true" : ""}`;
+  const path = `api/v1/settings?${new URLSearchParams({ ...(readmit && { readmit }), ...(force && { force }) })}`;
   const say_it = ({ change }) => (change.changed.length ? `${setting.key} is changed; rules number ${change.generation} are in force.` : "It was so before; nothing is changed.");
   const answer = await command($("rule-apply"), question, () => send("PATCH", path, { [setting.key]: value }), say_it);
   if (!answer) return;

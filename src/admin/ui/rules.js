@@ -1,12 +1,13 @@
 // The rules that may change while the crawl runs, and their history.
 
-import { get, post } from "./api.js";
-import { command } from "./ask.js";
+import { get, post, send } from "./api.js";
+import { command, toast } from "./ask.js";
 import { $, choice, el, say, show } from "./dom.js";
 import { count, when } from "./format.js";
 import { commanding } from "./role.js";
 import { change, changing } from "./rule.js";
 import { redraw, row, table } from "./table.js";
+import { verdict } from "./trial.js";
 import { shortly } from "./values.js";
 
 const COLUMNS = [["setting", "host"], ["in force", "value"], ["built in", "value"], ["set by", ""], ["", ""]];
@@ -37,13 +38,20 @@ const difference = ({ key, before, after }) => {
   return `${key}: ${said(before)} → ${said(after)}`;
 };
 
-function undoing({ generation, changed }) {
+/** What taking a change back would do is tried first, as any change is. */
+async function takeBack(button, { generation, changed }) {
   const back = changed.map(({ key, before, after }) => difference({ key, before: after, after: before })).join("; ");
-  const question = { title: `Take back rules number ${generation}?`, text: `${back}. That is a change too. URLs that were turned away meanwhile stay so, unless they are readmitted.`, yes: "Take it back" };
-  const pressed = async ({ currentTarget }) => {
-    await command(currentTarget, question, () => post("api/v1/settings/undo"), ({ change: made }) => `Taken back; rules number ${made.generation} are in force.`);
-    again();
-  };
+  const values = Object.fromEntries(changed.map(({ key, before }) => [key, before]));
+  const { lines, warning, force } = verdict(await send("PATCH", "api/v1/settings?dry_run=true", values));
+  const text = `${back}. That is a change too. ${lines[0]} URLs that were turned away meanwhile stay so, unless they are readmitted.`;
+  const question = { title: `Take back rules number ${generation}?`, text, warning, yes: "Take it back" };
+  const path = `api/v1/settings/undo${force ? "?force=true" : ""}`;
+  await command(button, question, () => post(path), ({ change: made }) => `Taken back; rules number ${made.generation} are in force.`);
+  again();
+}
+
+function undoing(last) {
+  const pressed = ({ currentTarget }) => takeBack(currentTarget, last).catch((error) => toast(`Take back: ${error.message}`, true));
   return commanding(el("button", { type: "button", class: "small", "data-key": "undo", onclick: pressed }, "Take back"));
 }
 

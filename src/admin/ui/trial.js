@@ -15,14 +15,20 @@ function sentence({ of, looked, changing }, urls, would) {
   return `${count(n)} of the ${looked_at}, would be ${would} (${share(n, looked)}): ${reasons(changing)}.`;
 }
 
-/** {lines, warning, readmits}: what to know before a change is made. The warning is empty when there is nothing to fear. */
-export function verdict({ queued, rejected }) {
+const whole = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/**
+ * What to know before a change is made: {lines, warning, readmits, force}. The warning is empty when there is nothing to fear;
+ * what the daemon itself warns of is made only when it is told that it is meant: `force`.
+ */
+export function verdict({ queued, rejected, warnings = [] }) {
   const n = sum(queued.changing);
   const most = queued.looked > 0 && n * 2 > queued.looked;
   const all = n === queued.looked ? "all" : "most";
-  const warning = most ? `This would turn away ${all} of the queue: ${count(n)} of the ${count(queued.looked)} URLs looked at. They do not come back by themselves.` : "";
+  const own = most ? `This would turn away ${all} of the queue: ${count(n)} of the ${count(queued.looked)} URLs looked at. They do not come back by themselves.` : "";
   const lines = [sentence(queued, "queued URLs", "turned away when their turn comes"), sentence(rejected, "rejected URLs", "readmitted, if you ask for that")];
-  return { lines, warning, readmits: sum(rejected.changing) };
+  const warning = warnings.length ? warnings.map(whole).join(" ") : own;
+  return { lines, warning, readmits: sum(rejected.changing), force: warnings.length > 0 };
 }
 
 /** The same as elements, with examples. */
