@@ -23,6 +23,7 @@ mod events;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod hostile;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;
@@ -34,6 +35,7 @@ mod manual;
 mod matrix;
 mod memory;
 mod metrics;
+mod names;
 mod openapi;
 mod orders;
 mod page;
