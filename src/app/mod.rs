@@ -56,6 +56,7 @@ use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
+use crate::storage::ledger::counters;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
@@ -259,7 +260,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let paused = paused(s);
     let metrics = Metrics::new(parts.clock.now());
-    let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let counters = counters(&*parts.storage, crawl)?;
     let prints = Fingerprinter::new(parts.seed);
     let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {

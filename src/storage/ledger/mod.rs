@@ -4,6 +4,7 @@
 //! One batch holds the changes of several pages; a change reads through the writes of those before it.
 
 mod change;
+mod counts;
 mod failures;
 mod hosts;
 mod orders;
@@ -24,9 +25,10 @@ use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
 use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
-use super::{Storage, StorageError, read};
+use super::{Storage, StorageError};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
+pub use counts::counters;
 use hosts::Hosts;
 
 /// What does not change while the node runs.
@@ -55,12 +57,12 @@ pub struct Ledger {
 type Result<T> = std::result::Result<T, StorageError>;
 
 impl Ledger {
-    /// Reads the counters; nothing else is scanned.
+    /// Reads the counters; nothing else is scanned, but once the hosts in a folder of an older program.
     ///
     /// # Errors
     /// The storage's own.
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
-        let counters: Counters = read::meta(storage, rules.crawl)?.unwrap_or_default();
+        let counters = counters(storage, rules.crawl)?;
         Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
     }
 
@@ -151,6 +153,8 @@ impl Ledger {
     pub fn seal(&mut self, txn: &mut Txn<'_>) -> Result<Vec<HostNews>> {
         let news = self.hosts.settle(txn, &mut self.counters, &self.rules.ranker)?;
         uphold(Invariant::I2, self.counters.balanced(), || format!("the states do not add up: {:?}", self.counters));
+        let queues = self.counters.queues_add_up();
+        uphold(Invariant::I2, queues, || format!("the queues of hosts do not add up: {:?}", self.counters));
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
         Ok(news)

@@ -5,9 +5,9 @@ use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
 use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::storage::MemoryStorage;
 use crate::storage::tables::{Failed, Seeds};
 use crate::storage::values::{HostCounts, OrderedHosts, Place, SeedValue};
+use crate::storage::{MemoryStorage, read};
 
 const NOW: UnixMillis = UnixMillis(1_000);
 

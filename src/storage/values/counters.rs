@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::wire::fields;
-use super::{Value, ValueError, decode, encode};
+use super::{HostCounts, Place, RANKS, Value, ValueError, decode, encode};
 use crate::domain::reason::{Failure, Rejection};
 
 /// Media types that are counted by name; the rest together.
@@ -12,6 +12,43 @@ const TYPES: usize = 32;
 pub const OTHER_TYPES: &str = "other";
 /// Under this one what says no type.
 const UNKNOWN_TYPE: &str = "unknown";
+
+fields! {
+    /// What the counts of all hosts add up to.
+    #[derive(Default, Copy, serde::Serialize)]
+    FrontierCounts {
+        /// URLs in `queue`, by rank; those being fetched are still among them.
+        ranks: [u64; RANKS],
+        /// URLs in `due`.
+        retries: u64,
+        /// Hosts with URLs that the operator holds.
+        hosts_held: u64,
+    }
+}
+
+impl FrontierCounts {
+    /// What one host has a part in it.
+    #[must_use]
+    pub fn of(host: &HostCounts) -> Self {
+        Self { ranks: host.queued, retries: host.due, hosts_held: u64::from(host.place == Place::Held) }
+    }
+
+    /// URLs in `queue` and `due`.
+    #[must_use]
+    pub fn urls(&self) -> u64 {
+        self.ranks.iter().fold(self.retries, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// A host has this part in it now, and had that one.
+    pub fn change(&mut self, now: &Self, before: &Self) {
+        let by = |sum: &mut u64, now: u64, before: u64| *sum = sum.saturating_add(now).saturating_sub(before);
+        for (sum, (now, before)) in self.ranks.iter_mut().zip(now.ranks.iter().zip(before.ranks)) {
+            by(sum, *now, before);
+        }
+        by(&mut self.retries, now.retries, before.retries);
+        by(&mut self.hosts_held, now.hosts_held, before.hosts_held);
+    }
+}
 
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
@@ -53,34 +90,60 @@ fields! {
         failed: u64,
         /// Captures and bytes by media type: the first [`TYPES`] that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
+        /// What all hosts add up to; `None` as an older program left it, until a ledger is opened.
+        #[serde(flatten)]
+        frontier: Option<FrontierCounts>,
     }
 }
 
 /// Version 1 ends before `failed`.
 const SHORT: u8 = 1;
-const WHOLE: u8 = 2;
+/// Version 2 ends before `frontier`.
+const TYPED: u8 = 2;
+const WHOLE: u8 = 3;
 
-/// Version 1 is still written while there is nothing to say beyond it.
+/// The fields that an older version has not are empty then: one byte each, all zero.
+fn missing(version: u8) -> usize {
+    match version {
+        SHORT => 3,
+        TYPED => 1,
+        _ => 0,
+    }
+}
+
+/// What an older program wrote is written again as it was.
 impl Value for Counters {
     fn encode(&self) -> Vec<u8> {
-        let mut bytes = encode(WHOLE, self);
-        if self.failed == 0 && self.types.is_empty() {
-            bytes.truncate(bytes.len().saturating_sub(2)); // both are one byte then
-            bytes.splice(..1, [SHORT]);
-        }
+        let version = self.version();
+        let mut bytes = encode(version, self);
+        bytes.truncate(bytes.len().saturating_sub(missing(version)));
         bytes
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-        if bytes.first() != Some(&SHORT) {
+        let Some(version @ (SHORT | TYPED)) = bytes.first().copied() else {
             let counters: Self = decode("Counters", WHOLE, bytes)?;
-            let short = counters.failed == 0 && counters.types.is_empty();
-            return if short { Err(ValueError::Tag("counter")) } else { Ok(counters) };
-        }
+            return counters.written_as(WHOLE);
+        };
         let mut whole = bytes.to_vec();
         whole.splice(..1, [WHOLE]);
-        whole.extend([0, 0]);
-        decode("Counters", WHOLE, &whole)
+        whole.resize(whole.len() + missing(version), 0);
+        decode::<Self>("Counters", WHOLE, &whole)?.written_as(version)
+    }
+}
+
+impl Counters {
+    fn version(&self) -> u8 {
+        match self.frontier {
+            Some(_) => WHOLE,
+            None if self.failed > 0 || !self.types.is_empty() => TYPED,
+            None => SHORT,
+        }
+    }
+
+    /// Itself, when this is the version it is written as: one spelling each.
+    fn written_as(self, version: u8) -> Result<Self, ValueError> {
+        if self.version() == version { Ok(self) } else { Err(ValueError::Tag("counter")) }
     }
 }
 
@@ -161,6 +224,12 @@ impl Counters {
     pub fn balanced(&self) -> bool {
         let states = [self.queued, self.done, self.error(), self.rejected_total()];
         states.iter().fold(0_u64, |sum, n| sum.saturating_add(*n)) == self.discovered
+    }
+
+    /// I2: every queued URL is in the queue or among the retries of one host.
+    #[must_use]
+    pub fn queues_add_up(&self) -> bool {
+        self.frontier.is_none_or(|frontier| frontier.urls() == self.queued)
     }
 }
 

@@ -22,7 +22,7 @@ mod url_state;
 mod wire;
 
 pub use content::ContentValue;
-pub use counters::{Counters, OTHER_TYPES};
+pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use failed::FailedValue;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};

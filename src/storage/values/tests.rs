@@ -152,7 +152,11 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
     let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
-    check(&Counters { failed: 2, types, ..counters() });
+    check(&Counters { failed: 2, types: types.clone(), ..counters() });
+    let frontier = Some(FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2 });
+    check(&Counters { frontier, ..counters() });
+    let all = [counters(), Counters { failed: 2, types, ..counters() }, Counters { frontier, ..counters() }];
+    assert_eq!(all.map(|counters| counters.encode()[0]), [1, 2, 3], "what older programs wrote stays as it is");
     check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
     check(&FailedValue {
         url: "u".into(),
