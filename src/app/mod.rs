@@ -69,7 +69,7 @@ use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use cockpit::rooms as cockpit_rooms;
-pub use cockpit::{NodeHosts, Reporter, Retry};
+pub use cockpit::{NodeHolders, NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use live::{
