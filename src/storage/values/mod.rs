@@ -28,7 +28,7 @@ pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
-pub use names::{OrderedHosts, ScopeJoined};
+pub use names::{JoinedHost, OrderedHosts, ScopeJoined};
 pub use page::{Cut, How, PageRecord, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
@@ -121,6 +121,7 @@ values! {
     FailedValue = 1,
     Format = 1,
     HostCounts = 1,
+    JoinedHost = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
     PageRecord = 1,

@@ -184,6 +184,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     };
     check(&run);
     check(&live_settings());
+    check(&JoinedHost("a.test".into()));
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
     check(&OrderedHosts(vec!["a.test".into()]));
     check(&Format { version: 1, seed: u64::MAX });
@@ -334,6 +335,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<RunState>(bytes)?;
     same::<LiveSettings>(bytes)?;
     same::<ScopeJoined>(bytes)?;
+    same::<JoinedHost>(bytes)?;
     same::<Format>(bytes)?;
     same::<Unsynced>(bytes)?;
     same::<UnsyncedLines>(bytes)?;
