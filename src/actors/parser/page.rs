@@ -165,6 +165,7 @@ fn record(
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
+        origin: lease.entry.origin.clone(),
     }
 }
 

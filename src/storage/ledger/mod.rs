@@ -250,8 +250,8 @@ impl Ledger {
             Ending::Rejected(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.counters.add_rejected(*reason);
-                let via = entry.and_then(|e| e.via);
-                self.keep_rejected(txn, seen, &page.url, *reason, depth, via);
+                let from = entry.map(|e| Found { via: e.via, origin: e.origin }).unwrap_or_default();
+                self.keep_rejected(txn, seen, &page.url, *reason, depth, from);
                 UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
             }
         })
@@ -266,18 +266,10 @@ impl Ledger {
     }
 
     /// Marks a URL as turned away, and keeps it.
-    fn turned(
-        &self,
-        txn: &mut Txn<'_>,
-        seen: SeenKey,
-        url: &PageUrl,
-        reason: Rejection,
-        depth: u16,
-        via: Option<String>,
-    ) {
+    fn turned(&self, txn: &mut Txn<'_>, seen: SeenKey, url: &PageUrl, reason: Rejection, depth: u16, from: Found) {
         let generation = self.rules.generation;
         txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, url, reason, depth, via);
+        self.keep_rejected(txn, seen, url, reason, depth, from);
     }
 
     fn keep_rejected(
@@ -287,11 +279,11 @@ impl Ledger {
         url: &PageUrl,
         reason: Rejection,
         depth: u16,
-        via: Option<String>,
+        Found { via, origin }: Found,
     ) {
         if self.rules.keep_rejected {
-            let generation = self.rules.generation;
-            txn.put::<Rejected>(&seen, &RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via });
+            let (url, generation) = (url.as_str().to_owned(), self.rules.generation);
+            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin });
         }
     }
 
@@ -348,7 +340,7 @@ impl Ledger {
         }
         if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
             self.counters.add_rejected(reason);
-            self.turned(txn, seen, &new.url, reason, new.depth, new.via.as_deref().map(str::to_owned));
+            self.turned(txn, seen, &new.url, reason, new.depth, Found::of(new));
             return Ok(());
         }
         let entry = QueueEntry {
@@ -386,8 +378,7 @@ impl Ledger {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.counters.add_rejected(turned.reason);
-        let via = turned.new.via.as_deref().map(str::to_owned);
-        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, via);
+        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, Found::of(&turned.new));
         Ok(seen.url)
     }
 
@@ -448,6 +439,19 @@ impl Ledger {
             self.put_in_queue(txn, seen, &entry)?;
         }
         Ok(Done::default())
+    }
+}
+
+/// The page a URL was found on, and the seed it goes back to.
+#[derive(Default)]
+struct Found {
+    via: Option<String>,
+    origin: Option<String>,
+}
+
+impl Found {
+    fn of(new: &NewUrl) -> Self {
+        Self { via: new.via.as_deref().map(str::to_owned), origin: new.origin.as_deref().map(str::to_owned) }
     }
 }
 

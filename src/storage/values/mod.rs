@@ -116,6 +116,44 @@ macro_rules! values {
     )*};
 }
 
+/// Values whose last field came with version 2 and may be missing: without it they are written as version 1.
+macro_rules! grown_values {
+    ($($name:ident.$field:ident),* $(,)?) => {$(
+        impl Value for $name {
+            fn encode(&self) -> Vec<u8> { encode_grown(self, self.$field.is_some()) }
+            fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
+                let (value, grown): (Self, bool) = decode_grown(stringify!($name), bytes)?;
+                if value.$field.is_some() == grown { Ok(value) } else { Err(ValueError::Tag(stringify!($field))) }
+            }
+        }
+    )*};
+}
+
+/// As [`encode`], without the last byte, which says that there is no last field, in version 1.
+fn encode_grown<T: Wire>(value: &T, grown: bool) -> Vec<u8> {
+    let mut bytes = encode(if grown { 2 } else { 1 }, value);
+    if !grown {
+        bytes.pop();
+    }
+    bytes
+}
+
+/// Reads what [`encode_grown`] wrote, and says which version it was.
+fn decode_grown<T: Wire>(kind: &'static str, bytes: &[u8]) -> Result<(T, bool), ValueError> {
+    if bytes.first() != Some(&1) {
+        return Ok((decode(kind, 2, bytes)?, true));
+    }
+    let mut whole = bytes.to_vec();
+    whole.splice(..1, [2]);
+    whole.push(0);
+    Ok((decode(kind, 2, &whole)?, false))
+}
+
+grown_values! {
+    PageRecord.origin,
+    RejectedValue.origin,
+}
+
 values! {
     ContentValue = 1,
     FailedValue = 1,
@@ -124,9 +162,7 @@ values! {
     JoinedHost = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
-    PageRecord = 1,
     QueueEntry = 1,
-    RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,

@@ -85,5 +85,7 @@ fields! {
         cut: Option<Cut>,
         /// The character encoding used.
         charset: Option<String>,
+        /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
+        origin: Option<String>,
     }
 }

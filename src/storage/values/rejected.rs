@@ -16,5 +16,7 @@ fields! {
         depth: u16,
         /// The page it was found on.
         via: Option<String>,
+        /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
+        origin: Option<String>,
     }
 }

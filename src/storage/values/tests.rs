@@ -56,6 +56,7 @@ fn page_record() -> PageRecord {
         how: How::Stored,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
+        origin: None,
     }
 }
 
@@ -142,7 +143,14 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
-    check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
+    check(&PageRecord { origin: Some("http://h.test/".into()), ..page_record() });
+    check(&PageRecord { origin: Some(String::new()), charset: None, ..page_record() });
+    let rejected =
+        RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None, origin: None };
+    check(&rejected);
+    let grown = RejectedValue { origin: Some("s".into()), ..rejected.clone() };
+    check(&grown);
+    assert_eq!([rejected, grown].map(|value| value.encode()[0]), [1, 2], "what older programs wrote stays as it is");
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),
         url: "http://h0.test/".into(),
