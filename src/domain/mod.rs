@@ -7,6 +7,7 @@ pub mod host;
 pub mod html;
 pub mod memory;
 pub mod mime;
+pub mod note;
 pub mod orders;
 pub mod outcome;
 pub mod partition;

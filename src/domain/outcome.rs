@@ -209,7 +209,15 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::Reset => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
         Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault()), reason: failure },
-        Failure::Tls | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
+        Failure::Proxy | Failure::Challenge => rules.delays.get(attempts),
+        Failure::Tls
+        | Failure::TlsExpired
+        | Failure::TlsName
+        | Failure::TlsSelfSigned
+        | Failure::TlsIssuer
+        | Failure::TlsCertificate
+        | Failure::NotModifiedUnasked
+        | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
         Failure::DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
         // Not faults of a fetch; were one reported as such, trying again would not help.
         Failure::Status4xx | Failure::Status5xx | Failure::StatusOther | Failure::Poison => None,
@@ -227,14 +235,20 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
         FetchOutcome::Answer(answer) => answer_signal(&answer),
         FetchOutcome::Fault(failure) => match failure {
             // Nothing the host did: the policy, our disk, our parser.
-            Failure::AddressRefused | Failure::Spill | Failure::Poison => PaceSignal::Ok,
-            Failure::Status4xx | Failure::StatusOther => PaceSignal::Ok,
+            Failure::AddressRefused | Failure::Spill | Failure::Poison | Failure::Proxy => PaceSignal::Ok,
+            Failure::Status4xx | Failure::StatusOther | Failure::NotModifiedUnasked => PaceSignal::Ok,
+            Failure::Challenge => PaceSignal::Challenge,
             Failure::Status5xx => PaceSignal::ServerError,
             Failure::DnsNotFound
             | Failure::DnsFailed
             | Failure::ConnectRefused
             | Failure::ConnectTimeout
             | Failure::Tls
+            | Failure::TlsExpired
+            | Failure::TlsName
+            | Failure::TlsSelfSigned
+            | Failure::TlsIssuer
+            | Failure::TlsCertificate
             | Failure::TlsTimeout
             | Failure::FirstByteTimeout
             | Failure::BodyTimeout

@@ -39,12 +39,12 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, address, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
     let request = FetchRequest {
         url: url.clone(),
-        address,
+        addresses,
         headers: node.rules.headers.clone(),
         conditional: None,
         limits: node.rules.limits.clone(),

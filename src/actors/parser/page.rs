@@ -10,13 +10,14 @@ use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
 use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
-use crate::domain::html::{Page, PageReader};
-use crate::domain::mime::{Kind, sniff};
+use crate::domain::html::Page;
+use crate::domain::mime::Kind;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
+use crate::parse::{Body, PageSink};
 use crate::storage::ledger::LinkChange;
-use crate::storage::values::{self, How, PageRecord};
+use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::page::PageRecords;
 
 /// Bytes looked at to tell the type.
@@ -80,7 +81,7 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     let settings = &node.rules.settings;
     let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
     let mut hasher = ContentHasher::new();
-    let mut reader: Option<PageReader> = None;
+    let mut sink: Option<Box<dyn PageSink>> = None;
     let mut kind = None;
     let (mut wanted, mut whole) = (true, true);
     loop {
@@ -94,22 +95,18 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
             }
         };
         let piece = buffer.get(..n).unwrap_or_default();
-        let kind = *kind.get_or_insert_with(|| sniff(content_type.as_deref(), piece));
-        if reader.is_none() && matches!(kind, Kind::Html | Kind::Xhtml) {
-            reader = Some(PageReader::new(
-                content_type.as_deref(),
-                url,
-                node.rules.extract.clone(),
-                settings.parse.max_parse,
-            ));
+        if kind.is_none() {
+            let first = Body::sniffed(url, content_type.as_deref(), piece);
+            sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
+            kind = Some(first.kind);
         }
         hasher.update(piece);
-        if let (Some(reader), true) = (&mut reader, wanted) {
-            wanted = reader.push(piece);
+        if let (Some(sink), true) = (&mut sink, wanted) {
+            wanted = sink.push(piece);
         }
     }
     Looked {
-        page: reader.map(PageReader::finish),
+        page: sink.map(PageSink::finish),
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
@@ -165,8 +162,17 @@ fn record(
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
+        remarks: remarks(fetched),
         origin: lease.entry.origin.clone(),
     }
+}
+
+/// What was odd, each once and in order.
+fn remarks(fetched: &Fetched) -> Remarks {
+    let mut notes = fetched.notes.clone();
+    notes.sort_unstable();
+    notes.dedup();
+    Remarks { notes, ..Remarks::default() }
 }
 
 /// The type as sent; where none was sent, the one found by looking.

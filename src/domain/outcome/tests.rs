@@ -78,7 +78,14 @@ fn network_faults_are_retried_by_how_likely_they_pass() {
     for failure in Failure::ALL.iter().filter(|f| **f != Failure::Spill) {
         let (waits, end) = story(FetchOutcome::Fault(*failure));
         let expected: &[u64] = match failure {
-            Failure::Tls | Failure::BadHttp => &[60],
+            Failure::Tls
+            | Failure::TlsExpired
+            | Failure::TlsName
+            | Failure::TlsSelfSigned
+            | Failure::TlsIssuer
+            | Failure::TlsCertificate
+            | Failure::NotModifiedUnasked
+            | Failure::BadHttp => &[60],
             Failure::DnsNotFound => &[900],
             Failure::DnsFailed
             | Failure::ConnectRefused
@@ -87,6 +94,8 @@ fn network_faults_are_retried_by_how_likely_they_pass() {
             | Failure::FirstByteTimeout
             | Failure::BodyTimeout
             | Failure::TooSlow
+            | Failure::Proxy
+            | Failure::Challenge
             | Failure::Reset => &[60, 900, 7200],
             _ => &[],
         };

@@ -116,6 +116,7 @@ mod tests {
             how,
             cut: None,
             charset: None,
+            remarks: Default::default(),
             origin: None,
         };
         let (url, payload) = (capture.url.clone(), capture.payload_digest);

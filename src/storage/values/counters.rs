@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::grown::Grown;
 use super::wire::fields;
-use super::{HostCounts, Place, RANKS, Value, ValueError, decode, encode};
+use super::{HostCounts, Place, RANKS};
 use crate::domain::reason::{Failure, Rejection};
 
 /// Media types that are counted by name; the rest together.
@@ -96,54 +97,24 @@ fields! {
     }
 }
 
-/// Version 1 ends before `failed`.
-const SHORT: u8 = 1;
-/// Version 2 ends before `frontier`.
-const TYPED: u8 = 2;
-const WHOLE: u8 = 3;
+/// Version 1 ends before `failed`, version 2 before `frontier`.
+impl Grown for Counters {
+    const LATEST: u8 = 3;
 
-/// The fields that an older version has not are empty then: one byte each, all zero.
-fn missing(version: u8) -> usize {
-    match version {
-        SHORT => 3,
-        TYPED => 1,
-        _ => 0,
-    }
-}
-
-/// What an older program wrote is written again as it was.
-impl Value for Counters {
-    fn encode(&self) -> Vec<u8> {
-        let version = self.version();
-        let mut bytes = encode(version, self);
-        bytes.truncate(bytes.len().saturating_sub(missing(version)));
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-        let Some(version @ (SHORT | TYPED)) = bytes.first().copied() else {
-            let counters: Self = decode("Counters", WHOLE, bytes)?;
-            return counters.written_as(WHOLE);
-        };
-        let mut whole = bytes.to_vec();
-        whole.splice(..1, [WHOLE]);
-        whole.resize(whole.len() + missing(version), 0);
-        decode::<Self>("Counters", WHOLE, &whole)?.written_as(version)
-    }
-}
-
-impl Counters {
     fn version(&self) -> u8 {
         match self.frontier {
-            Some(_) => WHOLE,
-            None if self.failed > 0 || !self.types.is_empty() => TYPED,
-            None => SHORT,
+            Some(_) => 3,
+            None if self.failed > 0 || !self.types.is_empty() => 2,
+            None => 1,
         }
     }
 
-    /// Itself, when this is the version it is written as: one spelling each.
-    fn written_as(self, version: u8) -> Result<Self, ValueError> {
-        if self.version() == version { Ok(self) } else { Err(ValueError::Tag("counter")) }
+    fn missing(version: u8) -> usize {
+        match version {
+            1 => 3,
+            2 => 1,
+            _ => 0,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod content;
 mod counters;
 mod failed;
 mod format;
+mod grown;
 mod host_counts;
 mod host_state;
 mod live_settings;
@@ -25,11 +26,12 @@ pub use content::ContentValue;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use failed::FailedValue;
 pub use format::Format;
+use grown::{decode_grown, encode_grown};
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use names::{JoinedHost, OrderedHosts, ScopeJoined};
-pub use page::{Cut, How, PageRecord, WarcPlace};
+pub use page::{Cut, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
@@ -116,43 +118,17 @@ macro_rules! values {
     )*};
 }
 
-/// Values whose last field came with version 2 and may be missing: without it they are written as version 1.
+/// Values of several versions.
 macro_rules! grown_values {
-    ($($name:ident.$field:ident),* $(,)?) => {$(
+    ($($name:ident),* $(,)?) => {$(
         impl Value for $name {
-            fn encode(&self) -> Vec<u8> { encode_grown(self, self.$field.is_some()) }
-            fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-                let (value, grown): (Self, bool) = decode_grown(stringify!($name), bytes)?;
-                if value.$field.is_some() == grown { Ok(value) } else { Err(ValueError::Tag(stringify!($field))) }
-            }
+            fn encode(&self) -> Vec<u8> { encode_grown(self) }
+            fn decode(bytes: &[u8]) -> Result<Self, ValueError> { decode_grown(stringify!($name), bytes) }
         }
     )*};
 }
 
-/// As [`encode`], without the last byte, which says that there is no last field, in version 1.
-fn encode_grown<T: Wire>(value: &T, grown: bool) -> Vec<u8> {
-    let mut bytes = encode(if grown { 2 } else { 1 }, value);
-    if !grown {
-        bytes.pop();
-    }
-    bytes
-}
-
-/// Reads what [`encode_grown`] wrote, and says which version it was.
-fn decode_grown<T: Wire>(kind: &'static str, bytes: &[u8]) -> Result<(T, bool), ValueError> {
-    if bytes.first() != Some(&1) {
-        return Ok((decode(kind, 2, bytes)?, true));
-    }
-    let mut whole = bytes.to_vec();
-    whole.splice(..1, [2]);
-    whole.push(0);
-    Ok((decode(kind, 2, &whole)?, false))
-}
-
-grown_values! {
-    PageRecord.origin,
-    RejectedValue.origin,
-}
+grown_values! { Counters, PageRecord, RejectedValue }
 
 values! {
     ContentValue = 1,

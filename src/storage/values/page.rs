@@ -1,7 +1,9 @@
 //! One capture of a URL.
 
+use super::grown::Grown;
 use super::wire::{codes, fields};
 use crate::domain::fingerprint::ContentDigest;
+use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
 
 codes! {
@@ -47,6 +49,23 @@ fields! {
 }
 
 fields! {
+    /// What is said of some captures only.
+    #[derive(Default)]
+    Remarks {
+        /// What was odd about it, by ascending code.
+        notes: Vec<Note>,
+        /// Where it redirects to, as far as that is a URL.
+        target: Option<String>,
+        /// `<link rel=canonical>` or the header `Link` of that relation, absolute. No key: what it names is another page.
+        canonical: Option<String>,
+        /// What it says of its use by machines: `Content-Signal` or `Content-Usage`, as sent.
+        usage: Option<String>,
+        /// What the rules of `[[extract]]` found: a JSON object.
+        extracted: Option<String>,
+    }
+}
+
+fields! {
     /// One capture of a URL.
     PageRecord {
         /// The URL.
@@ -85,7 +104,30 @@ fields! {
         cut: Option<Cut>,
         /// The character encoding used.
         charset: Option<String>,
+        /// What is said of some captures only.
+        remarks: Remarks,
         /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
         origin: Option<String>,
+    }
+}
+
+/// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`.
+impl Grown for PageRecord {
+    const LATEST: u8 = 3;
+
+    fn version(&self) -> u8 {
+        match self.origin {
+            Some(_) => 3,
+            None if self.remarks != Remarks::default() => 2,
+            None => 1,
+        }
+    }
+
+    fn missing(version: u8) -> usize {
+        match version {
+            1 => 6,
+            2 => 1,
+            _ => 0,
+        }
     }
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
@@ -56,6 +57,7 @@ fn page_record() -> PageRecord {
         how: How::Stored,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
+        remarks: Remarks::default(),
         origin: None,
     }
 }
@@ -143,14 +145,17 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
-    check(&PageRecord { origin: Some("http://h.test/".into()), ..page_record() });
+    let remarks = Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() };
+    let origin = Some("http://h0.test/".to_owned());
+    let remarked = PageRecord { remarks, ..page_record() };
+    let (plain, whole) = (page_record(), PageRecord { origin: origin.clone(), ..remarked.clone() });
     check(&PageRecord { origin: Some(String::new()), charset: None, ..page_record() });
+    let all = [plain, remarked, whole, PageRecord { origin: origin.clone(), ..page_record() }];
+    assert_eq!(all.map(|page| check(&page)[0]), [1, 2, 3, 3], "what older programs wrote stays as it is");
     let rejected =
         RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None, origin: None };
-    check(&rejected);
-    let grown = RejectedValue { origin: Some("s".into()), ..rejected.clone() };
-    check(&grown);
-    assert_eq!([rejected, grown].map(|value| value.encode()[0]), [1, 2], "what older programs wrote stays as it is");
+    let all = [rejected.clone(), RejectedValue { origin, ..rejected }];
+    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2], "what older programs wrote stays as it is");
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),
         url: "http://h0.test/".into(),
