@@ -16,6 +16,7 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod seed;
 pub mod time;
 pub mod traps;
 pub mod url;
