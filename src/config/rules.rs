@@ -12,7 +12,7 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
-use crate::domain::traps::TrapRules;
+use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::{self, DnsConfig, FetchLimits};
@@ -62,6 +62,20 @@ impl Settings {
             max_segments: self.traps.max_segments,
             max_repeats: self.traps.max_repeats,
             max_params: self.traps.max_params,
+            calendar: self.traps.calendar,
+        }
+    }
+
+    /// Endless spaces seen from many URLs.
+    #[must_use]
+    pub fn shape_rules(&self) -> ShapeRules {
+        let broad = |limit| if self.scope.mode == ScopeMode::Any { limit } else { 0 };
+        ShapeRules {
+            suspect_pages: self.traps.suspect_pages,
+            pages_per_pattern: self.traps.pages_per_pattern.unwrap_or_else(|| broad(2_000)),
+            sessions: self.traps.sessions,
+            max_duplicates: self.traps.max_duplicates,
+            hosts_per_domain: self.traps.hosts_per_domain.unwrap_or_else(|| broad(1_000)),
         }
     }
 
