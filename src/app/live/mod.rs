@@ -70,7 +70,7 @@ pub(super) use change::{changed_views, draft, refused_by_storage, stored, undoin
 pub(super) use start::at_start;
 pub use start::resync;
 pub(super) use trial::Trial;
-pub(super) use warning::check as check_warnings;
+pub(super) use warning::{check as check_warnings, may_harm};
 
 /// Where the rules in force are kept.
 pub struct LiveCell {

@@ -11,6 +11,11 @@ use super::digest;
 /// Of fewer URLs than these a share says nothing.
 const ENOUGH: u64 = 20;
 
+/// Whether a change of this key can do any of it: budgets, scope and traps.
+pub(in crate::app) fn may_harm(key: &str) -> bool {
+    ["crawl.", "scope.", "traps."].iter().any(|section| key.starts_with(section))
+}
+
 /// Sentences of a change to these rules; none when there is nothing to fear.
 pub(super) fn of_budget(node: &Node, draft: &Draft) -> Option<String> {
     let (counters, ran) = (node.counters(), node.clock.now().since(node.started));
