@@ -1,0 +1,104 @@
+//! The ranges and forms of values that serde cannot see. The checks of the sections lie beside each other as the sections do.
+
+mod crawl;
+mod fetch;
+mod operate;
+mod store;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use url::Url;
+
+use super::file::FileForm;
+use super::settings::Settings;
+use crawl::{agent, check_crawl, check_frontier, check_patterns, check_scope};
+use fetch::{check_dns, check_fetch, check_hosts, check_net, check_pages, check_politeness, check_timeouts};
+use operate::{check_log, check_supervision, check_webhooks, listen};
+use store::{check_checkpoint, check_dedup, check_disk, check_store};
+
+/// A value out of its range.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub key: String,
+    pub problem: String,
+}
+
+type Checked = Result<(), Wrong>;
+
+fn ensure(good: bool, key: &str, allowed: impl FnOnce() -> String) -> Checked {
+    if good { Ok(()) } else { Err(Wrong { key: key.to_owned(), problem: allowed() }) }
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, low: T, high: T) -> Checked {
+    ensure(value >= low && value <= high, key, || format!("{value} is out of range; allowed are {low} to {high}"))
+}
+
+fn positive(key: &str, value: Duration) -> Checked {
+    ensure(!value.is_zero(), key, || "must be longer than zero".into())
+}
+
+/// A name that may be part of a file name.
+fn is_name(text: &str) -> bool {
+    let good = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    !text.is_empty() && text.len() <= 64 && text.bytes().all(good) && !text.starts_with('.')
+}
+
+impl Settings {
+    /// Checks every value.
+    pub(super) fn from_form(form: FileForm) -> Result<Self, Wrong> {
+        check_crawl(&form.crawl)?;
+        check_scope(&form.scope)?;
+        check_frontier(&form.frontier)?;
+        check_politeness(&form.politeness, &form.robots)?;
+        check_fetch(&form.fetch)?;
+        check_timeouts(&form.fetch.timeouts)?;
+        check_pages(&form.parse, &form.traps)?;
+        check_net(&form.net)?;
+        check_dns(&form.dns)?;
+        check_dedup(&form.dedup)?;
+        check_store(&form.store)?;
+        check_supervision(&form.supervision, &form.fetch.timeouts)?;
+        form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
+        check_checkpoint(&form.checkpoint)?;
+        check_disk(&form.disk)?;
+        check_hosts(&form.host)?;
+        check_patterns(&form.scope)?;
+        check_webhooks(&form.webhook)?;
+        check_log(&form.log)?;
+        Ok(Self {
+            agent: agent(&form.agent)?,
+            admin_listen: listen(&form.admin)?,
+            admin_token_file: form.admin.token_file,
+            admin_read_token_file: form.admin.read_token_file,
+            crawl: form.crawl,
+            scope: form.scope,
+            frontier: form.frontier,
+            politeness: form.politeness,
+            robots: form.robots,
+            fetch: form.fetch,
+            parse: form.parse,
+            traps: form.traps,
+            net: form.net,
+            dns: form.dns,
+            tls: form.tls,
+            dedup: form.dedup,
+            store: form.store,
+            durability: form.durability,
+            checkpoint: form.checkpoint,
+            disk: form.disk,
+            supervision: form.supervision,
+            memory: form.memory,
+            webhooks: form.webhook,
+            log: form.log,
+            hosts: form.host,
+            source: Arc::default(),
+        })
+    }
+}
+
+/// Whether a text is an absolute http or https URL.
+#[must_use]
+pub fn is_web_url(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
+}
