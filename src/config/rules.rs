@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::contact::host_matches;
-use super::sections::{HostSection, ScopeMode, TlsVerify};
+use super::sections::{self, HostSection, ScopeMode, TlsVerify};
 use super::settings::Settings;
 use crate::domain::html::ExtractOptions;
 use crate::domain::outcome::RetryRules;
@@ -14,6 +14,7 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
+use crate::net::dns::Family;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::{self, DnsConfig, FetchLimits};
 use crate::parse::ParseRules;
@@ -193,7 +194,13 @@ impl Settings {
             max_ttl: self.dns.max_ttl,
             nxdomain_ttl: self.dns.nxdomain,
             servfail_ttl: self.dns.servfail,
-            ..DnsConfig::default()
+            timeout: self.dns.timeout,
+            family: match self.dns.family {
+                sections::Family::Auto => Family::Auto,
+                sections::Family::Both => Family::Both,
+                sections::Family::V4 => Family::V4,
+                sections::Family::V6 => Family::V6,
+            },
         }
     }
 

@@ -35,6 +35,7 @@ mod manual;
 mod matrix;
 mod memory;
 mod metrics;
+mod names;
 mod openapi;
 mod orders;
 mod page;
