@@ -1,5 +1,6 @@
 //! The configuration in force and its changes, behind their room.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -13,7 +14,7 @@ use crate::admin::{ControlError, Reply};
 use crate::app::live::{self, Readmitting, Trial, Wish};
 use crate::app::readmit::{self, Which};
 use crate::app::{JobError, Live};
-use crate::config::{ConfigError, HostSection, Origin, Shown, is_changeable};
+use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable};
 use crate::domain::reason::Rejection;
 use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;
@@ -27,8 +28,11 @@ impl SettingsControl for NodeSettings {
         let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());
         let (now, at_start) = (live.settings.source.show(), self.0.rules.settings.source.show());
         let pairs = now.map_err(unshown)?.into_iter().zip(at_start.map_err(unshown)?);
+        let built_in = Layers::new().show().map_err(unshown)?.into_iter().map(|shown| (shown.key, shown.json));
+        let mut built_in: BTreeMap<String, Json> = built_in.collect();
         let in_force = pairs.map(|(now, start)| if is_changeable(&now.key) { now } else { start });
-        let mut settings: Vec<SettingView> = in_force.filter(|shown| shown.key != "host").map(view).collect();
+        let mut settings: Vec<SettingView> =
+            in_force.filter(|shown| shown.key != "host").map(|shown| view(shown, &mut built_in)).collect();
         settings.extend(live.settings.hosts.iter().map(|host| self.host_view(&live, host)));
         Ok(SettingsView { generation: live.generation, settings })
     }
@@ -142,13 +146,20 @@ impl NodeSettings {
         let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
         let delay = host.min_delay.map(crate::config::units::format_duration);
         let value = json!({ "max_connections": host.max_connections, "min_delay": delay });
-        SettingView { key: format!("host.{}", host.pattern), value, origin: origin.to_string(), changeable: true }
+        SettingView {
+            key: format!("host.{}", host.pattern),
+            value,
+            default: Json::Null,
+            origin: origin.to_string(),
+            changeable: true,
+        }
     }
 }
 
-fn view(shown: Shown) -> SettingView {
+fn view(shown: Shown, built_in: &mut BTreeMap<String, Json>) -> SettingView {
     let Shown { key, json, origin, .. } = shown.without_secrets();
-    SettingView { changeable: is_changeable(&key), value: json, origin: origin.to_string(), key }
+    let default = built_in.remove(&key).unwrap_or_default();
+    SettingView { changeable: is_changeable(&key), value: json, default, origin: origin.to_string(), key }
 }
 
 fn changed(change: &SettingsChange) -> Changed {
