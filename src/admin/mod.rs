@@ -35,7 +35,7 @@
 //! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
-//! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
+//! A parameter or a field that is not described is refused with those that are. Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod actors;
@@ -54,6 +54,7 @@ pub mod orders;
 pub mod own;
 pub mod pages;
 pub mod paging;
+mod parameters;
 pub mod pipeline;
 mod probes;
 mod problem;
@@ -76,5 +77,4 @@ pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedRepor
 pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
-pub(crate) use seeds::lines as seed_lines;
-pub use server::{AdminError, AdminServer};
+pub use server::{AdminError, AdminServer, Listening};

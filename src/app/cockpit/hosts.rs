@@ -138,7 +138,7 @@ impl Row {
             earliest_ms: self.pace.earliest().0,
             delay_seconds: gap.as_secs_f64(),
             delay_from,
-            own_rules: own.special,
+            own_rules: node.live().settings.host_rules(&self.state.name).is_some(),
             connections: own.connections as u64,
             backoff_steps: self.pace.backoff(),
             refusals: self.pace.hostile_run(),

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use super::door::Ask;
 use super::unread;
 use crate::admin::orders::HostOrdered;
-use crate::admin::{NewSeed, SeedReport, seed_lines};
+use crate::admin::{NewSeed, SeedReport};
 use crate::checkpoint::manifest::Summary;
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::exit::{CliError, unless_gone};
 use crate::cli::gather::read_input;
 use crate::cli::{checkpoint, summary};
+use crate::domain::seed::seed_lines;
 use crate::telemetry::StatusSnapshot;
 
 /// What a command asks.
@@ -31,7 +32,7 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
             let mut urls = urls.clone();
             if let Some(file) = file {
-                urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
+                urls.extend(listed(&read_input(file)?)?);
             }
             if urls.is_empty() {
                 return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
@@ -88,6 +89,19 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
         CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
     }
     Ok(())
+}
+
+/// The URLs of a file; a line that is no text is told and left out.
+fn listed(file: &[u8]) -> Result<Vec<String>, CliError> {
+    let mut urls = Vec::new();
+    for (number, line) in seed_lines(file) {
+        match line {
+            Ok(url) => urls.push(url.to_owned()),
+            // Who does not read this sees the same in the count.
+            Err(_) => _ = writeln!(std::io::stderr(), "lycosa: line {number} is not UTF-8 text and is left out"),
+        }
+    }
+    Ok(urls)
 }
 
 /// Seeds as the endpoint takes them.

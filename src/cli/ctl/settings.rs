@@ -28,15 +28,25 @@ pub enum SettingsCommand {
         /// Judge rejected URLs again by the new rules
         #[arg(long)]
         readmit: bool,
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
     },
     /// Take keys back to what file, environment and flags say
     Unset {
         /// The keys
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
     },
     /// Take back the last change of the settings
-    Undo,
+    Undo {
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
+    },
     /// Show the settings in force
     Settings {
         /// Show who set each
@@ -74,17 +84,20 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
         Ask { method: Method::PATCH, path, body }
     };
     Ok(match command {
-        SettingsCommand::Set { assignments, dry_run, readmit } => {
+        SettingsCommand::Set { assignments, dry_run, readmit, force } => {
             let changes = assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
-            let query = match (dry_run, readmit) {
-                (true, _) => "?dry_run=true",
-                (false, true) => "?readmit=true",
-                (false, false) => "",
+            let query = match (dry_run, readmit, force) {
+                (true, ..) => "?dry_run=true",
+                (false, true, true) => "?readmit=true&force=true",
+                (false, true, false) => "?readmit=true",
+                (false, false, force) => forced(*force),
             };
             patch(query, changes)
         }
-        SettingsCommand::Unset { keys } => patch("", keys.iter().map(|key| (key.clone(), Value::Null)).collect()),
-        SettingsCommand::Undo => Ask::post("/api/v1/settings/undo", String::new()),
+        SettingsCommand::Unset { keys, force } => {
+            patch(forced(*force), keys.iter().map(|key| (key.clone(), Value::Null)).collect())
+        }
+        SettingsCommand::Undo { force } => Ask::post(format!("/api/v1/settings/undo{}", forced(*force)), String::new()),
         SettingsCommand::Settings { .. } => Ask::get("/api/v1/settings"),
         SettingsCommand::Urls(UrlsCommand::Readmit { reason, host }) => {
             let which = ReadmitView { reason: reason.clone(), host: host.clone() };
@@ -92,6 +105,10 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
         }
         SettingsCommand::Urls(UrlsCommand::Retry(which)) => super::urls::ask(which),
     })
+}
+
+fn forced(force: bool) -> &'static str {
+    if force { "?force=true" } else { "" }
 }
 
 /// Shows an answer.
@@ -103,7 +120,7 @@ pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write)
         SettingsCommand::Set { dry_run: true, readmit, .. } => {
             trial(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)
         }
-        SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo => {
+        SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo { .. } => {
             changed(&serde_json::from_str(answer).map_err(unread)?, out)
         }
         SettingsCommand::Settings { origin } => settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out),
@@ -171,6 +188,9 @@ fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io:
 }
 
 fn trial(view: &TrialView, readmit: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    for warning in &view.warnings {
+        writeln!(out, "needs --force: {warning}")?;
+    }
     let sample = if view.sample { ", a sample" } else { "" };
     let mut part = |what: &str, condition: &str, would: &str, part: &TrialPart| {
         writeln!(out, "{} of {} {what} URLs looked at{sample}", part.looked, part.of)?;
@@ -220,7 +240,7 @@ mod tests {
     fn a_dry_run_without_readmit_says_that_rejected_urls_would_come_back_only_with_it() {
         let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
         let view = json!(TrialView { rejected: part, ..TrialView::default() });
-        let set = |readmit| SettingsCommand::Set { assignments: Vec::new(), dry_run: true, readmit };
+        let set = |readmit| SettingsCommand::Set { assignments: Vec::new(), dry_run: true, readmit, force: false };
         assert!(shown(&set(false), &view).contains("\n  with --readmit 3 would be readmitted, now: scope\n"));
         assert!(shown(&set(true), &view).contains("\n  3 would be readmitted, now: scope\n"));
     }
@@ -231,7 +251,7 @@ mod tests {
             let changed = json!([{"key": "scope.exclude", "before": before, "after": after}]);
             let change =
                 json!({"generation": 3, "at": 0, "by": "admin", "undoes": null, "undone": false, "changed": changed});
-            shown(&SettingsCommand::Undo, &json!({"change": change, "job": null, "note": null}))
+            shown(&SettingsCommand::Undo { force: false }, &json!({"change": change, "job": null, "note": null}))
         };
         assert!(change(json!(["/a"]), json!(null)).contains("stay rejected; `lycosa ctl urls readmit`"));
         assert!(!change(json!(null), json!(["/a"])).contains("readmit"));
@@ -239,15 +259,22 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_told_by_the_command() {
+        let assignments = || vec!["crawl.max_pages=5".to_owned()];
         let set =
-            |dry_run, readmit| SettingsCommand::Set { assignments: vec!["crawl.max_pages=5".into()], dry_run, readmit };
+            |dry_run, readmit| SettingsCommand::Set { assignments: assignments(), dry_run, readmit, force: false };
         let asked = |command: &SettingsCommand| ask(command).map(|a| (a.method.to_string(), a.path, a.body)).unwrap();
         let body = r#"{"crawl.max_pages":5}"#;
         let patch = |path: &str, body: &str| ("PATCH".to_owned(), path.to_owned(), body.to_owned());
         assert_eq!(asked(&set(false, false)), patch("/api/v1/settings", body));
         assert_eq!(asked(&set(true, true)), patch("/api/v1/settings?dry_run=true", body));
         assert_eq!(asked(&set(false, true)), patch("/api/v1/settings?readmit=true", body));
-        let unset = SettingsCommand::Unset { keys: vec!["log.level".into()] };
-        assert_eq!(asked(&unset), patch("/api/v1/settings", r#"{"log.level":null}"#));
+        let unset = |force| SettingsCommand::Unset { keys: vec!["log.level".into()], force };
+        assert_eq!(asked(&unset(false)), patch("/api/v1/settings", r#"{"log.level":null}"#));
+        assert_eq!(asked(&unset(true)), patch("/api/v1/settings?force=true", r#"{"log.level":null}"#));
+        for (readmit, path) in [(false, "?force=true"), (true, "?readmit=true&force=true")] {
+            let set = SettingsCommand::Set { assignments: assignments(), dry_run: false, readmit, force: true };
+            assert_eq!(asked(&set), patch(&format!("/api/v1/settings{path}"), body));
+        }
+        assert_eq!(asked(&SettingsCommand::Undo { force: true }).1, "/api/v1/settings/undo?force=true");
     }
 }
