@@ -5,6 +5,7 @@ mod actors;
 mod commit;
 mod find;
 mod hosts;
+mod lists;
 mod orders;
 mod pages;
 mod reports;
@@ -51,6 +52,7 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
         pipeline::room(node.metrics.clone()),
         admin::settings::room(Arc::new(settings::NodeSettings(node.clone()))),
         url_room::room(cockpit.clone()),
+        url_room::lists::room(cockpit.clone()),
         idle_room::room(cockpit.clone()),
         host_list::room(cockpit.clone()),
         actor_room::room(cockpit.clone()),
