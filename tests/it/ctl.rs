@@ -80,8 +80,10 @@ fn what_a_job_carries_out_is_told_with_its_number_when_it_is_through() {
     let crawl = Running::start(&mut sandbox, &[]);
     let s = crawl.until_status("the end", |s| s.done > 30 && s.waiting + s.processing == 0);
     let looked = format!("({} looked at)\n", s.errors);
+    told(&crawl, "pause"); // none of them may fail again before it was counted
     let text = told(&crawl, "urls retry --reason status_4xx");
     assert_eq!(text, format!("{} URLs that were given up are queued again {looked}", s.errors));
+    told(&crawl, "resume");
     crawl.until_status("them again", |now| now.errors == s.errors && now.waiting + now.processing == 0);
     let text = told(&crawl, "urls retry --host nowhere.test");
     assert_eq!(text, "no URL fits: 0 that were given up were looked at\n");
