@@ -19,6 +19,12 @@ pub fn advice(reason: &str) -> &'static str {
         }
         "tls_timeout" => "the server does not begin TLS; does this port speak https?",
         "first_byte_timeout" | "body_timeout" | "too_slow" => "the server is too slow; raise fetch.timeouts",
+        "tls_expired" | "tls_name" | "tls_self_signed" | "tls_issuer" | "tls_certificate" => {
+            "the certificate is not one that a browser would accept; tls.verify=record fetches all the same and notes it"
+        }
+        "challenge" => "a firewall asks for a proof of being human; ask the site's owner to let this crawler pass",
+        "not_modified_unasked" => "the server says that nothing has changed to a request that did not ask",
+        "proxy" => "the proxy refused, or could not be reached; see [proxy]",
         "reset" => "the server closed the connection without an answer",
         "bad_http" => "what answered does not speak HTTP; check scheme and port",
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",

@@ -16,6 +16,7 @@ use crate::domain::traps::TrapRules;
 use crate::domain::url::CleanRules;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::{self, DnsConfig, FetchLimits};
+use crate::parse::ParseRules;
 
 impl Settings {
     /// What is removed from URLs.
@@ -148,13 +149,14 @@ impl Settings {
 
     /// What is taken from a page. Not its text: nothing in the crawl reads it yet, and it is a third of the work.
     #[must_use]
-    pub fn extract_options(&self) -> ExtractOptions {
-        ExtractOptions {
+    pub fn parse_rules(&self) -> ParseRules {
+        let extract = ExtractOptions {
             assets: self.parse.assets,
             max_links: self.parse.max_links_per_page,
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
-        }
+        };
+        ParseRules { extract, max_parse: self.parse.max_parse }
     }
 
     /// Names.

@@ -1,5 +1,6 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+pub mod challenge;
 pub mod charset;
 pub mod fingerprint;
 pub mod frontier;
@@ -7,6 +8,7 @@ pub mod host;
 pub mod html;
 pub mod memory;
 pub mod mime;
+pub mod note;
 pub mod orders;
 pub mod outcome;
 pub mod partition;

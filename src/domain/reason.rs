@@ -1,4 +1,5 @@
-//! Why a URL was turned away or failed: stable codes that storage, logs, metrics and the admin API share.
+//! Why a URL was turned away or failed: stable codes that storage, logs, metrics and the admin API share. What was odd
+//! about an answer that was kept: [`note`](super::note).
 
 /// Declares a reason enum with its byte on disk and its name for people.
 macro_rules! reasons {
@@ -34,6 +35,8 @@ macro_rules! reasons {
         }
     };
 }
+
+pub(super) use reasons;
 
 reasons! {
     /// Why a known URL will not be fetched under the rules in force.
@@ -72,6 +75,16 @@ reasons! {
         Dropped = 16, "dropped";
         /// The operator blocked its host for good.
         Blocked = 17, "blocked";
+        /// A page of a calendar that leads on without end (`traps.calendar`).
+        Calendar = 18, "calendar";
+        /// One page under ever new session numbers (`traps.sessions`).
+        Session = 19, "session";
+        /// More pages of one shape than `traps.pages_per_pattern`.
+        PatternBudget = 20, "pattern_budget";
+        /// Pages of its shape were the same again and again (`traps.max_duplicates`).
+        Duplicates = 21, "duplicates";
+        /// More pages of one registrable domain than `traps.pages_per_domain`.
+        DomainBudget = 22, "domain_budget";
     }
 }
 
@@ -86,7 +99,7 @@ reasons! {
         ConnectRefused = 3, "connect_refused";
         /// No connection within `fetch.timeouts.connect`.
         ConnectTimeout = 4, "connect_timeout";
-        /// The TLS handshake failed.
+        /// The TLS handshake failed, for another reason than the certificate.
         Tls = 5, "tls";
         /// No TLS within `fetch.timeouts.tls`.
         TlsTimeout = 6, "tls_timeout";
@@ -112,6 +125,22 @@ reasons! {
         AddressRefused = 16, "address_refused";
         /// The disk refused the body's spill file.
         Spill = 17, "spill";
+        /// In place of the page came a firewall's challenge, every time.
+        Challenge = 18, "challenge";
+        /// 304 to a request that did not ask whether anything had changed.
+        NotModifiedUnasked = 19, "not_modified_unasked";
+        /// `tls.verify = strict`: the certificate has expired, or is not valid yet.
+        TlsExpired = 20, "tls_expired";
+        /// `tls.verify = strict`: the certificate is for another name.
+        TlsName = 21, "tls_name";
+        /// `tls.verify = strict`: the certificate is signed by itself.
+        TlsSelfSigned = 22, "tls_self_signed";
+        /// `tls.verify = strict`: the certificate is signed by somebody unknown.
+        TlsIssuer = 23, "tls_issuer";
+        /// `tls.verify = strict`: another fault of the certificate.
+        TlsCertificate = 24, "tls_certificate";
+        /// The proxy refused, or could not be reached.
+        Proxy = 25, "proxy";
     }
 }
 

@@ -8,18 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::document::{Decoded, Document, SpillConfig, decoded};
+use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::url::{PageUrl, Scheme};
 
 use super::head;
 
-/// One fetch: the URL, and the address it was resolved to. Redirects are answers like others; nothing is followed here.
+/// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
 #[derive(Clone, Debug)]
 pub struct FetchRequest {
     /// What to fetch.
     pub url: PageUrl,
-    /// The address to connect to, resolved and checked by the caller; the module checks it again before it connects.
-    pub address: SocketAddr,
+    /// The addresses to connect to, one after the other until one accepts; resolved and checked by the caller. The module
+    /// checks each again before it connects. Never empty.
+    pub addresses: Vec<SocketAddr>,
     /// `User-Agent`, `From`, `Accept`, `Accept-Encoding`, `Accept-Language` and the like, in the order to be sent.
     /// `Host` and `Connection` are the module's own and ignored here.
     pub headers: Vec<(String, String)>,
@@ -156,6 +158,8 @@ pub struct Fetched {
     pub timings: Timings,
     /// What is wrong with the server's certificate, under `tls.verify = record`.
     pub tls_fault: Option<String>,
+    /// What was odd about the answer.
+    pub notes: Vec<Note>,
     /// Whether an open connection was used again.
     pub reused: bool,
     /// The version of the answer.

@@ -215,6 +215,7 @@ fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
         how: super::values::How::Unstored,
         cut: None,
         charset: None,
+        remarks: Default::default(),
     };
     write(storage, |batch| {
         for time in [5, 70_000, 6] {

@@ -323,6 +323,7 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         how,
         cut: None,
         charset: None,
+        remarks: Default::default(),
     }
 }
 

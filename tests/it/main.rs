@@ -24,6 +24,7 @@ mod events;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod hostile;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;

@@ -122,7 +122,8 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     use Rejection as R;
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
-        R::Params | R::Redirects | R::Malformed | R::Blocked => true,
-        R::Robots | R::HostBudget | R::Collision | R::Address | R::Dropped => false,
+        R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
+        R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
+        R::Collision | R::Address | R::Dropped => false,
     }
 }

@@ -33,8 +33,8 @@ pub enum Errand {
 pub struct Fetch {
     /// What to fetch.
     pub url: PageUrl,
-    /// Where to connect to: resolved and checked.
-    pub address: SocketAddr,
+    /// Where to connect to, in this order: resolved and checked.
+    pub addresses: Vec<SocketAddr>,
     /// The host's slot.
     pub slot: Slot,
     /// The place on the wire.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::onward::Onward;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
@@ -19,12 +20,14 @@ pub(super) fn found(
     lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
+    onward: &Onward,
     page: Option<&Page>,
 ) -> LinkChange {
+    let next = onward.to.as_ref().map(|to| hop(node, lease, to));
     if matches!(verdict, Verdict::Follow) {
-        return redirect(node, lease, fetched);
+        return admit(node, next);
     }
-    let Some(page) = page else { return LinkChange::default() };
+    let Some(page) = page else { return admit(node, next) };
     let robots: Vec<String> = fetched
         .headers
         .iter()
@@ -44,7 +47,8 @@ pub(super) fn found(
     let joiner = live.canon.joiner(base, Some(page.charset));
     let mut known = KeySet::default();
     known.insert(lease.core().url_key); // a link to itself is none
-    let mut found = Vec::new();
+    let mut found: Vec<NewUrl> = next.into_iter().collect();
+    known.extend(found.iter().map(|new| node.prints.url(&new.url)));
     for link in page.facts.links.iter().filter(|l| !l.nofollow) {
         let Ok(url) = joiner.join(&link.href) else { continue };
         if known.insert(node.prints.url(&url)) {
@@ -72,24 +76,14 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
     }
 }
 
-/// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
-fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> LinkChange {
-    let none = LinkChange::default();
-    let Some(location) = fetched.header("location") else { return none };
-    let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
-        log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
-        return none;
-    };
-    if url == lease.url {
-        return none;
-    }
+/// Where an answer leads at once: a new URL of the same depth, one hop further, through every check. A seed's joins the scope.
+fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     if lease.entry.seed {
-        join_scope(node, &url, &lease.url);
+        join_scope(node, to, &lease.url);
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
-    let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
-    admit(node, [new])
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)) }
 }
 
 /// The seed that what is found here goes back to.

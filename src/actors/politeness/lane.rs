@@ -1,6 +1,6 @@
 //! A lane: one connection's worth of work at a host, one URL after the other.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +34,8 @@ const BATCH: usize = 16;
 const WORTH_WAITING: Duration = Duration::from_secs(30);
 /// How often a request for robots.txt that died on our side is made again.
 const OWN_FAULTS: usize = 5;
+/// Addresses of a name that are tried for one request.
+const MOST_ADDRESSES: usize = 4;
 /// The rules that a data folder begins with: every URL in it was judged by them.
 const FIRST: u32 = 1;
 /// How often a paused lane looks whether it may go on.
@@ -95,7 +97,7 @@ impl Lane {
             Err(turned) => return self.turn_away(lease, turned).await,
         };
         let core = lease.core().clone();
-        let (address, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
+        let (addresses, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
             Ok(ready) => ready,
             Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
             Err(Not::Allowed) => {
@@ -121,22 +123,22 @@ impl Lane {
         let url = lease.url.clone();
         let errand = Errand::Page { lease: Box::new(lease), permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
-        let _ = self.request(&self.at.host, url, address, slot, on_wire, errand).await;
+        let _ = self.request(&self.at.host, url, addresses, slot, on_wire, errand).await;
         Next::GoOn
     }
 
     /// Everything that a request for a page needs.
-    async fn prepare(&self, url: &PageUrl) -> Result<(SocketAddr, Leave), Not> {
+    async fn prepare(&self, url: &PageUrl) -> Result<(Vec<SocketAddr>, Leave), Not> {
         self.node.faults.pass_url("host.visit", url);
-        let address = self.address(url).await.map_err(Not::Reached)?;
+        let addresses = self.addresses(url).await.map_err(Not::Reached)?;
         match self.robots_allow(url).await {
             Standing::Allowed => {}
             Standing::Disallowed => return Err(Not::Allowed),
             Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
         }
-        let place = Place { host: url.host(), address: address.ip(), seat: &self.seat };
+        let place = Place { host: url.host(), address: ip(&addresses), seat: &self.seat };
         let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
-        Ok((address, leave))
+        Ok((addresses, leave))
     }
 
     /// Sends a request and waits for its report; `None` when it died.
@@ -144,7 +146,7 @@ impl Lane {
         &self,
         host: &HostKey,
         url: PageUrl,
-        address: SocketAddr,
+        addresses: Vec<SocketAddr>,
         mut slot: Slot,
         on_wire: PagePermit,
         errand: Errand,
@@ -152,7 +154,7 @@ impl Lane {
         slot.begin();
         self.node.faults.pass("host.send");
         let (reply, report) = oneshot::channel();
-        self.node.fetcher_of(host).tell(Fetch { url, address, slot, on_wire, errand, reply });
+        self.node.fetcher_of(host).tell(Fetch { url, addresses, slot, on_wire, errand, reply });
         let answer = async {
             self.node.faults.wait("host.report").await;
             report.await.ok()
@@ -188,8 +190,8 @@ impl Lane {
         Next::GoOn
     }
 
-    /// The address to connect to: resolved once, checked, pinned (I7).
-    async fn address(&self, url: &PageUrl) -> Result<SocketAddr, Failure> {
+    /// The addresses to connect to, in this order: resolved once, checked, pinned (I7). Never empty.
+    async fn addresses(&self, url: &PageUrl) -> Result<Vec<SocketAddr>, Failure> {
         let faults = &self.node.faults;
         let resolved = async {
             faults.wait("host.resolve").await;
@@ -201,8 +203,13 @@ impl Lane {
         };
         let found = bounded(self.node.rules.settings.hung_after(), "the resolver", resolved).await;
         let addresses = found.map_err(|fault| fault.failure())?;
-        let allowed = addresses.iter().find(|a| self.node.guard.check(url.host(), **a).is_ok());
-        allowed.copied().ok_or(Failure::AddressRefused)
+        let allowed: Vec<_> = addresses
+            .iter()
+            .copied()
+            .filter(|a| self.node.guard.check(url.host(), *a).is_ok())
+            .take(MOST_ADDRESSES)
+            .collect();
+        if allowed.is_empty() { Err(Failure::AddressRefused) } else { Ok(allowed) }
     }
 
     /// Everything a request needs, at or after its host's earliest time; `Err` when that lies too far off to wait here, or
@@ -306,15 +313,15 @@ impl Lane {
         if host != self.at.host && self.node.orders.blocks().on(url.host()) {
             return Some(Report::fault(Failure::AddressRefused));
         }
-        let address = match self.address(url).await {
-            Ok(address) => address,
+        let addresses = match self.addresses(url).await {
+            Ok(addresses) => addresses,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let place = Place { host: url.host(), address: address.ip(), seat };
+        let place = Place { host: url.host(), address: ip(&addresses), seat };
         for _ in 0..OWN_FAULTS {
             let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
-            match self.request(&host, url.clone(), address, slot, on_wire, Errand::Robots).await {
+            match self.request(&host, url.clone(), addresses.clone(), slot, on_wire, Errand::Robots).await {
                 Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
                 _ => {}
             }
@@ -322,6 +329,11 @@ impl Lane {
         }
         Some(Report::fault(Failure::Reset))
     }
+}
+
+/// The address whose seat is taken: the first, which is most often the one that answers.
+fn ip(addresses: &[SocketAddr]) -> IpAddr {
+    addresses.first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), SocketAddr::ip)
 }
 
 /// Why a URL is not requested now.

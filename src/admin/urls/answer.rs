@@ -121,7 +121,9 @@ fn done(e: &Explanation) -> String {
     let (when, status) = (iso(UnixMillis(page.captured_ms)), page.status);
     let kind = page.mime.as_deref().map(|mime| format!(" of {mime}")).unwrap_or_default();
     let what = match page.how.as_str() {
-        "redirect" => "it redirects elsewhere".to_owned(),
+        "redirect" => {
+            format!("it redirects {}", page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}")))
+        }
         "duplicate" => "its content was known already".into(),
         "not_modified" => "it had not changed".into(),
         _ => format!("{}{kind}", human_size(page.bytes)),

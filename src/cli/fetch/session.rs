@@ -170,11 +170,11 @@ impl Session {
             .await
             .map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })?;
         let dns = started.elapsed();
-        let address = self.allowed(url, &addresses)?;
+        let allowed = self.allowed(url, &addresses)?;
         self.wait(url).await;
         let headers = self.rules.headers.clone();
         let limits = self.rules.limits.clone();
-        let request = FetchRequest { url: url.clone(), address, headers, conditional: None, limits };
+        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, conditional: None, limits };
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
@@ -194,14 +194,17 @@ impl Session {
         *known
     }
 
-    /// The first address that may be connected to, as in a crawl.
-    fn allowed(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<SocketAddr, NoAnswer> {
-        let mut refused = None;
+    /// The addresses that may be connected to, as in a crawl; never empty.
+    fn allowed(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, NoAnswer> {
+        let (mut allowed, mut refused) = (Vec::new(), None);
         for address in addresses {
             match self.policy.check(url.host(), *address) {
-                Ok(()) => return Ok(*address),
+                Ok(()) => allowed.push(*address),
                 Err(why) => refused = refused.or(Some(why)),
             }
+        }
+        if !allowed.is_empty() {
+            return Ok(allowed);
         }
         let detail = refused.map_or_else(|| "the name has no address".into(), |why| why.to_string());
         Err(NoAnswer { reason: Failure::AddressRefused, detail })

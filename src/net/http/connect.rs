@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Empty;
@@ -102,9 +103,14 @@ impl Link {
     }
 }
 
-/// A fresh connection to the request's address.
-pub(super) async fn connect(request: &FetchRequest, tls: &TlsClient, timings: &mut Timings) -> Result<Link, Fault> {
-    let tcp = open(request, timings).await?;
+/// A fresh connection to the first of `addresses` that accepts.
+pub(super) async fn connect(
+    request: &FetchRequest,
+    addresses: &[SocketAddr],
+    tls: &TlsClient,
+    timings: &mut Timings,
+) -> Result<Link, Fault> {
+    let (tcp, peer) = open(addresses, request.limits.connect, timings).await?;
     let (wire, tls_fault) = match request.url.scheme() {
         Scheme::Http => (Wire::Plain(tcp), None),
         Scheme::Https => {
@@ -116,7 +122,7 @@ pub(super) async fn connect(request: &FetchRequest, tls: &TlsClient, timings: &m
     let io = TokioIo::new(Tap::new(wire, log.clone()));
     let (sender, engine) =
         builder().handshake(io).await.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
-    Ok(Link { sender, engine: Some(Box::pin(engine)), log, peer: request.address, tls_fault, uses: 0 })
+    Ok(Link { sender, engine: Some(Box::pin(engine)), log, peer, tls_fault, uses: 0 })
 }
 
 /// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
@@ -134,12 +140,32 @@ fn builder() -> Builder {
     builder
 }
 
-async fn open(request: &FetchRequest, timings: &mut Timings) -> Result<TcpStream, Fault> {
+/// One address after the other, for one connection at a time is polite (I1). Each has its share of the time that is left,
+/// so that a dead one does not use up that of the next.
+async fn open(
+    addresses: &[SocketAddr],
+    limit: Duration,
+    timings: &mut Timings,
+) -> Result<(TcpStream, SocketAddr), Fault> {
     let start = Instant::now();
-    let (address, limit) = (request.address, request.limits.connect);
-    let result = timeout(limit, TcpStream::connect(address)).await;
-    timings.connect = start.elapsed();
-    let tcp = match result {
+    let mut first = None;
+    for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let share = limit.saturating_sub(start.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX);
+        let opened = open_one(*address, share).await;
+        timings.connect = start.elapsed();
+        match opened {
+            Ok(tcp) => return Ok((tcp, *address)),
+            Err(fault) => {
+                log::debug!("no connection: {} others={}", fault.detail, left - 1);
+                first = first.or(Some(fault));
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| Fault::new(Failure::AddressRefused, "the name has no address")))
+}
+
+async fn open_one(address: SocketAddr, limit: Duration) -> Result<TcpStream, Fault> {
+    let tcp = match timeout(limit, TcpStream::connect(address)).await {
         Ok(Ok(tcp)) => tcp,
         Ok(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
             return Err(Fault::new(Failure::ConnectTimeout, format!("{address}: {error}")));

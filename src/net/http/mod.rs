@@ -77,6 +77,12 @@ struct Key {
     host: String,
 }
 
+impl Key {
+    fn of(request: &FetchRequest, address: SocketAddr) -> Self {
+        Self { scheme: request.url.scheme(), address, host: request.url.authority() }
+    }
+}
+
 impl Http {
     /// A module without connections.
     ///
@@ -113,32 +119,43 @@ impl Http {
     }
 
     async fn attempt(&self, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let refused = |refused: super::Refused| Fault::new(Failure::AddressRefused, refused.to_string());
-        self.policy.check(request.url.host(), request.address).map_err(refused)?;
-        let url = &request.url;
-        let key = Key { scheme: url.scheme(), address: request.address, host: url.authority() };
-        if let Some(mut link) = self.pool.take(&key)
+        let addresses = self.allowed(request)?;
+        if let Some(mut link) = addresses.iter().find_map(|a| self.pool.take(&Key::of(request, *a)))
             && link.settle().await
         {
-            match self.over(link, request, timings, &key).await {
-                Err(fault) if fault.stale => log::debug!("connection was stale host={} retry=fresh", key.host),
+            match self.over(link, request, timings).await {
+                Err(fault) if fault.stale => {
+                    log::debug!("connection was stale host={} retry=fresh", request.url.host())
+                }
                 other => return other,
             }
         }
         injected(self.faults.wait("net.connect").await)?;
-        let link = connect::connect(request, &self.tls, timings).await?;
+        let link = connect::connect(request, &addresses, &self.tls, timings).await?;
         injected(self.faults.wait("net.connected").await)?;
-        self.over(link, request, timings, &key).await
+        self.over(link, request, timings).await
+    }
+
+    /// Those of the request's addresses that the policy allows (I7); an error when it allows none.
+    fn allowed(&self, request: &FetchRequest) -> Result<Vec<SocketAddr>, Fault> {
+        let mut refused = None;
+        let check = |address: &SocketAddr| match self.policy.check(request.url.host(), *address) {
+            Ok(()) => true,
+            Err(why) => {
+                refused = refused.take().or(Some(why));
+                false
+            }
+        };
+        let allowed: Vec<SocketAddr> = request.addresses.iter().copied().filter(check).collect();
+        if allowed.is_empty() {
+            let detail = refused.map_or_else(|| "the name has no address".to_owned(), |why| why.to_string());
+            return Err(Fault::new(Failure::AddressRefused, detail));
+        }
+        Ok(allowed)
     }
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
-    async fn over(
-        &self,
-        mut link: Link,
-        request: &FetchRequest,
-        timings: &mut Timings,
-        key: &Key,
-    ) -> Result<Fetched, Fault> {
+    async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
         let answer = exchange::exchange(&mut link, request, timings, &self.faults).await?;
         injected(self.faults.wait("net.head").await)?;
         let received = body::receive(&mut link, answer.body, request, &self.spill, timings, &self.faults).await?;
@@ -153,12 +170,13 @@ impl Http {
             peer: link.peer(),
             timings: *timings,
             tls_fault: link.tls_fault().map(str::to_owned),
+            notes: Vec::new(),
             reused: link.uses() > 1,
             version: answer.version,
             wire_bytes: link.log().bytes(),
         };
         if fetched.cut.is_none() && !answer.ambiguous && link.settle().await {
-            self.pool.put(key.clone(), link);
+            self.pool.put(Key::of(request, link.peer()), link);
         }
         Ok(fetched)
     }

@@ -42,7 +42,7 @@ fn url(text: &str) -> PageUrl {
 fn request(address: SocketAddr) -> FetchRequest {
     FetchRequest {
         url: url("http://h0.test/a/b?q=1"),
-        address,
+        addresses: vec![address],
         headers: vec![
             ("User-Agent".to_owned(), "Lycosa/test".to_owned()),
             ("Accept".to_owned(), "text/html, */*;q=0.1".to_owned()),

@@ -116,6 +116,7 @@ mod tests {
             how,
             cut: None,
             charset: None,
+            remarks: Default::default(),
         };
         let (url, payload) = (capture.url.clone(), capture.payload_digest);
         let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };

@@ -29,7 +29,7 @@ pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use names::{OrderedHosts, ScopeJoined};
-pub use page::{Cut, How, PageRecord, WarcPlace};
+pub use page::{Cut, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
@@ -123,7 +123,6 @@ values! {
     HostCounts = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
-    PageRecord = 1,
     QueueEntry = 1,
     RejectedValue = 1,
     RobotsValue = 1,

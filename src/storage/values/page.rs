@@ -1,7 +1,9 @@
 //! One capture of a URL.
 
 use super::wire::{codes, fields};
+use super::{Value, ValueError, decode, encode};
 use crate::domain::fingerprint::ContentDigest;
+use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
 
 codes! {
@@ -47,6 +49,23 @@ fields! {
 }
 
 fields! {
+    /// What is said of some captures only.
+    #[derive(Default)]
+    Remarks {
+        /// What was odd about it, by ascending code.
+        notes: Vec<Note>,
+        /// Where it redirects to, as far as that is a URL.
+        target: Option<String>,
+        /// `<link rel=canonical>` or the header `Link` of that relation, absolute. No key: what it names is another page.
+        canonical: Option<String>,
+        /// What it says of its use by machines: `Content-Signal` or `Content-Usage`, as sent.
+        usage: Option<String>,
+        /// What the rules of `[[extract]]` found: a JSON object.
+        extracted: Option<String>,
+    }
+}
+
+fields! {
     /// One capture of a URL.
     PageRecord {
         /// The URL.
@@ -85,5 +104,36 @@ fields! {
         cut: Option<Cut>,
         /// The character encoding used.
         charset: Option<String>,
+        /// What is said of some captures only.
+        remarks: Remarks,
+    }
+}
+
+/// Version 1 ends before `remarks`.
+const SHORT: u8 = 1;
+const WHOLE: u8 = 2;
+/// Empty remarks: five fields of one byte.
+const NO_REMARKS: [u8; 5] = [0; 5];
+
+/// Version 1 is still written while there is nothing to remark.
+impl Value for PageRecord {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = encode(WHOLE, self);
+        if self.remarks == Remarks::default() {
+            bytes.truncate(bytes.len().saturating_sub(NO_REMARKS.len()));
+            bytes.splice(..1, [SHORT]);
+        }
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
+        if bytes.first() != Some(&SHORT) {
+            let page: Self = decode("PageRecord", WHOLE, bytes)?;
+            return if page.remarks == Remarks::default() { Err(ValueError::Tag("remark")) } else { Ok(page) };
+        }
+        let mut whole = bytes.to_vec();
+        whole.splice(..1, [WHOLE]);
+        whole.extend(NO_REMARKS);
+        decode("PageRecord", WHOLE, &whole)
     }
 }

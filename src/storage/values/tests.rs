@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
@@ -56,6 +57,7 @@ fn page_record() -> PageRecord {
         how: How::Stored,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
+        remarks: Remarks::default(),
     }
 }
 
@@ -142,6 +144,8 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     }
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
+    let remarks = Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() };
+    check(&PageRecord { remarks, ..page_record() });
     check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),

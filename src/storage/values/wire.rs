@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ValueError;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -271,7 +272,7 @@ macro_rules! coded {
         }
     )*};
 }
-coded!(Scheme "scheme", Rejection "rejection", Failure "failure");
+coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note");
 
 /// Declares an enum of one-byte codes, which are never given another meaning.
 macro_rules! codes {

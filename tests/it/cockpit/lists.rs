@@ -39,7 +39,7 @@ fn urls(items: &[Value]) -> BTreeSet<&str> {
 #[test]
 fn urls_turned_away_and_given_up_are_listed_by_reason_and_host() {
     let site = site();
-    let sandbox = in_front_of(&site).set("fetch.retry_delays=[]");
+    let sandbox = in_front_of(&site).set("fetch.retries=0");
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
     live.seed(&["http://a.test/", "http://b.test/", "http://b.test/busy"]);

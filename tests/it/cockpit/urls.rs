@@ -70,7 +70,7 @@ fn a_url_in_each_state_is_explained() {
     assert_eq!(ok["attempts"][0]["status"], 200, "{ok:#}");
     let (ok, same) = (ok["page"]["how"].clone(), explain(&desk, "http://a.test/same")["page"]["how"].clone());
     assert!([&ok, &same].iter().any(|how| *how == "duplicate"), "one of two equal pages came second: {ok} {same}");
-    says("http://a.test/moved", "done", "status 301: it redirects elsewhere");
+    says("http://a.test/moved", "done", "status 301: it redirects to http://a.test/ok; ");
     let missing = says("http://a.test/missing", "error", "(status_4xx, answer 404); ");
     assert_eq!(missing["attempts"][0]["status"], 404, "{missing:#}");
     says("http://a.test/private/x", "rejected", "robots.txt forbids it (2: Disallow: /private)");

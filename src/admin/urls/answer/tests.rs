@@ -164,6 +164,7 @@ fn captured() -> CaptureView {
         bytes: 2_048,
         cut: None,
         digest: String::new(),
+        target: None,
         title: Some("A page".into()),
         out_links: 5,
         depth: 1,
@@ -184,6 +185,9 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
     );
     e.page = Some(CaptureView { how: "redirect".into(), status: 301, warc: None, ..captured() });
     assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
+    let target = Some("http://b.test/".into());
+    e.page = Some(CaptureView { how: "redirect".into(), status: 301, target, ..captured() });
+    assert!(said(&e).contains("status 301: it redirects to http://b.test/; its record "), "{}", said(&e));
 }
 
 #[test]

@@ -39,6 +39,20 @@ fn nobody_listening_is_connect_refused() {
 }
 
 #[test]
+fn the_next_address_is_tried_when_one_does_not_accept() {
+    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Server::start(|mut session: Session| {
+        session.read_request();
+        session.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        session.until_closed();
+    });
+    let forbidden = "192.0.2.1:80".parse().unwrap();
+    let several = FetchRequest { addresses: vec![forbidden, dead, server.address], ..request(dead) };
+    let fetched = on_runtime(client().fetch(several)).unwrap();
+    assert_eq!((fetched.peer, bytes(&fetched)), (server.address, b"ok".to_vec()));
+}
+
+#[test]
 fn a_connection_that_is_not_accepted_ends_in_a_connect_time_out() {
     // A listener that accepts nothing, its queue of one filled: further connects get no answer.
     let (listener, address) = on_runtime(async {
