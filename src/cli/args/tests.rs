@@ -66,6 +66,9 @@ fn a_mistake_is_one_line_that_names_it() {
         ("lycosa run --sed x", "--seed"),
         ("lycosa fetch", "<URL>"),
         ("lycosa run --log-format xml", "json"),
+        ("lycosa ctl set log.level=info --all", "--dry-run"),
+        ("lycosa ctl set log.level=info --no-wait", "--all"),
+        ("lycosa ctl jobs cancel x", "<ID>"),
     ] {
         let error = typed(line).unwrap_err();
         assert_eq!(error.exit, Exit::Usage);

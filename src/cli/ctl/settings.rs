@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::door::Ask;
-use super::jobs::{WaitArgs, started};
+use super::jobs::started;
 use super::unread;
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::settings::{ChangeView, Changed, SettingsView, TrialPart, TrialView};
@@ -31,9 +31,9 @@ pub enum SettingsCommand {
         /// With --dry-run: look at all URLs there are, as a job
         #[arg(long, requires = "dry_run")]
         all: bool,
-        /// Whether the end of that job is waited for.
-        #[command(flatten)]
-        wait: WaitArgs,
+        /// With --all: start the job and do not wait for its end
+        #[arg(long, requires = "all")]
+        no_wait: bool,
         /// Judge rejected URLs again by the new rules
         #[arg(long)]
         readmit: bool,
@@ -175,7 +175,7 @@ fn tried(job: &JobView, readmit: bool, out: &mut dyn Write) -> Result<std::io::R
 
 /// Whether a job carries it out whose end is waited for.
 pub(super) fn waits(command: &SettingsCommand) -> bool {
-    matches!(command, SettingsCommand::Set { all: true, wait: WaitArgs { no_wait: false }, .. })
+    matches!(command, SettingsCommand::Set { all: true, no_wait: false, .. })
 }
 
 fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io::Result<()> {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn tried_with(assignments: Vec<String>, dry_run: bool, readmit: bool) -> SettingsCommand {
-        SettingsCommand::Set { assignments, dry_run, all: false, wait: WaitArgs::default(), readmit }
+        SettingsCommand::Set { assignments, dry_run, all: false, no_wait: false, readmit }
     }
 
     fn shown(command: &SettingsCommand, answer: &Value) -> String {
@@ -271,7 +271,7 @@ mod tests {
             assignments: vec!["scope.mode=any".into()],
             dry_run: true,
             all: true,
-            wait: WaitArgs::default(),
+            no_wait: false,
             readmit: false,
         };
         let asked = ask(&set).unwrap();
