@@ -36,6 +36,7 @@ mod manual;
 mod matrix;
 mod memory;
 mod metrics;
+mod names;
 mod openapi;
 mod orders;
 mod page;

@@ -6,7 +6,7 @@ use super::onward::Onward;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::fingerprint::KeySet;
+use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::html::{Directives, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
@@ -56,12 +56,28 @@ pub(super) fn found(
             found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
         }
     }
+    if node.rules.settings.crawl.ascend {
+        add_folders(node, &mut known, &mut found);
+    }
     let mut links = admit(node, found);
     if is_at_the_end(node, lease) {
         let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
         links.turned.extend(beyond);
     }
     links
+}
+
+/// The folders above what was found on its own host, up to the top: pages that nobody links to are often listed there.
+fn add_folders(node: &Node, known: &mut KeySet<UrlKey>, found: &mut Vec<NewUrl>) {
+    let mut folders = Vec::new();
+    for new in found.iter() {
+        for folder in new.url.folders() {
+            if known.insert(node.prints.url(&folder)) {
+                folders.push(NewUrl { url: folder, ..new.clone() });
+            }
+        }
+    }
+    found.append(&mut folders);
 }
 
 /// True when no link is followed from here, because of what was said of the seed.

@@ -158,7 +158,11 @@ fn rejected(e: &Explanation) -> String {
         (false, _) if same => {
             format!("Not crawled: turned away ({reason}), because {}; {}.", e.rules.rule, way_out(reason))
         }
-        (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
+        (
+            true,
+            "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params"
+            | "calendar" | "session",
+        ) => {
             format!(
                 "Not crawled: turned away ({reason}) by earlier rules or on a longer path; those in force would accept it \
                  ({}): `lycosa ctl urls readmit --reason {reason}` queues it.",

@@ -12,7 +12,17 @@ use crate::warc::date::iso;
 /// Attempts that are told.
 const ATTEMPTS: usize = 4;
 /// The traps among the reasons of a rejection.
-const TRAPS: [&str; 4] = ["too_long", "segments", "repeats", "params"];
+const TRAPS: [&str; 9] = [
+    "too_long",
+    "segments",
+    "repeats",
+    "params",
+    "calendar",
+    "session",
+    "pattern_budget",
+    "duplicates",
+    "domain_budget",
+];
 
 /// The facts, in the order in which they decide.
 #[must_use]
