@@ -14,6 +14,7 @@
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
+//! | `GET /api/v1/urls/rejected`, `/failed` `?reason=&host=` | [`UrlPage`](urls::lists::UrlPage): URLs turned away, and given up; paged, JSON or CSV |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
 //! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](reports::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |

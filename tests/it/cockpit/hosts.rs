@@ -156,7 +156,10 @@ fn bad_questions_about_hosts_are_refused() {
         ("/api/v1/hosts?limit=0", "expected 1 to 1000"),
         ("/api/v1/hosts?limit=x", "invalid digit"),
         ("/api/v1/hosts?cursor=zz", "expected `next`"),
-        ("/api/v1/hosts?stat=active", "no parameter \"stat\"; /api/v1/hosts takes state, contains, sort, limit, cursor"),
+        (
+            "/api/v1/hosts?stat=active",
+            "no parameter \"stat\"; /api/v1/hosts takes state, contains, sort, limit, cursor",
+        ),
         ("/api/v1/hosts/a.test?sort=name", "takes none"),
         ("/api/v1/hosts/a.test/robots?urls=http://a.test/", "takes url"),
         ("/api/v1/hosts?contains=", "expected 1 to 253"),

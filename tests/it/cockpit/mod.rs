@@ -3,6 +3,7 @@
 mod actors;
 mod hosts;
 mod idle;
+mod lists;
 mod pages;
 mod urls;
 
