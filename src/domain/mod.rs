@@ -1,10 +1,13 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+#[cfg(test)]
+pub(crate) mod cases;
 pub mod charset;
 pub mod fingerprint;
 pub mod frontier;
 pub mod host;
 pub mod html;
+pub mod link_header;
 pub mod memory;
 pub mod mime;
 pub mod note;
@@ -19,6 +22,7 @@ pub mod scope;
 pub mod time;
 pub mod traps;
 pub mod url;
+pub mod usage;
 
 #[cfg(test)]
 mod tests {

@@ -53,6 +53,8 @@ reasons! {
         ParseCut = 23, "parse_cut";
         /// It had more links than `parse.max_links_per_page`.
         LinksCut = 24, "links_cut";
+        /// Its headers or its markup ask not to offer a stored copy.
+        NoArchive = 25, "noarchive";
     }
 }
 

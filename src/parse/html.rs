@@ -18,7 +18,8 @@ impl MimeModule for Html {
     }
 
     fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
-        Box::new(PageReader::new(body.content_type, body.url, rules.extract.clone(), rules.max_parse))
+        let extract = rules.extract.clone();
+        Box::new(PageReader::of_kind(body.kind, body.content_type, body.url, extract, rules.max_parse))
     }
 }
 
