@@ -1,63 +1,131 @@
 //! The URLs a page leads to: links, redirect target, judged by traps and scope.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::fingerprint::KeySet;
-use crate::domain::html::{Directives, Page};
+use crate::domain::fingerprint::{KeySet, UrlKey};
+use crate::domain::html::{Link, LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
+use crate::parse::HeadMarks;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::warc::metadata::Outlink;
 
-/// The links of a page, or the target of a redirect.
-pub(super) fn found(
+/// Where an answer leads.
+#[derive(Default)]
+pub(super) struct Found<'p> {
+    /// What is to be followed, judged.
+    pub change: LinkChange,
+    /// All that was found, also what is not to be followed, for the archive.
+    pub outlinks: Vec<Outlink<'p>>,
+}
+
+/// The links of an answer's page and head, or the target of a redirect.
+pub(super) fn found<'p>(
     node: &Node,
     lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
-    page: Option<&Page>,
-) -> LinkChange {
+    page: Option<&'p Page>,
+    head: &HeadMarks,
+) -> Found<'p> {
     if matches!(verdict, Verdict::Follow) {
         return redirect(node, lease, fetched);
     }
-    let Some(page) = page else { return LinkChange::default() };
-    let robots: Vec<String> = fetched
-        .headers
-        .iter()
-        .filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"))
-        .map(|(_, v)| String::from_utf8_lossy(v).into_owned())
-        .collect();
-    let tokens = &node.rules.settings.agent.robots_tokens;
-    let directives = page.facts.robots.and(Directives::from_header(robots.iter().map(String::as_str), tokens));
-    if directives.nofollow {
-        return LinkChange::default();
+    if !verdict.parses() {
+        return Found::default();
     }
-    let base = page.facts.base_url(&lease.url.to_url());
-    let depth = lease.entry.depth.saturating_add(1);
-    let via: Arc<str> = Arc::from(lease.url.as_str());
-    let origin = origin(lease);
-    let live = node.live();
-    let joiner = live.canon.joiner(base, Some(page.charset));
-    let mut known = KeySet::default();
-    known.insert(lease.core().url_key); // a link to itself is none
-    let mut found = Vec::new();
-    for link in page.facts.links.iter().filter(|l| !l.nofollow) {
-        let Ok(url) = joiner.join(&link.href) else { continue };
-        if known.insert(node.prints.url(&url)) {
-            let (via, origin) = (Some(via.clone()), Some(origin.clone()));
-            found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
+    let mut collected = Collected::new(lease, !head.directives(page).nofollow);
+    let (at, live) = (lease.url.to_url(), node.live());
+    if let Some(page) = page {
+        let joiner = live.canon.joiner(page.facts.base_url(&at), Some(page.charset));
+        for link in &page.facts.links {
+            let Ok(url) = joiner.join(&link.href) else { continue };
+            collected.add(node, url, !link.nofollow, &Lead::of(link));
         }
     }
-    let mut links = admit(node, found);
-    if is_at_the_end(node, lease) {
-        let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
-        links.turned.extend(beyond);
+    for link in head.links.iter().filter(|link| link.is_followed()) {
+        let Ok(url) = live.canon.join(&at, &link.target, None) else { continue };
+        collected.add(node, url, true, &Lead { kind: LinkKind::LinkRel, context: "Link:", text: "" });
     }
-    links
+    let mut change = admit(node, collected.found);
+    if is_at_the_end(node, lease) {
+        let beyond = change.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
+        change.turned.extend(beyond);
+    }
+    Found { change, outlinks: collected.outlinks }
+}
+
+/// How a link stands in its page.
+struct Lead<'p> {
+    kind: LinkKind,
+    context: &'static str,
+    text: &'p str,
+}
+
+impl<'p> Lead<'p> {
+    fn of(link: &'p Link) -> Self {
+        let context = match link.kind {
+            LinkKind::A => "a/@href",
+            LinkKind::Area => "area/@href",
+            LinkKind::Frame => "frame/@src",
+            LinkKind::Iframe => "iframe/@src",
+            LinkKind::MetaRefresh => "meta/@refresh",
+            LinkKind::LinkRel => "link/@href",
+            LinkKind::Asset => "=EMBED_MISC",
+        };
+        Self { kind: link.kind, context, text: &link.text }
+    }
+}
+
+/// Links on their way: each URL is followed once, each URL with its place and text is listed once.
+struct Collected<'p> {
+    follow: bool,
+    depth: u16,
+    via: Arc<str>,
+    origin: Arc<str>,
+    own: UrlKey,
+    known: KeySet<UrlKey>,
+    listed: HashSet<(UrlKey, LinkKind, &'p str)>,
+    found: Vec<NewUrl>,
+    outlinks: Vec<Outlink<'p>>,
+}
+
+impl<'p> Collected<'p> {
+    fn new(lease: &Lease, follow: bool) -> Self {
+        Self {
+            follow,
+            depth: lease.entry.depth.saturating_add(1),
+            via: Arc::from(lease.url.as_str()),
+            origin: origin(lease),
+            own: lease.core().url_key,
+            known: KeySet::default(),
+            listed: HashSet::new(),
+            found: Vec::new(),
+            outlinks: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, node: &Node, url: PageUrl, follow: bool, lead: &Lead<'p>) {
+        let key = node.prints.url(&url);
+        if key == self.own {
+            return; // a link to itself is none
+        }
+        if self.listed.insert((key, lead.kind, lead.text)) {
+            let hop = if lead.kind == LinkKind::Asset { 'E' } else { 'L' };
+            let (url, context, text) = (url.as_str().to_owned().into(), lead.context, lead.text);
+            self.outlinks.push(Outlink { url, hop, context, text });
+        }
+        if self.follow && follow && self.known.insert(key) {
+            let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
+            self.found.push(NewUrl { url, depth: self.depth, hops: 0, seed: false, via, origin });
+        }
+    }
 }
 
 /// True when no link is followed from here, because of what was said of the seed.
@@ -73,8 +141,8 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
 }
 
 /// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
-fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> LinkChange {
-    let none = LinkChange::default();
+fn redirect<'p>(node: &Node, lease: &Lease, fetched: &Fetched) -> Found<'p> {
+    let none = Found::default();
     let Some(location) = fetched.header("location") else { return none };
     let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
         log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
@@ -88,8 +156,9 @@ fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> LinkChange {
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
+    let outlinks = vec![Outlink { url: url.as_str().to_owned().into(), hop: 'R', context: "location", text: "" }];
     let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
-    admit(node, [new])
+    Found { change: admit(node, [new]), outlinks }
 }
 
 /// The seed that what is found here goes back to.

@@ -109,7 +109,7 @@ fn done(e: &Explanation) -> String {
     let (when, status) = (iso(UnixMillis(page.captured_ms)), page.status);
     let place = match &page.warc {
         Some(warc) => format!("its record is in {} at {}", warc.file, warc.offset),
-        None => "the settings leave it out of the archive (store.statuses)".into(),
+        None => "the settings leave it out of the archive (store.skip_types)".into(),
     };
     let what = match page.how.as_str() {
         "redirect" => "it redirects elsewhere",

@@ -58,6 +58,12 @@ pub struct CaptureView {
     pub etag: Option<String>,
     /// `Last-Modified` as sent.
     pub last_modified: Option<String>,
+    /// What was odd about it, by name (`docs/operations.md`).
+    pub notes: Vec<String>,
+    /// The canonical URL that it names; recorded, never followed as one.
+    pub canonical: Option<String>,
+    /// What robots.txt and its head say of the use of its content: `Content-Signal`, `Content-Usage`.
+    pub usage: Option<String>,
     /// Its record; none when the settings left it out.
     pub warc: Option<WarcView>,
 }
@@ -81,6 +87,9 @@ impl From<&PageRecord> for CaptureView {
             hops: page.hops,
             etag: page.etag.clone(),
             last_modified: page.last_modified.clone(),
+            notes: page.remarks.notes.iter().map(|note| note.as_str().to_owned()).collect(),
+            canonical: page.remarks.canonical.clone(),
+            usage: page.remarks.usage.clone(),
             warc: page.warc.as_ref().map(WarcView::from),
         }
     }

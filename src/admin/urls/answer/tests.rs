@@ -127,6 +127,9 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
         hops: 0,
         etag: None,
         last_modified: None,
+        notes: Vec::new(),
+        canonical: None,
+        usage: None,
         warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
     };
     e.page = Some(page.clone());
