@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub(crate) mod cases;
+pub mod challenge;
 pub mod charset;
 pub mod fingerprint;
 pub mod frontier;

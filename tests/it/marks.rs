@@ -33,7 +33,7 @@ const ROBOTS: &str = "User-agent: *\nContent-Signal: ai-train=no\nContent-Usage:
 const MARKED: &str = "X-Robots-Tag: otherbot: none\r\nX-Robots-Tag: noarchive, *: noindex\r\n\
      Link: </canonical>; rel=\"canonical\", </next?p=2>; rel=next, </style>; rel=preload\r\nContent-Usage: train-ai=y\r\n";
 const LINKS: &str = "<a href=/app>The <b>app</b></a><a href=/app>again</a><area href=/area><iframe src=/iframe></iframe>\
-     <a rel=nofollow href=/no>no</a><link rel=next href=/link><meta http-equiv=refresh content='9;url=/refresh'>\
+     <a rel=nofollow href=/no>no</a><link rel=next href=/link><meta http-equiv=refresh content='99;url=/refresh'>\
      <img src=/image>";
 
 fn respond(_: &str, path: &str) -> String {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::onward::Onward;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
@@ -31,16 +32,25 @@ pub(super) fn found<'p>(
     lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
+    onward: &Onward,
     page: Option<&'p Page>,
     head: &HeadMarks,
 ) -> Found<'p> {
     if matches!(verdict, Verdict::Follow) {
-        return redirect(node, lease, fetched);
+        let next = onward.to.as_ref().map(|to| hop(node, lease, to));
+        let outlinks = next.iter().map(|next| redirect(next, "location")).collect();
+        return Found { change: admit(node, next), outlinks };
     }
     if !verdict.parses() {
         return Found::default();
     }
     let mut collected = Collected::new(lease, !head.directives(page).nofollow);
+    if let Some(to) = onward.to.as_ref().filter(|_| collected.follow) {
+        let next = hop(node, lease, to);
+        collected.known.insert(node.prints.url(&next.url));
+        collected.outlinks.extend(fetched.header("refresh").map(|_| redirect(&next, "Refresh:")));
+        collected.found.push(next);
+    }
     let (at, live) = (lease.url.to_url(), node.live());
     if let Some(page) = page {
         let joiner = live.canon.joiner(page.facts.base_url(&at), Some(page.charset));
@@ -53,12 +63,20 @@ pub(super) fn found<'p>(
         let Ok(url) = live.canon.join(&at, &link.target, None) else { continue };
         collected.add(node, url, true, &Lead { kind: LinkKind::LinkRel, context: "Link:", text: "" });
     }
+    if node.rules.settings.crawl.ascend {
+        add_folders(node, &mut collected.known, &mut collected.found);
+    }
     let mut change = admit(node, collected.found);
     if is_at_the_end(node, lease) {
         let beyond = change.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
         change.turned.extend(beyond);
     }
     Found { change, outlinks: collected.outlinks }
+}
+
+/// How the target of a redirect is listed.
+fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
+    Outlink { url: next.url.as_str().to_owned().into(), hop: 'R', context, text: "" }
 }
 
 /// How a link stands in its page.
@@ -128,6 +146,19 @@ impl<'p> Collected<'p> {
     }
 }
 
+/// The folders above what was found on its own host, up to the top: pages that nobody links to are often listed there.
+fn add_folders(node: &Node, known: &mut KeySet<UrlKey>, found: &mut Vec<NewUrl>) {
+    let mut folders = Vec::new();
+    for new in found.iter() {
+        for folder in new.url.folders() {
+            if known.insert(node.prints.url(&folder)) {
+                folders.push(NewUrl { url: folder, ..new.clone() });
+            }
+        }
+    }
+    found.append(&mut folders);
+}
+
 /// True when no link is followed from here, because of what was said of the seed.
 fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
     match node.seed_of(lease) {
@@ -140,25 +171,14 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
     }
 }
 
-/// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
-fn redirect<'p>(node: &Node, lease: &Lease, fetched: &Fetched) -> Found<'p> {
-    let none = Found::default();
-    let Some(location) = fetched.header("location") else { return none };
-    let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
-        log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
-        return none;
-    };
-    if url == lease.url {
-        return none;
-    }
+/// Where an answer leads at once: a new URL of the same depth, one hop further, through every check. A seed's joins the scope.
+fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     if lease.entry.seed {
-        join_scope(node, &url, &lease.url);
+        join_scope(node, to, &lease.url);
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
-    let outlinks = vec![Outlink { url: url.as_str().to_owned().into(), hop: 'R', context: "location", text: "" }];
-    let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
-    Found { change: admit(node, [new]), outlinks }
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)) }
 }
 
 /// The seed that what is found here goes back to.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::archive::{Said, Tools, payload_of};
+use super::onward::{self, Onward};
 use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
@@ -36,20 +37,15 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
     let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict, &head);
     node.faults.pass("parser.looked");
-    let found = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref(), &head);
+    let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
+    let found = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
     let skipped = verdict.parses() && is_among(&node.rules.settings.store.skip_types, &looked.mime);
     let charset = looked.page.as_ref().map(|page| page.charset.name());
     let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
-    let built = match node.faults.check("parser.archive") {
-        Err(e) => Err(e.to_string()),
-        Ok(()) if skipped => payload_of(&fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
-        Ok(()) => tools.page(&lease, begun, &fetched, &said).map(with_digest).map_err(|e| e.to_string()),
-    };
-    node.faults.pass("parser.archived");
-    let built = built.inspect_err(|e| node.spill_failed(e));
-    let (records, payload) = match built {
+    let said = (!skipped).then_some(&said);
+    let (records, payload) = match archived(node, tools, &lease, begun, &fetched, said) {
         Ok(built) => built,
         Err(e) => {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
@@ -59,8 +55,11 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         }
     };
     let change = found.change;
-    let remarks = remarks(&lease, &fetched, &looked, &verdict, &head, usage);
-    let mut record = record(&lease, begun, &fetched, &looked, payload, &change, remarks);
+    let mut record = PageRecord {
+        how: how(&verdict),
+        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, onward) },
+        ..record(&lease, begun, &fetched, &looked, payload, &change)
+    };
     let mut ending = ending_of_verdict(&verdict);
     let mut content = looked.content;
     if skipped {
@@ -79,9 +78,28 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     }
 }
 
-fn with_digest(records: PageRecords) -> (Option<PageRecords>, WarcDigest) {
-    let payload = records.payload_digest();
-    (Some(records), payload)
+/// The records of a page and its payload digest; of one that the settings leave out, of which nothing is `said`, the digest alone.
+fn archived(
+    node: &Node,
+    tools: &mut Tools,
+    lease: &Lease,
+    begun: UnixMillis,
+    fetched: &Fetched,
+    said: Option<&Said<'_>>,
+) -> Result<(Option<PageRecords>, WarcDigest), String> {
+    let built = match (node.faults.check("parser.archive"), said) {
+        (Err(e), _) => Err(e.to_string()),
+        (Ok(()), None) => payload_of(fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
+        (Ok(()), Some(said)) => {
+            let records = tools.page(lease, begun, fetched, said).map_err(|e| e.to_string());
+            records.map(|records| {
+                let payload = records.payload_digest();
+                (Some(records), payload)
+            })
+        }
+    };
+    node.faults.pass("parser.archived");
+    built.inspect_err(|e| node.spill_failed(e))
 }
 
 /// What looking at a body gives.
@@ -166,11 +184,9 @@ fn record(
     looked: &Looked,
     payload: WarcDigest,
     links: &LinkChange,
-    remarks: Remarks,
 ) -> PageRecord {
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
     let out_links = links.new.len() + links.turned.len();
-    let how = if (300..400).contains(&fetched.status) { How::Redirect } else { How::Stored };
     PageRecord {
         url: lease.url.as_str().to_owned(),
         status: fetched.status,
@@ -187,28 +203,29 @@ fn record(
         out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
         depth: lease.entry.depth,
         hops: lease.entry.hops,
-        how,
+        how: How::Stored,
         cut: fetched.cut.map(|c| match c {
             Cut::Length => values::Cut::Length,
             Cut::Time => values::Cut::Time,
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
-        remarks,
+        remarks: Remarks::default(),
     }
 }
 
-/// What was odd, each once and in order, and what the answer says of itself. Redirects and errors are no pages.
+/// What was odd, each once and in order, and where it leads, and what it says of itself. Redirects and errors are no pages.
 fn remarks(
     lease: &Lease,
     fetched: &Fetched,
     looked: &Looked,
     verdict: &Verdict,
     head: &HeadMarks,
-    usage: Option<String>,
+    onward: Onward,
 ) -> Remarks {
     let mut notes = fetched.notes.clone();
     notes.extend(looked.coding);
+    notes.extend(onward.note);
     let mut canonical = None;
     if verdict.parses() {
         notes.extend(head.notes(looked.page.as_ref()));
@@ -216,7 +233,13 @@ fn remarks(
     }
     notes.sort_unstable();
     notes.dedup();
-    Remarks { notes, canonical, usage, ..Remarks::default() }
+    let target = onward.to.map(|url| url.as_str().to_owned());
+    Remarks { notes, canonical, target, ..Remarks::default() }
+}
+
+/// A status of redirection alone leads nowhere.
+fn how(verdict: &Verdict) -> How {
+    if matches!(verdict, Verdict::Follow) { How::Redirect } else { How::Stored }
 }
 
 /// The type as sent; where none was sent, the one found by looking.

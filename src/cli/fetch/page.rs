@@ -167,7 +167,7 @@ impl<'a> Judge<'a> {
     }
 
     fn verdict(&self, url: &PageUrl, depth: u16) -> String {
-        if let Err(reason) = self.session.traps.judge(url) {
+        if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
             return reason.to_string();
         }
         match self.scope.explain(url, depth) {
