@@ -4,6 +4,7 @@
 pub(crate) mod cases;
 pub mod challenge;
 pub mod charset;
+pub mod extract;
 pub mod fingerprint;
 pub mod frontier;
 pub mod host;
@@ -20,6 +21,7 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod text;
 pub mod time;
 pub mod traps;
 pub mod url;

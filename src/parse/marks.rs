@@ -69,6 +69,7 @@ impl HeadMarks {
             (of_page(|page| page.facts.needs_script), Note::NeedsScript),
             (of_page(|page| page.facts.links_cut), Note::LinksCut),
             (of_page(|page| page.cut), Note::ParseCut),
+            (of_page(|page| page.extract_skipped), Note::ExtractSkipped),
         ]
         .into_iter()
         .filter_map(|(holds, note)| holds.then_some(note))

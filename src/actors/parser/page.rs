@@ -233,8 +233,15 @@ fn remarks(
     }
     notes.sort_unstable();
     notes.dedup();
-    let target = onward.to.map(|url| url.as_str().to_owned());
-    Remarks { notes, canonical, target, ..Remarks::default() }
+    let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
+    Remarks {
+        notes,
+        canonical,
+        target: onward.to.map(|url| url.as_str().to_owned()),
+        // Maps of texts can always be written.
+        extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
+        ..Remarks::default()
+    }
 }
 
 /// A status of redirection alone leads nowhere.

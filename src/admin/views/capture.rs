@@ -66,6 +66,8 @@ pub struct CaptureView {
     pub canonical: Option<String>,
     /// What robots.txt and its head say of the use of its content: `Content-Signal`, `Content-Usage`.
     pub usage: Option<String>,
+    /// What the rules of `[[extract]]` found, by name: a text, or a list of texts.
+    pub extracted: Option<serde_json::Value>,
     /// Its record; none when the settings left it out.
     pub warc: Option<WarcView>,
 }
@@ -93,6 +95,7 @@ impl From<&PageRecord> for CaptureView {
             notes: page.remarks.notes.iter().map(|note| note.as_str().to_owned()).collect(),
             canonical: page.remarks.canonical.clone(),
             usage: page.remarks.usage.clone(),
+            extracted: page.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             warc: page.warc.as_ref().map(WarcView::from),
         }
     }
