@@ -16,6 +16,7 @@
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
+//! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](reports::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |
 //! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |

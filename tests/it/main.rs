@@ -24,6 +24,7 @@ mod extract;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod holders;
 mod hostile;
 #[cfg(feature = "faults")]
 mod kill;
