@@ -17,6 +17,11 @@ fn text(body: &str) -> String {
     page(200, "text/plain", "", body)
 }
 
+/// The same, and the connection ends before its body does.
+fn broken_off(body: &str) -> String {
+    text(body).replace(&format!("Content-Length: {}", body.len()), "Content-Length: 5000")
+}
+
 /// A crawl of these seeds to its end.
 fn crawl(sandbox: Sandbox, seeds: &[&str]) -> Ended {
     sandbox.set(&format!("crawl.seeds={seeds:?}")).set("crawl.until_done=true").crawl()
@@ -47,9 +52,7 @@ fn a_robots_txt_may_redirect_to_another_host_and_holds_for_the_first() {
 fn a_robots_txt_that_did_not_come_whole_is_asked_for_again_before_any_page() {
     let asked = AtomicU32::new(0);
     let site = Site::http(move |_, path| match path {
-        "/robots.txt" if asked.fetch_add(1, Ordering::Relaxed) < 2 => {
-            text(RULES).replace(&format!("Content-Length: {}", RULES.len()), "Content-Length: 5000")
-        }
+        "/robots.txt" if asked.fetch_add(1, Ordering::Relaxed) < 2 => broken_off(RULES),
         "/robots.txt" => text(RULES),
         _ => html(LINKS),
     });
@@ -119,7 +122,7 @@ fn an_older_copy_holds_while_robots_txt_cannot_be_reached() {
     let asked = AtomicU32::new(0);
     let site = Site::http(move |_, path| match path {
         "/robots.txt" if asked.fetch_add(1, Ordering::Relaxed) == 0 => text(RULES),
-        "/robots.txt" => page(503, "text/plain", "", ""),
+        "/robots.txt" => broken_off("User-agent: *\nDisallow: /\n"),
         "/" => {
             std::thread::sleep(Duration::from_millis(900)); // a slow server: meanwhile the copy grows too old
             html(LINKS)
