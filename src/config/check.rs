@@ -16,6 +16,7 @@ use super::units::format_duration;
 use crate::checkpoint::Target;
 use crate::domain::extract::RuleError;
 use crate::domain::host::is_canonical_host;
+use crate::domain::mime::is_type_glob;
 use crate::domain::seed::check_said;
 use crate::net::guard::{HostPattern, parse_allow};
 use crate::telemetry::notice::NoticeKind;
@@ -295,6 +296,11 @@ fn check_store(store: &StoreSection) -> Checked {
     positive("store.warc_max_age", store.warc_max_age)?;
     within("store.compression", store.compression, 1, 9)?;
     within("store.memory", store.memory, 16 << 20, 1 << 42)?;
+    for glob in &store.skip_types {
+        ensure(is_type_glob(glob), "store.skip_types", || {
+            format!("{glob:?} is no media type: write type/subtype or type/*, such as \"image/*\"")
+        })?;
+    }
     check_place("store.upload", store.upload.as_deref())?;
     ensure(store.upload.is_some() || !store.delete_uploaded, "store.delete_uploaded", || {
         "nothing is uploaded: set store.upload too".into()

@@ -9,6 +9,7 @@
 //! | [`head`] | request and response heads as bytes |
 //! | [`tap`] | the stream that remembers what went over it |
 //! | [`pool`] | connections kept for the next request |
+//! | [`robots`] | the text of a robots.txt |
 //! | [`tls`] | TLS and what to do about bad certificates |
 
 pub mod dns;
@@ -17,6 +18,7 @@ pub mod head;
 pub mod http;
 pub mod pool;
 pub mod protocol;
+pub mod robots;
 pub mod tap;
 pub mod tls;
 

@@ -34,6 +34,7 @@ mod limits;
 #[cfg(feature = "rocksdb")]
 mod log_damage;
 mod manual;
+mod marks;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
@@ -51,12 +52,14 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod robots;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod service;
 mod site;
 mod support;
+mod tree;
 mod warc;
 mod warc_tools;
 #[cfg(feature = "faults")]

@@ -20,6 +20,8 @@ pub enum Errand {
     Page {
         /// The URL's lease.
         lease: Box<Lease>,
+        /// What robots.txt says of the use of its content, to be recorded.
+        usage: Option<String>,
         /// The page's permit, to its commit.
         permit: PagePermit,
     },
@@ -75,8 +77,8 @@ impl Report {
 pub struct RobotsAnswer {
     /// Its status.
     pub status: u16,
-    /// The decoded text, cut at 500 KiB.
-    pub text: Vec<u8>,
+    /// The decoded text, at most 500 KiB of whole lines; none when it did not come whole and so says nothing.
+    pub text: Option<Vec<u8>>,
     /// Where it points to.
     pub location: Option<String>,
     /// The exchanges for the WARC, redirects included.

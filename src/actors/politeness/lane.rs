@@ -121,7 +121,8 @@ impl Lane {
         self.pages += 1;
         let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
-        let errand = Errand::Page { lease: Box::new(lease), permit: page };
+        let usage = self.robots.usage(&url);
+        let errand = Errand::Page { lease: Box::new(lease), usage, permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
         let _ = self.request(&self.at.host, url, addresses, slot, on_wire, errand).await;
         Next::GoOn

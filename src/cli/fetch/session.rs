@@ -14,20 +14,19 @@ use crate::cli::why;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::config::units::roughly;
-use crate::document::{SpillBudget, SpillConfig, decoded};
+use crate::document::{DecodedEnd, SpillBudget, SpillConfig};
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::scope::Scope;
 use crate::domain::traps::TrapRules;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
+use crate::net::robots::robots_text;
 use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 
 /// Redirects of a robots.txt followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
-/// Bytes of a robots.txt read (RFC 9309, section 2.5).
-const ROBOTS_BYTES: u64 = 500 << 10;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
@@ -76,6 +75,13 @@ pub(super) struct NoAnswer {
     detail: String,
 }
 
+impl NoAnswer {
+    /// Its name in `domain::reason`.
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason.as_str()
+    }
+}
+
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
@@ -106,6 +112,8 @@ pub(super) struct Robots {
     /// The deciding line, or why there is none.
     pub line: String,
     pub crawl_delay: Option<Duration>,
+    /// What it says of the use of the URL's content.
+    pub usage: Option<String>,
 }
 
 impl Session {
@@ -248,6 +256,7 @@ impl Session {
             reachable: known.reachable,
             line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
             crawl_delay,
+            usage: known.rules.usage(url.tail()),
         })
     }
 
@@ -264,16 +273,21 @@ impl Session {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
         let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
             Ok(at) => self.robots_text(at).await?,
-            Err(_) => (404, Vec::new()), // an address without a place for robots.txt has none
+            Err(_) => (404, Ok(Vec::new())), // an address without a place for robots.txt has none
         };
-        let (rules, none) = match classify(status) {
-            RobotsStatus::Found => (Some(self.parse(&text)), "no rule matches"),
-            RobotsStatus::Unavailable => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
-            RobotsStatus::Unreachable => (None, UNREACHABLE),
+        let mut outcome = status.to_string();
+        let (rules, none) = match (classify(status), text) {
+            (RobotsStatus::Found, Ok(text)) => (Some(self.parse(&text)), "no rule matches"),
+            (RobotsStatus::Found, Err(why)) => {
+                outcome += &format!(", but {why}");
+                (None, UNREACHABLE)
+            }
+            (RobotsStatus::Unavailable, _) => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
+            (RobotsStatus::Unreachable, _) => (None, UNREACHABLE),
         };
         let reachable = rules.is_some();
         let rules = rules.unwrap_or_else(RobotsRules::disallow_all);
-        Ok(Known { outcome: status.to_string(), rules, reachable, none })
+        Ok(Known { outcome, rules, reachable, none })
     }
 
     fn parse(&self, text: &[u8]) -> RobotsRules {
@@ -281,18 +295,18 @@ impl Session {
         RobotsRules::parse(text, &tokens)
     }
 
-    /// The final status and text, redirects followed.
-    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), NoAnswer> {
+    /// The final status and text, or why there is no text; redirects followed.
+    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Result<Vec<u8>, String>), NoAnswer> {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get(&at).await?.fetched;
             let target = fetched.header("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
             match target {
                 Some(next) if (300..400).contains(&fetched.status) => at = next,
-                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).unwrap_or_default())),
+                _ => return Ok((fetched.status, robots_text(&fetched))),
             }
         }
         // One redirect too many: as if there were none (section 2.3.1.2).
-        Ok((404, Vec::new()))
+        Ok((404, Ok(Vec::new())))
     }
 }
 
@@ -300,10 +314,9 @@ fn place(url: &PageUrl) -> String {
     format!("{}://{}", url.scheme().as_str(), url.authority())
 }
 
-/// A body with its content coding taken off, at most `max` bytes.
-pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<Vec<u8>> {
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
-    let mut bytes = Vec::new();
-    decoded(fetched.body.reader(), &coding, max).take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// A body with its content coding taken off, at most `max` bytes, and how the coding ended.
+pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<(Vec<u8>, DecodedEnd)> {
+    let (mut bytes, mut body) = (Vec::new(), fetched.decoded_body(max));
+    body.read_to_end(&mut bytes)?;
+    Ok((bytes, body.end()))
 }

@@ -93,8 +93,8 @@ fn coded() -> Vec<Fault> {
     vec![
         says("gzip-that-is-none", "200 done -", &[], coding("gzip", PAGE.to_vec())),
         says("gzip-twice", "200 done -", &[], coding("gzip, gzip", gzip(&gzip(PAGE)))),
-        says("gzip-cut", "200 done -", &[], coding("gzip", cut)),
-        says("gzip-bomb", "200 done -", &[], coding("gzip", gzip(&vec![b'a'; 20 * MAX_DECODED]))),
+        says("gzip-cut", "200 done -", &["decode_corrupt"], coding("gzip", cut)),
+        says("gzip-bomb", "200 done -", &["decode_capped"], coding("gzip", gzip(&vec![b'a'; 20 * MAX_DECODED]))),
         says("coding-unknown", "200 done -", &[], coding("x-own", PAGE.to_vec())),
     ]
 }
