@@ -5,14 +5,17 @@
 //! [`Layers`] collects the sources, [`Layers::load`] merges and checks them; every error names where the value came
 //! from, its key and what is allowed.
 
+mod access;
 mod changeable;
 mod check;
+mod check_access;
 mod contact;
 mod error;
 mod file;
 mod layers;
 mod places;
 mod rules;
+mod secret;
 mod sections;
 mod settings;
 mod source;
@@ -21,6 +24,7 @@ pub mod units;
 #[cfg(test)]
 mod tests;
 
+pub use access::AccessError;
 pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
 pub use check::is_web_url;
 pub use contact::host_matches;
@@ -28,5 +32,6 @@ pub use error::ConfigError;
 pub use file::FileForm;
 pub use layers::{Layers, Origin, Shown};
 pub use places::is_same_folder;
+pub use secret::{ProxyUrl, Secret};
 pub use sections::*;
 pub use settings::{Agent, Settings};

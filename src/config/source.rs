@@ -10,7 +10,7 @@ use super::error::ConfigError;
 use super::file::FileForm;
 
 /// Tables whose keys are the user's own: shown and located as one value.
-const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
+const OPEN_TABLES: [&str; 2] = ["dns.overrides", "fetch.headers"];
 
 /// A key of a file with its line, counted from 1.
 pub(super) struct Located {
@@ -224,7 +224,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 23] = [
+pub(super) const SECTIONS: [&str; 26] = [
     "agent",
     "crawl",
     "scope",
@@ -232,6 +232,9 @@ pub(super) const SECTIONS: [&str; 23] = [
     "politeness",
     "robots",
     "fetch",
+    "proxy",
+    "cookies",
+    "credentials",
     "parse",
     "traps",
     "net",

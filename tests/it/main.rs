@@ -14,6 +14,7 @@ mod checkpoint;
 mod cli;
 mod cockpit;
 mod crawl;
+mod credentials;
 #[cfg(feature = "faults")]
 mod deaths;
 mod dice;
@@ -41,6 +42,7 @@ mod page;
 mod places;
 mod politeness;
 mod power;
+mod proxy;
 mod real_pages;
 #[cfg(feature = "rocksdb")]
 mod refusals;

@@ -12,7 +12,6 @@ use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
-use crate::document::decoded;
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
 use crate::domain::reason::Failure;
@@ -39,13 +38,14 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
     let request = FetchRequest {
         url: url.clone(),
         addresses,
-        headers: node.rules.headers.clone(),
+        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        via,
         conditional: None,
         limits: node.rules.limits.clone(),
     };
@@ -167,10 +167,8 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
 }
 
 fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let mut text = Vec::new();
-    let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);
-    if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
+    if let Err(e) = fetched.decoded_body(ROBOTS_LIMIT).take(ROBOTS_LIMIT).read_to_end(&mut text) {
         log::debug!("robots.txt was read only in part: url={url} error={e}");
     }
     let records = tools.exchange(url, begun, fetched, None).map_err(|e| {

@@ -8,10 +8,11 @@ use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
-use crate::document::{DecodedEnd, decoded};
+use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::{Kind, sniff};
+use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
@@ -68,17 +69,18 @@ struct Looked {
     page: Option<Page>,
     content: Option<ContentDigest>,
     kind: Kind,
+    /// What was odd about its coding.
+    notes: Vec<Note>,
 }
 
 fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
     let content_type = fetched.header("content-type");
-    let nothing = Looked { page: None, content: None, kind: Kind::Other };
+    let nothing = Looked { page: None, content: None, kind: Kind::Other, notes: Vec::new() };
     if !verdict.parses() || fetched.body.is_empty() {
         return nothing;
     }
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let settings = &node.rules.settings;
-    let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
+    let mut body = fetched.decoded_body(settings.fetch.max_decoded);
     let mut hasher = ContentHasher::new();
     let mut reader: Option<PageReader> = None;
     let mut kind = None;
@@ -113,6 +115,7 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
+        notes: body.notes(),
     }
 }
 
@@ -165,13 +168,13 @@ fn record(
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
-        remarks: remarks(fetched),
+        remarks: remarks(fetched, looked),
     }
 }
 
 /// What was odd, each once and in order.
-fn remarks(fetched: &Fetched) -> Remarks {
-    let mut notes = fetched.notes.clone();
+fn remarks(fetched: &Fetched, looked: &Looked) -> Remarks {
+    let mut notes = [fetched.notes.as_slice(), &looked.notes].concat();
     notes.sort_unstable();
     notes.dedup();
     Remarks { notes, ..Remarks::default() }

@@ -23,6 +23,7 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::scope::Scope;
 use crate::domain::traps::TrapRules;
 use crate::domain::url::Canonicaliser;
+use crate::net::proxy::Routes;
 
 /// The rules of one generation, ready for use.
 pub struct Live {
@@ -38,6 +39,8 @@ pub struct Live {
     pub traps: TrapRules,
     /// Retries.
     pub retry: RetryRules,
+    /// Proxies.
+    pub routes: Routes,
 }
 
 impl Live {
@@ -50,6 +53,7 @@ impl Live {
             canon: Canonicaliser::new(settings.clean_rules()),
             traps: settings.trap_rules(),
             retry: settings.retry_rules(),
+            routes: settings.routes(),
             settings,
         }
     }
@@ -58,6 +62,12 @@ impl Live {
     #[must_use]
     pub fn host_rules(&self, name: &str) -> HostRules {
         HostRules::of(&self.settings, name)
+    }
+
+    /// The headers of a request to a host, made of those of all.
+    #[must_use]
+    pub fn request_headers(&self, all: &[(String, String)], host: &str) -> Vec<(String, String)> {
+        self.settings.headers_for(all, host)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The sections of the configuration, each with its defaults. Field names are the keys.
 
+mod access;
 mod crawl;
 mod fetch;
 mod operate;
 mod store;
 mod supervision;
 
+pub use access::*;
 pub use crawl::*;
 pub use fetch::*;
 pub use operate::*;
