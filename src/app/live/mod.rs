@@ -21,7 +21,7 @@ use crate::config::{Layers, Origin, Settings};
 use crate::domain::fingerprint::ContentHasher;
 use crate::domain::outcome::RetryRules;
 use crate::domain::scope::Scope;
-use crate::domain::traps::TrapRules;
+use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::Canonicaliser;
 use crate::net::proxy::Routes;
 
@@ -37,6 +37,8 @@ pub struct Live {
     pub canon: Canonicaliser,
     /// Trap limits.
     pub traps: TrapRules,
+    /// Budgets of shapes.
+    pub shapes: ShapeRules,
     /// Retries.
     pub retry: RetryRules,
     /// Proxies.
@@ -52,6 +54,7 @@ impl Live {
             base,
             canon: Canonicaliser::new(settings.clean_rules()),
             traps: settings.trap_rules(),
+            shapes: settings.shape_rules(),
             retry: settings.retry_rules(),
             routes: settings.routes(),
             settings,

@@ -37,6 +37,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(2);
 pub(super) struct Session {
     pub rules: Rules,
     pub traps: TrapRules,
+    pub clock: Clock,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
     routes: Routes,
@@ -119,7 +120,8 @@ impl Session {
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
         let verify = settings.tls_verify();
-        let access = settings.access(&Clock::real()).map_err(CliError::usage)?;
+        let clock = Clock::real();
+        let access = settings.access(&clock).map_err(CliError::usage)?;
         let (source, throttle) = (settings.source(), settings.throttle());
         let config = HttpConfig { verify, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
         let http = Http::new(config).map_err(CliError::new)?;
@@ -129,6 +131,7 @@ impl Session {
         Ok(Self {
             rules,
             traps,
+            clock,
             policy,
             resolver,
             routes,
