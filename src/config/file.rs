@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::sections::{
     AdminSection, AgentSection, CheckpointSection, CookiesSection, CrawlSection, CredentialSection, DedupSection,
-    DiskSection, DnsSection, DurabilitySection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection,
-    NetSection, ParseSection, PolitenessSection, ProxySection, RobotsSection, ScopeSection, StoreSection,
-    SupervisionSection, TlsSection, TrapsSection, WebhookSection,
+    DiskSection, DnsSection, DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection,
+    MemorySection, NetSection, ParseSection, PolitenessSection, ProxySection, RobotsSection, ScopeSection,
+    StoreSection, SupervisionSection, TlsSection, TrapsSection, WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -40,4 +40,5 @@ pub struct FileForm {
     pub webhook: Vec<WebhookSection>,
     pub log: LogSection,
     pub host: Vec<HostSection>,
+    pub extract: Vec<ExtractSection>,
 }

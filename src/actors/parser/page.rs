@@ -171,16 +171,26 @@ fn record(
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
+        origin: lease.entry.origin.clone(),
     }
 }
 
 /// What was odd, each once and in order, and where it leads.
 fn remarks(fetched: &Fetched, looked: &Looked, onward: Onward) -> Remarks {
+    let page = looked.page.as_ref();
     let mut notes = [fetched.notes.as_slice(), &looked.notes].concat();
     notes.extend(onward.note);
+    notes.extend(page.filter(|page| page.extract_skipped).map(|_| Note::ExtractSkipped));
+    let extracted = page.map(|page| &page.extracted).filter(|values| !values.is_empty());
     notes.sort_unstable();
     notes.dedup();
-    Remarks { notes, target: onward.to.map(|url| url.as_str().to_owned()), ..Remarks::default() }
+    Remarks {
+        notes,
+        target: onward.to.map(|url| url.as_str().to_owned()),
+        // Maps of texts can always be written.
+        extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
+        ..Remarks::default()
+    }
 }
 
 /// A status of redirection alone leads nowhere.

@@ -2,6 +2,7 @@
 
 mod access;
 mod crawl;
+mod extract;
 mod fetch;
 mod operate;
 mod store;
@@ -9,6 +10,7 @@ mod supervision;
 
 pub use access::*;
 pub use crawl::*;
+pub use extract::*;
 pub use fetch::*;
 pub use operate::*;
 pub use store::*;
