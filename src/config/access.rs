@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::secret::{ProxyUrl, Secret};
+use super::hidden::{ProxyUrl, Secret};
 use super::sections::{CredentialSection, ProxyDns};
 use super::settings::Settings;
 use crate::clock::Clock;

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue};
 
 use super::access::{DIRECT, prefix};
 use super::check::{Checked, ensure, within};
-use super::secret::ProxyUrl;
+use super::hidden::ProxyUrl;
 use super::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
 use crate::net::guard::HostPattern;
 use crate::net::proxy::Proxy;

@@ -15,6 +15,7 @@ mod cli;
 mod cockpit;
 mod crawl;
 mod credentials;
+mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
 mod dice;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::secret::ProxyUrl;
+use crate::config::hidden::ProxyUrl;
 use crate::config::units::{duration, durations, optional_duration, optional_size, size};
 use crate::net::FetchLimits;
 
@@ -44,7 +44,7 @@ pub struct PolitenessSection {
     pub respect_robots: bool,
     /// Which hosts share one connection and its gap.
     pub group_by: GroupBy,
-    /// Requests in flight at one public address, whatever the hosts. Not where a `[[host]]` says otherwise.
+    /// Requests in flight at one public address, whatever the hosts; not counting hosts whose `[[host]]` asks for more.
     pub per_ip_connections: u32,
     /// Shortest time between the starts of two requests to one public address.
     #[serde(with = "duration")]
