@@ -9,8 +9,11 @@ pub struct ParsedHead {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// Header lines taken from one head at most.
-const MAX_LINES: usize = 1000;
+/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
+pub const MAX_HEAD: usize = 256 * 1024;
+
+/// Headers taken from one head at most; the connection's own parser refuses a head with so many.
+const MAX_HEADERS: usize = 1000;
 
 /// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
 /// empty line that ends it included. None if it is not complete.
@@ -72,21 +75,29 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
     let status = status_of(head)?;
     let mut headers: Vec<(String, Vec<u8>)> = Vec::new();
     let mut open = false;
-    for line in lines(head).skip(1).take(MAX_LINES) {
+    for line in lines(head).skip(1) {
         if let [b' ' | b'\t', ..] = line {
             if let (true, Some((_, value))) = (open, headers.last_mut()) {
-                if !value.is_empty() {
-                    value.push(b' ');
-                }
-                value.extend_from_slice(line.trim_ascii());
+                fold(value, line.trim_ascii());
             }
             continue;
+        }
+        if headers.len() >= MAX_HEADERS {
+            break;
         }
         let header = split_header(line);
         open = header.is_some();
         headers.extend(header.map(|(name, value)| (name.to_owned(), value.to_vec())));
     }
     Some(ParsedHead { status, headers })
+}
+
+/// Appends a folded line, behind a space if both sides have something.
+fn fold(value: &mut Vec<u8>, more: &[u8]) {
+    if !value.is_empty() && !more.is_empty() {
+        value.push(b' ');
+    }
+    value.extend_from_slice(more);
 }
 
 /// Name and value of a header line; spaces before the colon are forgiven.
@@ -178,6 +189,18 @@ mod tests {
         let rows: Vec<_> = parsed.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect();
         assert_eq!(parsed.status, 200);
         assert_eq!(rows, [("X-B", &b"2"[..]), ("x-a", b"1"), ("X-B", b"caf\xe9 and more"), ("Empty", b"")]);
+    }
+
+    #[test]
+    fn a_folded_line_of_white_space_adds_nothing() {
+        let parsed = parse_head(b"HTTP/1.1 200 OK\r\nA: b\r\n \r\nB:\r\n c\r\n\t\r\n\r\n").unwrap();
+        assert_eq!(parsed.headers, [("A".to_owned(), b"b".to_vec()), ("B".to_owned(), b"c".to_vec())]);
+    }
+
+    #[test]
+    fn lines_that_are_no_header_do_not_hide_the_headers_behind_them() {
+        let head = format!("HTTP/1.1 302 F\r\n{}Location: /a\r\n\r\n", "no header\r\n".repeat(2 * MAX_HEADERS));
+        assert_eq!(parse_head(head.as_bytes()).unwrap().headers, [("Location".to_owned(), b"/a".to_vec())]);
     }
 
     #[test]

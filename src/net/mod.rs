@@ -6,6 +6,7 @@
 //! | [`dns`] | [`Resolver`]: names to addresses, cached (M19) |
 //! | [`protocol`] | what every protocol module gives and takes (M18) |
 //! | [`http`] | http and https (M20, M21) |
+//! | [`http1`] | how hyper is set up |
 //! | [`head`] | request and response heads as bytes |
 //! | [`tap`] | the stream that remembers what went over it |
 //! | [`pool`] | connections kept for the next request |
@@ -15,6 +16,7 @@ pub mod dns;
 pub mod guard;
 pub mod head;
 pub mod http;
+pub mod http1;
 pub mod pool;
 pub mod protocol;
 pub mod tap;

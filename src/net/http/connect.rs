@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Empty;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper::client::conn::http1::{Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -20,13 +20,11 @@ use tokio_rustls::client::TlsStream;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
+use super::super::http1::builder;
 use super::super::protocol::{FetchRequest, Timings};
-use super::super::tap::{MAX_HEAD, Tap, TapLog, Wire};
+use super::super::tap::{Tap, TapLog, Wire};
 use super::super::tls::{TlsClient, handshake_fault};
 use super::Fault;
-
-/// Header lines of an answer accepted at most.
-const MAX_HEADERS: usize = 256;
 
 type Engine = Connection<TokioIo<Tap>, Empty<Bytes>>;
 
@@ -123,21 +121,6 @@ pub(super) async fn connect(
     let (sender, engine) =
         builder().handshake(io).await.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
     Ok(Link { sender, engine: Some(Box::pin(engine)), log, peer, tls_fault, uses: 0 })
-}
-
-/// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
-/// banner would be a page.
-fn builder() -> Builder {
-    let mut builder = Builder::new();
-    builder
-        .http09_responses(false)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .allow_spaces_after_header_name_in_responses(true)
-        .ignore_invalid_headers_in_responses(true)
-        .title_case_headers(true)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD);
-    builder
 }
 
 /// One address after the other, for one connection at a time is polite (I1). Each has its share of the time that is left,
