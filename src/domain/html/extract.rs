@@ -69,6 +69,13 @@ impl Extractor {
         self.tokenizer.feed(chunk, &mut self.collector);
     }
 
+    /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
+    /// was fed.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.tokenizer.work()
+    }
+
     /// The page has ended.
     #[must_use]
     pub fn finish(mut self) -> PageFacts {
