@@ -70,6 +70,11 @@ web_server() {
     ! command -v systemctl >/dev/null || as_root systemctl disable --quiet nginx.service || true
 }
 
+# The program alone; the package dnsmasq would start a service.
+name_server() {
+    [ -x /usr/sbin/dnsmasq ] || packages dnsmasq-base
+}
+
 rust() {
     command -v cargo >/dev/null || die "cargo is missing: install Rust $OLDEST_RUST or newer, see https://rustup.rs"
     local have
@@ -146,6 +151,7 @@ test)
     mkdir -p "$(dirname "$2")"
     venv "$2"
     web_server
+    name_server
     browser
     pages "$3"
     ;;

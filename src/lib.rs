@@ -5,6 +5,7 @@
 //! | [`domain`] | pure rules: URLs, robots, politeness, ranks, scope, HTML; no IO, no clock |
 //! | [`app`] | composition root: starts, watches and ends a crawl |
 //! | [`actors`] | the seven kinds of actor and what they share |
+//! | [`parse`] | what is read from a body, by the kind of document it is |
 //! | [`net`] | connections, DNS, address policy |
 //! | [`document`] | a body: in memory while small, in a file when large |
 //! | [`disk`] | full and broken disks: room left, when to try again, the reserve |
@@ -34,6 +35,7 @@
 //! use lycosa::clock::Clock;
 //! use lycosa::config::Layers;
 //! use lycosa::fault::Faults;
+//! use lycosa::parse::MimeModules;
 //! use lycosa::storage::MemoryStorage;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -56,6 +58,7 @@
 //!     clock: Clock::real(),
 //!     faults: Faults::default(),
 //!     placement: Placement::Spread,
+//!     modules: MimeModules::default(), // with(…) adds your own for other kinds of documents
 //! };
 //!
 //! let crawl = app::start(settings, parts)?;
@@ -103,6 +106,7 @@ pub mod domain;
 pub mod fault;
 pub mod invariant;
 pub mod net;
+pub mod parse;
 pub mod sort;
 pub mod storage;
 pub mod telemetry;

@@ -7,6 +7,7 @@ use super::node::Node;
 use crate::app::Live;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
+use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
@@ -15,13 +16,13 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live(); // under the scope's lock, so that both are of one generation
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
-    let blocks = node.orders.blocks();
+    let (blocks, now) = (node.orders.blocks(), node.clock.now());
     for new in found {
         if blocks.on(new.url.host()) {
             out.turned.push(Turned { new, reason: Rejection::Blocked });
             continue;
         }
-        let verdict = judge(&live, &scope, &new.url, new.depth).and_then(|()| {
+        let verdict = judge(&live, &scope, &new.url, new.depth, now).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
         });
@@ -37,8 +38,8 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
 ///
 /// # Errors
 /// Why it is turned away.
-pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16) -> Result<(), Rejection> {
-    live.traps.judge(url).and_then(|()| scope.judge(url, depth))
+pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16, now: UnixMillis) -> Result<(), Rejection> {
+    live.traps.judge(url, now).and_then(|()| scope.judge(url, depth))
 }
 
 /// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
@@ -52,6 +53,6 @@ pub fn judge_queued(node: &Node, url: &PageUrl, depth: u16, since: u32) -> Resul
     }
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live();
-    judge(&live, &scope, url, depth).map_err(|reason| (reason, live.generation))?;
+    judge(&live, &scope, url, depth, node.clock.now()).map_err(|reason| (reason, live.generation))?;
     Ok(live.generation)
 }

@@ -56,6 +56,7 @@ use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
+use crate::parse::MimeModules;
 use crate::storage::txn::Txn;
 use crate::storage::values::{Counters, RunState, ScopeJoined};
 use crate::storage::{Storage, read};
@@ -160,6 +161,8 @@ pub struct Parts {
     pub faults: Faults,
     /// Threads.
     pub placement: Placement,
+    /// What is read from which kind of document.
+    pub modules: MimeModules,
 }
 
 /// A running node.
@@ -242,7 +245,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
-    let rules = Rules::new(settings, host_name, record_key(parts.seed));
+    let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
     let crawl = CrawlId::default();
     let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
     let (live, digest) = live::at_start(&*parts.storage, &rules)?;

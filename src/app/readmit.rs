@@ -142,7 +142,7 @@ impl Walk<'_> {
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if judge(live, &scope, &url, value.depth).is_err() {
+        if judge(live, &scope, &url, value.depth, self.node.clock.now()).is_err() {
             return Ok(None);
         }
         drop(scope);

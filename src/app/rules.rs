@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use crate::actors::node::Node;
 use crate::config::Settings;
-use crate::domain::html::ExtractOptions;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
+use crate::parse::{MimeModules, ParseRules};
 use crate::storage::ledger::LedgerRules;
 use crate::warc::id::IdSource;
 
@@ -29,7 +29,9 @@ pub struct Rules {
     /// Time-outs and caps of every request.
     pub limits: FetchLimits,
     /// What is taken out of a page.
-    pub extract: ExtractOptions,
+    pub parse: ParseRules,
+    /// What is read from which kind of document.
+    pub modules: MimeModules,
     /// Where large bodies and records go until they are committed.
     pub spill_dir: PathBuf,
     /// This machine's name, for the WARC files.
@@ -67,12 +69,19 @@ impl Rules {
             robots: settings.robots_policy(),
             headers: settings.request_headers(),
             limits: settings.fetch_limits(),
-            extract: settings.extract_options(),
+            parse: settings.parse_rules(),
+            modules: MimeModules::default(),
             spill_dir: settings.store.data_dir.join("spill"),
             host_name,
             record_key,
             settings,
         }
+    }
+
+    /// With other modules for documents.
+    #[must_use]
+    pub fn reading(self, modules: MimeModules) -> Self {
+        Self { modules, ..self }
     }
 
     /// Names for WARC records that no other source gives.

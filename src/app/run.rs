@@ -18,6 +18,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::config::Settings;
 use crate::config::units::format_duration;
 use crate::fault::Faults;
+use crate::parse::MimeModules;
 use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
 use crate::telemetry::{State, StateChange, StatusSnapshot};
@@ -81,7 +82,9 @@ pub fn run<W>(
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
-    let running = start(settings, Parts { storage, seed, clock, faults, placement: Placement::Spread })?;
+    let (placement, modules) = (Placement::Spread, MimeModules::default());
+    let parts = Parts { storage, seed, clock, faults, placement, modules };
+    let running = start(settings, parts)?;
     super::checkpoint::sweep(&running.node);
     let admin = serve_admin(&running)?;
     let node = running.node.clone();

@@ -6,9 +6,9 @@ use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page, PageFacts, PageReader};
-use crate::domain::mime::{Kind, sniff};
+use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page};
 use crate::domain::url::{Canonicaliser, CleanRules};
+use crate::parse::{Body, MimeModules, ParseRules};
 
 /// Why the command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -38,16 +38,10 @@ pub enum InspectPageError {
 /// A `url` that is not absolute, or an output that fails.
 pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Write) -> Result<(), InspectPageError> {
     let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
-    let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), DEFAULT_MAX_PARSE);
-    let kind = content_type.map_or(Kind::Html, |_| sniff(content_type, bytes));
-    if kind != Kind::Other {
-        reader.push(bytes); // also of what is no HTML: it finds the charset
-    }
-    let mut page = reader.finish();
-    if !matches!(kind, Kind::Html | Kind::Xhtml) {
-        let text = if kind == Kind::Text { page.charset.decode(bytes).0.into_owned() } else { String::new() };
-        page.facts = PageFacts { text, ..PageFacts::default() };
-    }
+    let content_type = content_type.or(Some("text/html"));
+    let body = Body::sniffed(&url, content_type, bytes);
+    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: DEFAULT_MAX_PARSE };
+    let page = MimeModules::default().read(&body, &rules).unwrap_or_default();
     let report = report(&page, &url);
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;

@@ -45,6 +45,11 @@ pub fn advice(reason: &str) -> &'static str {
         "excluded" => "a rule of scope.exclude or scope.deny_hosts names it",
         "extension" => "its file type is skipped; see scope.skip_extensions",
         "too_deep" => "it lies deeper than crawl.max_depth",
+        "calendar" => "it names a month that no page can be about; see traps.calendar",
+        "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern and traps.suspect_pages",
+        "session" => "one of its parameters is taken for a session number; see traps.sessions",
+        "duplicates" => "URLs of this shape were duplicates again and again; see traps.max_duplicates",
+        "domain_budget" => "too many hosts of this domain; see traps.hosts_per_domain",
         "host_budget" => "the host's budget is spent; see traps.pages_per_host",
         _ => "see the log",
     }

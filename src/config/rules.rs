@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::contact::host_matches;
-use super::sections::{HostSection, ScopeMode, TlsVerify};
+use super::sections::{self, HostSection, ScopeMode, TlsVerify};
 use super::settings::Settings;
 use crate::domain::html::ExtractOptions;
 use crate::domain::outcome::RetryRules;
@@ -12,10 +12,12 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
-use crate::domain::traps::TrapRules;
+use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
+use crate::net::dns::Family;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::{self, DnsConfig, FetchLimits};
+use crate::parse::ParseRules;
 
 impl Settings {
     /// What is removed from URLs.
@@ -61,6 +63,20 @@ impl Settings {
             max_segments: self.traps.max_segments,
             max_repeats: self.traps.max_repeats,
             max_params: self.traps.max_params,
+            calendar: self.traps.calendar,
+        }
+    }
+
+    /// Endless spaces seen from many URLs.
+    #[must_use]
+    pub fn shape_rules(&self) -> ShapeRules {
+        let broad = |limit| if self.scope.mode == ScopeMode::Any { limit } else { 0 };
+        ShapeRules {
+            suspect_pages: self.traps.suspect_pages,
+            pages_per_pattern: self.traps.pages_per_pattern.unwrap_or_else(|| broad(2_000)),
+            sessions: self.traps.sessions,
+            max_duplicates: self.traps.max_duplicates,
+            hosts_per_domain: self.traps.hosts_per_domain.unwrap_or_else(|| broad(1_000)),
         }
     }
 
@@ -148,13 +164,14 @@ impl Settings {
 
     /// What is taken from a page. Not its text: nothing in the crawl reads it yet, and it is a third of the work.
     #[must_use]
-    pub fn extract_options(&self) -> ExtractOptions {
-        ExtractOptions {
+    pub fn parse_rules(&self) -> ParseRules {
+        let extract = ExtractOptions {
             assets: self.parse.assets,
             max_links: self.parse.max_links_per_page,
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
-        }
+        };
+        ParseRules { extract, max_parse: self.parse.max_parse }
     }
 
     /// Names.
@@ -167,7 +184,13 @@ impl Settings {
             max_ttl: self.dns.max_ttl,
             nxdomain_ttl: self.dns.nxdomain,
             servfail_ttl: self.dns.servfail,
-            ..DnsConfig::default()
+            timeout: self.dns.timeout,
+            family: match self.dns.family {
+                sections::Family::Auto => Family::Auto,
+                sections::Family::Both => Family::Both,
+                sections::Family::V4 => Family::V4,
+                sections::Family::V6 => Family::V6,
+            },
         }
     }
 

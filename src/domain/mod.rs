@@ -1,5 +1,6 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+pub mod challenge;
 pub mod charset;
 pub mod fingerprint;
 pub mod frontier;

@@ -4,8 +4,10 @@
 //! |---|---|---|---|---|---|
 //! | 2xx, whole or cut | - | [`Verdict::Store`] | done | yes | yes |
 //! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
+//! | 304 to a request that did not ask | one | [`Verdict::Fail`] | error `not_modified_unasked` | no | no |
 //! | any other 3xx, 304 too | - | [`Verdict::StoreOnly`] | done | yes | no |
-//! | 408, 425, 429, a challenge page | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
+//! | a firewall's challenge, whatever its status | all | [`Verdict::Fail`] | error `challenge` | no | no |
+//! | 408, 425, 429 | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | 5xx | all | [`Verdict::StoreOnly`] | error `status_5xx` | yes | no |
 //! | a status outside 200-599 | - | [`Verdict::StoreOnly`] | error `status_other` | yes | no |
@@ -48,8 +50,10 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// Why the body is not whole, if it is not.
     pub cut: Option<CutReason>,
-    /// Whether it is a firewall's challenge ([`is_challenge`]) in place of the page.
+    /// Whether it is a firewall's challenge ([`challenge`](super::challenge)) in place of the page.
     pub challenge: bool,
+    /// Whether the request asked for the page only if it had changed.
+    pub conditional: bool,
 }
 
 impl Answer {
@@ -182,9 +186,15 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
         }
         None => Verdict::StoreOnly(Some(reason)),
     };
+    if answer.challenge {
+        // A refusal whatever status it wears; its page is not the page asked for, and no content.
+        return match again(Failure::Challenge) {
+            Verdict::StoreOnly(_) => Verdict::Fail(Failure::Challenge),
+            retry => retry,
+        };
+    }
     match answer.status {
-        // A challenge is a refusal whatever status it wears; its page is not the page asked for.
-        200..=499 if answer.challenge => again(Failure::Status4xx),
+        304 if !answer.conditional => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
         200..=299 => Verdict::Store,
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
         300..=399 => Verdict::StoreOnly(None),
@@ -261,24 +271,18 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
 
 fn answer_signal(answer: &Answer) -> PaceSignal {
     let retry_after = answer.retry_after;
+    if answer.challenge && retry_after.is_none() {
+        return PaceSignal::Challenge;
+    }
     match answer.status {
         429 | 503 => PaceSignal::Throttled { retry_after },
         // A server that names a time with a refusal or an error means it.
         403 | 500..=599 if retry_after.is_some() => PaceSignal::Throttled { retry_after },
+        _ if answer.challenge => PaceSignal::Throttled { retry_after },
         403 => PaceSignal::Challenge,
-        _ if answer.challenge => PaceSignal::Challenge,
         500..=599 => PaceSignal::ServerError,
         _ => PaceSignal::Ok,
     }
-}
-
-/// Whether an answer's headers say that it is a firewall's challenge and not the page: Cloudflare's
-/// `cf-mitigated: challenge`, and AWS WAF's `x-amzn-waf-action: challenge` (status 202) or `captcha` (status 405), as
-/// their makers document them. `header` gives a header's value by its lower-case name.
-#[must_use]
-pub fn is_challenge<'a>(header: impl Fn(&str) -> Option<&'a str>) -> bool {
-    let is = |name: &str, wanted: &str| header(name).is_some_and(|v| v.trim().eq_ignore_ascii_case(wanted));
-    is("cf-mitigated", "challenge") || is("x-amzn-waf-action", "challenge") || is("x-amzn-waf-action", "captcha")
 }
 
 #[cfg(test)]

@@ -75,15 +75,15 @@ reasons! {
         Dropped = 16, "dropped";
         /// The operator blocked its host for good.
         Blocked = 17, "blocked";
-        /// A page of a calendar that leads on without end (`traps.calendar`).
+        /// A month of a year that no page can be about (`traps.calendar`).
         Calendar = 18, "calendar";
         /// One page under ever new session numbers (`traps.sessions`).
         Session = 19, "session";
-        /// More pages of one shape than `traps.pages_per_pattern`.
+        /// More pages of one shape than `traps.pages_per_pattern`, or `traps.suspect_pages`.
         PatternBudget = 20, "pattern_budget";
         /// Pages of its shape were the same again and again (`traps.max_duplicates`).
         Duplicates = 21, "duplicates";
-        /// More pages of one registrable domain than `traps.pages_per_domain`.
+        /// More hosts of one registrable domain than `traps.hosts_per_domain`.
         DomainBudget = 22, "domain_budget";
     }
 }

@@ -1,10 +1,16 @@
 //! Endless spaces seen from the URL alone: too long, too deep, going round in circles, too many parameters.
 
+mod date;
+mod shape;
+
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::reason::Rejection;
+use super::time::UnixMillis;
 use super::url::PageUrl;
+
+pub use shape::{ShapeRules, Shapes};
 
 /// The longest sequence of segments looked at as one repeated thing; bounds the work on hostile paths.
 const MAX_BLOCK: usize = 32;
@@ -24,11 +30,13 @@ pub struct TrapRules {
     pub max_repeats: usize,
     /// The most query parameters: parts between `&`, empty ones not counted.
     pub max_params: usize,
+    /// Whether a month of a year before 1970, or more than two years ahead, is turned away.
+    pub calendar: bool,
 }
 
 impl Default for TrapRules {
     fn default() -> Self {
-        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20 }
+        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20, calendar: true }
     }
 }
 
@@ -36,8 +44,8 @@ impl TrapRules {
     /// Whether the URL passes; the first limit exceeded decides, in the order of the fields.
     ///
     /// # Errors
-    /// `TooLong`, `Segments`, `Repeats` or `Params`.
-    pub fn judge(&self, url: &PageUrl) -> Result<(), Rejection> {
+    /// `TooLong`, `Segments`, `Repeats`, `Params` or `Calendar`.
+    pub fn judge(&self, url: &PageUrl, now: UnixMillis) -> Result<(), Rejection> {
         if over(url.as_str().len(), self.max_url_length) {
             return Err(Rejection::TooLong);
         }
@@ -48,21 +56,27 @@ impl TrapRules {
         if self.max_repeats > 0 && (succession(&segments, self.max_repeats) || anywhere(&segments, self.max_repeats)) {
             return Err(Rejection::Repeats);
         }
-        if over(params(url), self.max_params) { Err(Rejection::Params) } else { Ok(()) }
+        if over(params(url), self.max_params) {
+            return Err(Rejection::Params);
+        }
+        if self.calendar && date::is_out_of_time(url, now) { Err(Rejection::Calendar) } else { Ok(()) }
     }
 
     /// The verdict of [`TrapRules::judge`], and when that is no the rule that gave it, in words.
     ///
     /// # Errors
     /// As [`TrapRules::judge`].
-    pub fn explain(&self, url: &PageUrl) -> Result<(), (Rejection, String)> {
-        self.judge(url).map_err(|reason| {
+    pub fn explain(&self, url: &PageUrl, now: UnixMillis) -> Result<(), (Rejection, String)> {
+        self.judge(url, now).map_err(|reason| {
             let rule = match reason {
                 Rejection::TooLong => {
                     format!("{} bytes are more than max_url_length {}", url.as_str().len(), self.max_url_length)
                 }
                 Rejection::Segments => {
                     format!("{} path segments are more than max_segments {}", segments(url).len(), self.max_segments)
+                }
+                Rejection::Calendar => {
+                    "it names a month of a year that no page can be about (traps.calendar)".to_owned()
                 }
                 Rejection::Params => format!("{} parameters are more than max_params {}", params(url), self.max_params),
                 _ => format!("path segments are repeated more often than max_repeats {} allows", self.max_repeats),
@@ -113,10 +127,13 @@ mod tests {
     use super::*;
     use crate::domain::url::Canonicaliser;
 
+    /// In 2026.
+    const NOW: UnixMillis = UnixMillis(1_780_000_000_000);
+
     fn judged(rules: TrapRules, tail: &str) -> Result<(), Rejection> {
         let rules_of_text = crate::domain::url::CleanRules { max_url_length: 50_000, ..Default::default() };
         let url = Canonicaliser::new(rules_of_text).parse(&format!("http://a.org{tail}")).unwrap();
-        rules.judge(&url)
+        rules.judge(&url, NOW)
     }
 
     fn by_default(tail: &str) -> Result<(), Rejection> {
@@ -162,7 +179,7 @@ mod tests {
             ..Default::default()
         });
         let explained =
-            |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
+            |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap(), NOW);
         assert_eq!(explained("/a"), Ok(()));
         for (tail, reason, part) in [
             (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2013 bytes are more than max_url_length 2000"),
@@ -176,8 +193,41 @@ mod tests {
     }
 
     #[test]
+    fn months_that_no_page_can_be_about_are_turned_away() {
+        for trap in [
+            "/c?y=2031&m=5",
+            "/c?month=5&year=2031",
+            "/c?date=2031-05-01",
+            "/c?date=20310501",
+            "/c?cal=1931-05",
+            "/2031/05/",
+            "/events/1850/12/24",
+            "/c?week=3&year=2040",
+        ] {
+            assert_eq!(by_default(trap), Err(Rejection::Calendar), "{trap}");
+        }
+        for fine in [
+            "/c?y=2028&m=5",
+            "/c?y=1999&m=12",
+            "/2031/",
+            "/2031",
+            "/item?id=2031&m=1x",
+            "/c?year=2031",
+            "/c?y=31&m=5",
+            "/9999/05/",
+            "/rfc/2031/5",
+            "/c?date=2031",
+            "/c?from=20319",
+        ] {
+            assert_eq!(by_default(fine), Ok(()), "{fine}");
+        }
+        let off = TrapRules { calendar: false, ..TrapRules::default() };
+        assert_eq!(judged(off, "/c?y=2031&m=5"), Ok(()));
+    }
+
+    #[test]
     fn a_limit_of_zero_is_no_limit() {
-        let none = TrapRules { max_url_length: 0, max_segments: 0, max_repeats: 0, max_params: 0 };
+        let none = TrapRules { max_url_length: 0, max_segments: 0, max_repeats: 0, max_params: 0, calendar: false };
         assert_eq!(judged(none, &format!("{}?{}", "/a".repeat(3_000), "b&".repeat(3_000))), Ok(()));
     }
 

@@ -39,6 +39,9 @@ pub struct CrawlLine<'a> {
     /// What that seed is called.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tags: Vec<String>,
+    /// Where it leads at once: by redirect or refresh.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target: Option<Cow<'a, str>>,
     /// Which attempt this was, from 1.
     #[serde(default)]
     pub attempt: u32,

@@ -217,9 +217,31 @@ fn a_depth_limit_over_many_hosts_gives_a_subset_and_nothing_else() {
 }
 
 #[test]
+fn endless_spaces_waste_little_of_a_crawl_that_ends_by_itself() {
+    for (traps, most) in [("calendar", 21), ("sessions", 5), ("relative", 30), ("all", 50)] {
+        let web = TestWebConfig { hosts: 1, pages: 1_000, traps: traps.parse().unwrap(), ..small() };
+        let ended = Sandbox::new(web).crawl();
+        let asked = ended.asked();
+        let wasted = asked.iter().filter(|url| url.contains("/trap/")).count();
+        assert!(wasted > 0 && wasted <= most && wasted * 20 <= asked.len(), "{traps}: {wasted} of {}", asked.len());
+        assert_eq!(asked.len() - wasted, 1_000, "{traps}: a page of the site is missing\n{}", ended.report());
+    }
+}
+
+#[test]
+fn the_folders_above_a_page_are_asked_for_when_they_are_wanted() {
+    for (ascend, wanted) in [(false, 0), (true, 1)] {
+        let web = TestWebConfig { hosts: 1, pages: 20, ..small() };
+        let ended = Sandbox::new(web).set(&format!("crawl.ascend={ascend}")).crawl();
+        let asked = ended.asked();
+        assert_eq!(asked.iter().filter(|url| url.ends_with("/p/")).count(), wanted, "{asked:?}");
+    }
+}
+
+#[test]
 fn endless_spaces_end_at_the_page_limit() {
     let web = TestWebConfig { hosts: 2, pages: 20, traps: "all".parse().unwrap(), ..small() };
-    let sandbox = Sandbox::new(web).set("crawl.max_pages=300");
+    let sandbox = Sandbox::new(web).set("crawl.max_pages=300").set("traps.suspect_pages=0").set("traps.calendar=false");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), lycosa::actors::node::Stop::Pages);
     let ended = live.close();

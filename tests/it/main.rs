@@ -24,6 +24,7 @@ mod events;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod hostile;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;
@@ -35,6 +36,7 @@ mod manual;
 mod matrix;
 mod memory;
 mod metrics;
+mod names;
 mod openapi;
 mod orders;
 mod page;

@@ -29,6 +29,7 @@ use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
+use crate::domain::traps::Shapes;
 use crate::domain::url::PageUrl;
 use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
@@ -57,6 +58,8 @@ pub struct Deduper {
     epoch: u64,
     /// Of the rules that the popular URLs were found under.
     generation: u32,
+    /// Shapes of URLs found since this Deduper began.
+    shapes: Shapes,
     tools: Tools,
 }
 
@@ -71,6 +74,7 @@ impl Deduper {
             popular: Popular::new(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
+            shapes: Shapes::default(),
             tools: Tools::new(&node),
             epoch,
             generation: node.live.generation(),
@@ -149,6 +153,7 @@ impl Deduper {
                     ending = Ending::Done(How::Duplicate);
                 }
             }
+            self.shapes.fetched(lease.core().queue_key.host, &lease.url, record.how == How::Duplicate);
             records = Some(built);
             capture = Some(record);
         }

@@ -73,10 +73,7 @@ impl Deduper {
             (None, turned) => match (self.pending.get(&key.url).copied(), turned) {
                 (Some(pending), None) => self.found_again(key.url, pending, new, out),
                 (Some(_), Some(_)) => {}
-                (None, None) => {
-                    self.mark(key.url, Pending { depth: new.depth, turned_away: false });
-                    out.new.push(new);
-                }
+                (None, None) => self.first_found(key, new, out),
                 (None, Some(reason)) => {
                     self.mark(key.url, Pending { depth: new.depth, turned_away: true });
                     out.turned.push(Turned { new, reason });
@@ -90,6 +87,20 @@ impl Deduper {
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
             (Some(UrlState::Done { .. } | UrlState::Error { .. }), _) => self.popular.put(key.url, 0),
+        }
+    }
+
+    /// A URL that nobody knew. What seeds are, their owner has chosen.
+    fn first_found(&mut self, key: SeenKey, new: NewUrl, out: &mut LinkChange) {
+        let rules = self.node.live().shapes;
+        let admitted = if new.seed { Ok(()) } else { self.shapes.admit(key.host, &new.url, &rules) };
+        if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
+            return; // a mark would never be taken away
+        }
+        self.mark(key.url, Pending { depth: new.depth, turned_away: admitted.is_err() });
+        match admitted {
+            Ok(()) => out.new.push(new),
+            Err(reason) => out.turned.push(Turned { new, reason }),
         }
     }
 

@@ -13,7 +13,9 @@ use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
 use crate::document::decoded;
-use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, is_challenge, judge, pace_signal};
+use crate::domain::challenge::{self, Sign};
+use crate::domain::mime::{Kind, sniff};
+use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::politeness::RetryAfter;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
@@ -57,7 +59,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
-    let outcome = outcome_of(&result, node.clock.now());
+    let outcome = outcome_of(&result, false, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     if slot.finish(stopwatch.elapsed(), pace_signal(&outcome)) {
         node.host_blocked(
@@ -120,22 +122,43 @@ fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
     }
 }
 
-fn outcome_of(result: &Result<Fetched, FetchFault>, now: UnixMillis) -> FetchOutcome {
+/// What the rules are told of an answer. `conditional`: the request carried validators of an earlier capture.
+fn outcome_of(result: &Result<Fetched, FetchFault>, conditional: bool, now: UnixMillis) -> FetchOutcome {
     match result {
         Err(fault) => FetchOutcome::Fault(fault.failure),
         Ok(fetched) => {
             let retry_after = fetched.header("retry-after").and_then(|v| RetryAfter::parse(&v, now));
-            let mitigated = ["cf-mitigated", "x-amzn-waf-action"].map(|n| (n, fetched.header(n)));
-            let value = |name: &str| mitigated.iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.as_deref());
             FetchOutcome::Answer(Answer {
                 status: fetched.status,
-                has_location: fetched.header("location").is_some(),
+                has_location: fetched.header("location").is_some_and(|to| !to.trim().is_empty()),
                 retry_after,
                 cut: fetched.cut.map(cut_reason),
-                challenge: is_challenge(value),
+                challenge: is_challenge(fetched),
+                conditional,
             })
         }
     }
+}
+
+/// Whether a firewall answered in place of the site. The body is only looked at behind a firewall that is known.
+fn is_challenge(fetched: &Fetched) -> bool {
+    let suspects = match challenge::of_headers(fetched.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice()))) {
+        Sign::None => return false,
+        Sign::Challenge => return true,
+        Sign::Suspect(suspects) => suspects,
+    };
+    if fetched.body.is_empty() || fetched.body.len() > challenge::MAX_BODY {
+        return false;
+    }
+    let mut head = Vec::new();
+    // What cannot be decoded to its end is judged by what came.
+    let _ = fetched.decoded_body(challenge::HEAD as u64).read_to_end(&mut head);
+    let html = sniff(fetched.header("content-type").as_deref(), &head) == Kind::Html;
+    let found = suspects.in_body(&head).filter(|_| html);
+    if let Some(firewall) = found {
+        log::debug!("challenge in place of a page: firewall={firewall} status={}", fetched.status);
+    }
+    found.is_some()
 }
 
 fn cut_reason(cut: Cut) -> CutReason {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::onward::Onward;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::fingerprint::KeySet;
+use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::html::{Directives, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
@@ -19,12 +20,14 @@ pub(super) fn found(
     lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
+    onward: &Onward,
     page: Option<&Page>,
 ) -> LinkChange {
+    let next = onward.to.as_ref().map(|to| hop(node, lease, to));
     if matches!(verdict, Verdict::Follow) {
-        return redirect(node, lease, fetched);
+        return admit(node, next);
     }
-    let Some(page) = page else { return LinkChange::default() };
+    let Some(page) = page else { return admit(node, next) };
     let robots: Vec<String> = fetched
         .headers
         .iter()
@@ -44,7 +47,8 @@ pub(super) fn found(
     let joiner = live.canon.joiner(base, Some(page.charset));
     let mut known = KeySet::default();
     known.insert(lease.core().url_key); // a link to itself is none
-    let mut found = Vec::new();
+    let mut found: Vec<NewUrl> = next.into_iter().collect();
+    known.extend(found.iter().map(|new| node.prints.url(&new.url)));
     for link in page.facts.links.iter().filter(|l| !l.nofollow) {
         let Ok(url) = joiner.join(&link.href) else { continue };
         if known.insert(node.prints.url(&url)) {
@@ -52,12 +56,28 @@ pub(super) fn found(
             found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
         }
     }
+    if node.rules.settings.crawl.ascend {
+        add_folders(node, &mut known, &mut found);
+    }
     let mut links = admit(node, found);
     if is_at_the_end(node, lease) {
         let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
         links.turned.extend(beyond);
     }
     links
+}
+
+/// The folders above what was found on its own host, up to the top: pages that nobody links to are often listed there.
+fn add_folders(node: &Node, known: &mut KeySet<UrlKey>, found: &mut Vec<NewUrl>) {
+    let mut folders = Vec::new();
+    for new in found.iter() {
+        for folder in new.url.folders() {
+            if known.insert(node.prints.url(&folder)) {
+                folders.push(NewUrl { url: folder, ..new.clone() });
+            }
+        }
+    }
+    found.append(&mut folders);
 }
 
 /// True when no link is followed from here, because of what was said of the seed.
@@ -72,24 +92,14 @@ fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
     }
 }
 
-/// The target: a new URL of the same depth, one hop further, through every check. A seed's target joins the scope.
-fn redirect(node: &Node, lease: &Lease, fetched: &Fetched) -> LinkChange {
-    let none = LinkChange::default();
-    let Some(location) = fetched.header("location") else { return none };
-    let Ok(url) = node.live().canon.join(&lease.url.to_url(), &location, None) else {
-        log::debug!("redirect leads to no URL: url={} location={:?}", lease.url, location);
-        return none;
-    };
-    if url == lease.url {
-        return none;
-    }
+/// Where an answer leads at once: a new URL of the same depth, one hop further, through every check. A seed's joins the scope.
+fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     if lease.entry.seed {
-        join_scope(node, &url, &lease.url);
+        join_scope(node, to, &lease.url);
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
-    let new = NewUrl { url, depth, hops, seed, via, origin: Some(origin(lease)) };
-    admit(node, [new])
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)) }
 }
 
 /// The seed that what is found here goes back to.

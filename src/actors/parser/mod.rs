@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod links;
+mod onward;
 mod page;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

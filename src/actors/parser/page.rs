@@ -4,17 +4,19 @@ use std::io::Read;
 use std::sync::Arc;
 
 use super::archive::Tools;
+use super::onward::{self, Onward};
 use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
 use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
-use crate::domain::html::{Page, PageReader};
-use crate::domain::mime::{Kind, sniff};
+use crate::domain::html::Page;
+use crate::domain::mime::Kind;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
+use crate::parse::{Body, PageSink};
 use crate::storage::ledger::LinkChange;
 use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::page::PageRecords;
@@ -30,7 +32,8 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     node.faults.pass_url("parser.page", &lease.url);
     let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
     node.faults.pass("parser.looked");
-    let change: LinkChange = links::found(node, &lease, &fetched, &verdict, looked.page.as_ref());
+    let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
+    let change: LinkChange = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref());
     node.faults.pass("parser.links");
     let built = match node.faults.check("parser.archive") {
         Err(e) => Err(e.to_string()),
@@ -48,7 +51,11 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         }
     };
     let parts = PageParts {
-        record: record(&lease, begun, &fetched, &looked, &records, &change),
+        record: PageRecord {
+            how: how(&verdict),
+            remarks: remarks(&fetched, onward),
+            ..record(&lease, begun, &fetched, &looked, &records, &change)
+        },
         content: looked.content,
         records,
     };
@@ -80,7 +87,7 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
     let settings = &node.rules.settings;
     let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
     let mut hasher = ContentHasher::new();
-    let mut reader: Option<PageReader> = None;
+    let mut sink: Option<Box<dyn PageSink>> = None;
     let mut kind = None;
     let (mut wanted, mut whole) = (true, true);
     loop {
@@ -94,22 +101,18 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
             }
         };
         let piece = buffer.get(..n).unwrap_or_default();
-        let kind = *kind.get_or_insert_with(|| sniff(content_type.as_deref(), piece));
-        if reader.is_none() && matches!(kind, Kind::Html | Kind::Xhtml) {
-            reader = Some(PageReader::new(
-                content_type.as_deref(),
-                url,
-                node.rules.extract.clone(),
-                settings.parse.max_parse,
-            ));
+        if kind.is_none() {
+            let first = Body::sniffed(url, content_type.as_deref(), piece);
+            sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
+            kind = Some(first.kind);
         }
         hasher.update(piece);
-        if let (Some(reader), true) = (&mut reader, wanted) {
-            wanted = reader.push(piece);
+        if let (Some(sink), true) = (&mut sink, wanted) {
+            wanted = sink.push(piece);
         }
     }
     Looked {
-        page: reader.map(PageReader::finish),
+        page: sink.map(PageSink::finish),
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         kind: kind.unwrap_or(Kind::Other),
@@ -141,7 +144,6 @@ fn record(
 ) -> PageRecord {
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
     let out_links = links.new.len() + links.turned.len();
-    let how = if (300..400).contains(&fetched.status) { How::Redirect } else { How::Stored };
     PageRecord {
         url: lease.url.as_str().to_owned(),
         status: fetched.status,
@@ -158,23 +160,29 @@ fn record(
         out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
         depth: lease.entry.depth,
         hops: lease.entry.hops,
-        how,
+        how: How::Stored,
         cut: fetched.cut.map(|c| match c {
             Cut::Length => values::Cut::Length,
             Cut::Time => values::Cut::Time,
             Cut::Disconnect => values::Cut::Disconnect,
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
-        remarks: remarks(fetched),
+        remarks: Remarks::default(),
     }
 }
 
-/// What was odd, each once and in order.
-fn remarks(fetched: &Fetched) -> Remarks {
+/// What was odd, each once and in order, and where it leads.
+fn remarks(fetched: &Fetched, onward: Onward) -> Remarks {
     let mut notes = fetched.notes.clone();
+    notes.extend(onward.note);
     notes.sort_unstable();
     notes.dedup();
-    Remarks { notes, ..Remarks::default() }
+    Remarks { notes, target: onward.to.map(|url| url.as_str().to_owned()), ..Remarks::default() }
+}
+
+/// A status of redirection alone leads nowhere.
+fn how(verdict: &Verdict) -> How {
+    if matches!(verdict, Verdict::Follow) { How::Redirect } else { How::Stored }
 }
 
 /// The type as sent; where none was sent, the one found by looking.

@@ -201,7 +201,9 @@ impl Lane {
             faults.wait("host.resolved").await;
             found
         };
-        let found = bounded(self.node.rules.settings.hung_after(), "the resolver", resolved).await;
+        // A slow name server is no hung Host, however short the times of a fetch are.
+        let limit = self.node.rules.settings.hung_after().max(self.node.resolver.patience());
+        let found = bounded(limit, "the resolver", resolved).await;
         let addresses = found.map_err(|fault| fault.failure())?;
         let allowed: Vec<_> = addresses
             .iter()

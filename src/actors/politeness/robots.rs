@@ -24,6 +24,17 @@ const MAX_HOPS: usize = 5;
 /// How long a redirect to another host waits for that host's slot.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// So many failures of robots.txt in a row are not held against its host's pages.
+const PATIENT: u8 = 3;
+
+/// Whether a page of the host would have met the same.
+fn is_of_the_host(fault: Failure) -> bool {
+    use Failure as F;
+    matches!(fault, F::DnsNotFound | F::DnsFailed | F::ConnectRefused | F::ConnectTimeout | F::AddressRefused)
+        || matches!(fault, F::Tls | F::TlsTimeout | F::TlsExpired | F::TlsName | F::TlsSelfSigned | F::TlsIssuer)
+        || fault == F::TlsCertificate
+}
+
 /// What robots.txt means for a URL now.
 pub(super) enum Standing {
     /// Go on.
@@ -47,6 +58,12 @@ impl Kept {
     fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
         let (rules, has_text) = (rules_of(node, &value), !value.text.is_empty());
         Self { value: RobotsValue { text: Vec::new(), ..value }, has_text, rules, fault }
+    }
+
+    /// The fault that costs a page an attempt, so that a dead host comes to an end. What happened to robots.txt alone says little
+    /// about the page until it has happened again and again.
+    fn charged(&self) -> Option<Failure> {
+        self.fault.filter(|fault| is_of_the_host(*fault) || self.value.failures > PATIENT)
     }
 }
 
@@ -80,7 +97,7 @@ impl Cache {
         }
         Some(match policy.standing(&copy, now) {
             RobotsAccess::AllowAll => Standing::Allowed,
-            RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.fault),
+            RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.charged()),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
             RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
         })

@@ -55,6 +55,7 @@ pub(super) fn line_of<'c>(
     if let Some(capture) = &page.capture {
         line.status = Some(capture.status);
         line.bytes = capture.bytes;
+        line.target = capture.remarks.target.as_deref().map(Into::into);
         line.mime = capture.mime.as_deref().map(Into::into);
         line.digest = Some(WarcDigest(capture.payload_digest));
     }

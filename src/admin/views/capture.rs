@@ -46,6 +46,8 @@ pub struct CaptureView {
     pub cut: Option<String>,
     /// SHA-1 of the body, in base32 after `sha1:`.
     pub digest: String,
+    /// Where it leads at once: by redirect or refresh.
+    pub target: Option<String>,
     /// The page's title.
     pub title: Option<String>,
     /// Links found on it.
@@ -75,6 +77,7 @@ impl From<&PageRecord> for CaptureView {
             bytes: page.bytes,
             cut: page.cut.map(|cut| cut.as_str().to_owned()),
             digest: WarcDigest(page.payload_digest).to_string(),
+            target: page.remarks.target.clone(),
             title: page.title.clone(),
             out_links: page.out_links,
             depth: page.depth,

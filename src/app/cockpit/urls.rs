@@ -139,7 +139,7 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let (verdict, rule) = match node.live().traps.explain(url) {
+    let (verdict, rule) = match node.live().traps.explain(url, node.clock.now()) {
         Err((reason, rule)) => (Err(reason), rule),
         Ok(()) => scope.explain(url, depth),
     };

@@ -21,7 +21,7 @@ use crate::config::{Layers, Origin, Settings};
 use crate::domain::fingerprint::ContentHasher;
 use crate::domain::outcome::RetryRules;
 use crate::domain::scope::Scope;
-use crate::domain::traps::TrapRules;
+use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::Canonicaliser;
 
 /// The rules of one generation, ready for use.
@@ -36,6 +36,8 @@ pub struct Live {
     pub canon: Canonicaliser,
     /// Trap limits.
     pub traps: TrapRules,
+    /// Budgets of shapes.
+    pub shapes: ShapeRules,
     /// Retries.
     pub retry: RetryRules,
 }
@@ -49,6 +51,7 @@ impl Live {
             base,
             canon: Canonicaliser::new(settings.clean_rules()),
             traps: settings.trap_rules(),
+            shapes: settings.shape_rules(),
             retry: settings.retry_rules(),
             settings,
         }

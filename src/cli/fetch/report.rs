@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::session::{Reply, Robots, Session, body};
 use crate::cli::exit::CliError;
 use crate::cli::why;
-use crate::domain::html::{Directives, Link, Page, PageReader};
-use crate::domain::mime::{Kind, sniff};
+use crate::domain::html::{Directives, Link, Page};
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::{Fetched, HttpVersion};
+use crate::parse::{Body, MimeModules};
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 
@@ -152,7 +152,7 @@ impl Report {
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
             redirect: redirect.map(|to| judge.redirect(to)),
-            not_parsed: not_parsed(fetched, &body),
+            not_parsed: not_parsed(&session.rules.modules, url, fetched, &body),
             page: page(&judge, url, fetched, &body),
         };
         Ok(Self { hops, url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
@@ -305,7 +305,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn verdict(&self, url: &PageUrl, depth: u16) -> String {
-        if let Err(reason) = self.session.traps.judge(url) {
+        if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
             return reason.to_string();
         }
         match self.scope.explain(url, depth) {
@@ -345,14 +345,10 @@ impl Judge<'_> {
     }
 }
 
-fn is_page(content_type: Option<&str>, body: &[u8]) -> bool {
-    matches!(sniff(content_type, body), Kind::Html | Kind::Xhtml)
-}
-
-/// What a body is that is no HTML page; `None` for a page, and for no body.
-fn not_parsed(fetched: &Fetched, body: &[u8]) -> Option<String> {
+/// What a body is that no module reads; `None` for what one does, and for no body.
+fn not_parsed(modules: &MimeModules, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<String> {
     let declared = fetched.header("content-type");
-    if body.is_empty() || is_page(declared.as_deref(), body) {
+    if body.is_empty() || modules.of(&Body::sniffed(&url.to_url(), declared.as_deref(), body)).is_some() {
         return None;
     }
     let essence = declared.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -363,18 +359,13 @@ fn not_parsed(fetched: &Fetched, body: &[u8]) -> Option<String> {
     })
 }
 
-/// What is taken from an HTML page; `None` for anything else.
+/// What is taken from a document; `None` for what no module reads.
 fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<PageReport> {
     let content_type = fetched.header("content-type");
-    if !is_page(content_type.as_deref(), body) {
-        return None;
-    }
-    let settings = &judge.session.rules.settings;
-    let at = url.to_url();
-    let mut reader =
-        PageReader::new(content_type.as_deref(), &at, settings.extract_options(), settings.parse.max_parse);
-    reader.push(body);
-    let page = reader.finish();
+    let (rules, at) = (&judge.session.rules, url.to_url());
+    let settings = &rules.settings;
+    let seen = Body::sniffed(&at, content_type.as_deref(), body);
+    let page = rules.modules.read(&seen, &rules.parse)?;
     let base = page.facts.base_url(&at);
     let header = fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"));
     let header: Vec<_> = header.map(|(_, v)| String::from_utf8_lossy(v).into_owned()).collect();

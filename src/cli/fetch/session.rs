@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::app::Rules;
 use crate::cli::exit::CliError;
 use crate::cli::why;
+use crate::clock::Clock;
 use crate::config::Settings;
 use crate::config::units::roughly;
 use crate::document::{SpillBudget, SpillConfig, decoded};
@@ -34,6 +35,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(2);
 pub(super) struct Session {
     pub rules: Rules,
     pub traps: TrapRules,
+    pub clock: Clock,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
     http: Http,
@@ -122,6 +124,7 @@ impl Session {
         Ok(Self {
             rules,
             traps,
+            clock: Clock::real(),
             policy,
             resolver,
             http,

@@ -50,6 +50,8 @@ pub struct CrawlSection {
     pub max_pages: Option<u64>,
     /// Links are followed so many steps from a seed.
     pub max_depth: u16,
+    /// Whether the folders above each URL found are asked for too.
+    pub ascend: bool,
     /// Stop after this time.
     #[serde(with = "optional_duration")]
     pub max_time: Option<Duration>,
@@ -76,6 +78,7 @@ impl Default for CrawlSection {
             order: Order::Mixed,
             max_pages: None,
             max_depth: 20,
+            ascend: false,
             max_time: None,
             max_bytes: None,
             until_done: false,
@@ -198,12 +201,37 @@ pub struct TrapsSection {
     pub max_repeats: usize,
     /// Most query parameters.
     pub max_params: usize,
+    /// Whether months before 1970, or more than two years ahead, are turned away.
+    pub calendar: bool,
+    /// New URLs of one suspicious shape at a host: a calendar, or a path that goes round; 0: no limit.
+    pub suspect_pages: u32,
+    /// New URLs of any one shape at a host, numbers and values left out; when absent none in the scope modes of chosen hosts,
+    /// 2,000 in `any`.
+    pub pages_per_pattern: Option<u32>,
+    /// Whether a parameter that is new at every place is taken for a session number.
+    pub sessions: bool,
+    /// Duplicates in a row after which no more of a shape is taken; 0: no limit.
+    pub max_duplicates: u32,
+    /// Hosts of one registrable domain; when absent none in the scope modes of chosen hosts, 1,000 in `any`.
+    pub hosts_per_domain: Option<u32>,
     /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
     pub pages_per_host: Option<u64>,
 }
 
 impl Default for TrapsSection {
     fn default() -> Self {
-        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20, pages_per_host: None }
+        Self {
+            max_url_length: 2_000,
+            max_segments: 20,
+            max_repeats: 2,
+            max_params: 20,
+            calendar: true,
+            suspect_pages: 20,
+            pages_per_pattern: None,
+            sessions: true,
+            max_duplicates: 200,
+            hosts_per_domain: None,
+            pages_per_host: None,
+        }
     }
 }

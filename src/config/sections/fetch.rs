@@ -227,6 +227,24 @@ pub struct NetSection {
     pub allow: Vec<String>,
 }
 
+/// Addresses of a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Family {
+    /// IPv4, and IPv6 when there is no IPv4.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// Both, in turns.
+    #[serde(rename = "both")]
+    Both,
+    /// IPv4 only.
+    #[serde(rename = "4")]
+    V4,
+    /// IPv6 only.
+    #[serde(rename = "6")]
+    V6,
+}
+
 /// `[dns]`: names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -235,6 +253,11 @@ pub struct DnsSection {
     pub servers: Vec<String>,
     /// Host pattern to `ADDRESS[:PORT]`, like curl's `--connect-to`.
     pub overrides: BTreeMap<String, String>,
+    /// Which addresses of a name are asked for.
+    pub family: Family,
+    /// Time-out of one query to one server.
+    #[serde(with = "duration")]
+    pub timeout: Duration,
     /// Answers are kept at least so long.
     #[serde(with = "duration")]
     pub min_ttl: Duration,
@@ -254,6 +277,8 @@ impl Default for DnsSection {
         Self {
             servers: Vec::new(),
             overrides: BTreeMap::new(),
+            family: Family::default(),
+            timeout: secs(5),
             min_ttl: secs(60),
             max_ttl: secs(6 * 3_600),
             nxdomain: secs(900),

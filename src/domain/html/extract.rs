@@ -11,10 +11,10 @@ use url::Url;
 use super::directives::Directives;
 use super::element::Element;
 use super::entities::{self, Place};
-use super::facts::{Link, LinkKind, PageFacts};
+use super::facts::{Link, LinkKind, PageFacts, Refresh};
 use super::fold::Fold;
 use super::links::{self, Rel};
-use super::srcset::refresh_url;
+use super::srcset::parse_refresh;
 use super::tag::Tag;
 use super::tokenizer::{Sink, Tokenizer};
 
@@ -157,7 +157,8 @@ impl Collector {
     fn meta(&mut self, tag: &Tag<'_>) {
         let Some(content) = tag.attr("content") else { return };
         if tag.attr("http-equiv").is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh")) {
-            if let Some(url) = refresh_url(&content) {
+            if let Some((seconds, url)) = parse_refresh(&content).filter(|(_, url)| short(url)) {
+                self.facts.refresh.get_or_insert_with(|| Refresh { seconds, href: url.to_owned() });
                 self.add_link(LinkKind::MetaRefresh, url, false, "");
             }
             return;

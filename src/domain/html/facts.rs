@@ -18,6 +18,8 @@ pub struct PageFacts {
     pub robots: Directives,
     /// The first `<link rel=canonical>`, absolute; only http and https.
     pub canonical: Option<String>,
+    /// The first `<meta http-equiv=refresh>` that has a URL.
+    pub refresh: Option<Refresh>,
     /// The first `<base href>`, absolute.
     pub base: Option<String>,
     /// Links in document order, repeats included, as written.
@@ -36,6 +38,15 @@ impl PageFacts {
     pub fn base_url(&self, page: &Url) -> Url {
         self.base.as_deref().and_then(|b| Url::parse(b).ok()).unwrap_or_else(|| page.clone())
     }
+}
+
+/// Where a page asks to be left for, and after how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    /// So long the page wants to be seen.
+    pub seconds: u32,
+    /// The reference as written; not resolved.
+    pub href: String,
 }
 
 /// One link as it stands in the page.

@@ -21,5 +21,6 @@ mod tokenizer;
 
 pub use directives::Directives;
 pub use extract::{ExtractOptions, Extractor};
-pub use facts::{Link, LinkKind, PageFacts};
+pub use facts::{Link, LinkKind, PageFacts, Refresh};
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};
+pub use srcset::parse_refresh;

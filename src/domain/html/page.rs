@@ -26,6 +26,14 @@ pub struct Page {
     pub cut: bool,
 }
 
+/// Nothing was read.
+impl Default for Page {
+    fn default() -> Self {
+        let (charset, charset_source) = (encoding_rs::UTF_8, CharsetSource::Guess);
+        Self { facts: PageFacts::default(), charset, charset_source, bytes: 0, cut: false }
+    }
+}
+
 /// Takes the bytes of a page in pieces; holds back the first 64 KiB until the charset is known.
 #[derive(Debug)]
 pub struct PageReader {

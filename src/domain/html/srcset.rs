@@ -33,14 +33,17 @@ fn space(c: char) -> bool {
     u8::try_from(c).is_ok_and(is_space)
 }
 
-/// The URL in the `content` of a refresh; none if it only reloads or is malformed (WHATWG HTML, 4.2.5.3, "shared declarative
-/// refresh steps").
-pub(super) fn refresh_url(content: &str) -> Option<&str> {
+/// Seconds and URL of a refresh, as in `<meta http-equiv=refresh content>` and the header `Refresh`; none if it only reloads or
+/// is malformed (WHATWG HTML, 4.2.5.3, "shared declarative refresh steps"). Parts of a second do not count.
+#[must_use]
+pub fn parse_refresh(content: &str) -> Option<(u32, &str)> {
     let text = content.trim_start_matches(space);
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     if digits.len() == text.len() && !text.starts_with('.') {
         return None;
     }
+    let seconds = text.get(..text.len() - digits.len()).unwrap_or_default();
+    let seconds = if seconds.is_empty() { 0 } else { seconds.parse().unwrap_or(u32::MAX) };
     let after_time = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let separator = |c: char| c == ';' || c == ',';
     if !after_time.starts_with(|c| separator(c) || space(c)) {
@@ -49,7 +52,7 @@ pub(super) fn refresh_url(content: &str) -> Option<&str> {
     let text = after_time.trim_start_matches(space);
     let text = text.strip_prefix(separator).unwrap_or(text).trim_start_matches(space);
     let url = quoted(without_url_prefix(text));
-    (!url.is_empty()).then_some(url)
+    (!url.is_empty()).then_some((seconds, url))
 }
 
 /// Without `url=`; as written if it is not quite that.
@@ -95,15 +98,16 @@ mod tests {
     #[test]
     fn a_refresh_is_read_as_browsers_read_it() {
         for (content, want) in [
-            ("5; url=next.html", Some("next.html")),
-            ("0;URL='a b'c", Some("a b")),
-            ("0; url = \"x", Some("x")),
-            ("0, /x", Some("/x")),
-            ("0 /x", Some("/x")),
-            ("1.5;url=x", Some("x")),
-            (".5;url=x", Some("x")),
-            ("0;urlx", Some("urlx")),
-            ("0;url", Some("url")),
+            ("5; url=next.html", Some((5, "next.html"))),
+            ("0;URL='a b'c", Some((0, "a b"))),
+            ("0; url = \"x", Some((0, "x"))),
+            ("0, /x", Some((0, "/x"))),
+            ("0 /x", Some((0, "/x"))),
+            ("1.5;url=x", Some((1, "x"))),
+            (".5;url=x", Some((0, "x"))),
+            ("99999999999;url=x", Some((u32::MAX, "x"))),
+            ("0;urlx", Some((0, "urlx"))),
+            ("0;url", Some((0, "url"))),
             ("5", None),
             ("5;", None),
             ("5; url=", None),
@@ -111,7 +115,7 @@ mod tests {
             ("5x; url=x", None),
             ("", None),
         ] {
-            assert_eq!(refresh_url(content), want, "{content}");
+            assert_eq!(parse_refresh(content), want, "{content}");
         }
     }
 }

@@ -126,6 +126,14 @@ impl PageUrl {
         self.tail().split_once('?').map_or(self.tail(), |(path, _)| path)
     }
 
+    /// The folders above it, the nearest first: `/a/b/`, `/a/` and `/` for `/a/b/c?d`. Without a query; not itself.
+    pub fn folders(&self) -> impl Iterator<Item = Self> {
+        let path = self.path();
+        let ends = path.bytes().enumerate().filter(|(_, byte)| *byte == b'/').map(|(at, _)| at + 1).collect::<Vec<_>>();
+        let folders = ends.into_iter().rev().filter_map(|end| path.get(..end)).filter(|folder| *folder != self.tail());
+        folders.filter_map(|folder| Self::from_parts(self.scheme, self.host(), self.port, folder).ok())
+    }
+
     /// The query without its `?`; never empty.
     #[must_use]
     pub fn query(&self) -> Option<&str> {

@@ -39,6 +39,20 @@ fn shown(url: Result<PageUrl, UrlError>) -> String {
 }
 
 #[test]
+fn the_folders_above_a_page_are_named_from_the_nearest_to_the_top() {
+    for (url, folders) in [
+        ("http://a.test/", vec![]),
+        ("http://a.test/?q", vec!["http://a.test/"]),
+        ("http://a.test/x", vec!["http://a.test/"]),
+        ("https://a.test:8/a/b/c?d=/e/f", vec!["https://a.test:8/a/b/", "https://a.test:8/a/", "https://a.test:8/"]),
+        ("http://a.test/a/b/", vec!["http://a.test/a/", "http://a.test/"]),
+    ] {
+        let found: Vec<String> = PageUrl::from_canonical(url).unwrap().folders().map(|f| f.to_string()).collect();
+        assert_eq!(found, folders, "{url}");
+    }
+}
+
+#[test]
 fn every_case_of_the_canonical_table_holds() {
     let canonicaliser = Canonicaliser::default();
     let wrong: Vec<String> = cases(CANONICAL)

@@ -1,8 +1,9 @@
 //! Names to addresses (M19): IP literals and `localhost` without a server, overrides, our own cache, then
 //! hickory-resolver on a thread of its own, so that any number of arbiters can ask and none of them owns its sockets.
 //!
-//! No search domains: a name in a URL is complete. Addresses come IPv4 first; IPv6 is asked for only when there is no
-//! IPv4, which halves the queries. Whether an address may be used is not decided here but in [`guard`](super::guard).
+//! No search domains: a name in a URL is complete. Addresses come IPv4 first; unless `dns.family` says otherwise IPv6 is asked for
+//! only when there is no IPv4, which halves the queries. Who asks for a name that is being asked for already waits for that answer.
+//! Whether an address may be used is not decided here but in [`guard`](super::guard).
 
 mod cache;
 mod overrides;
@@ -22,6 +23,20 @@ pub use overrides::OverrideError;
 /// Names kept in the cache at most.
 const CACHE_NAMES: usize = 100_000;
 
+/// Which addresses of a name are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4, and IPv6 when there is no IPv4.
+    #[default]
+    Auto,
+    /// Both, in turns, IPv4 first.
+    Both,
+    /// IPv4 only.
+    V4,
+    /// IPv6 only.
+    V6,
+}
+
 /// How names are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DnsConfig {
@@ -34,12 +49,14 @@ pub struct DnsConfig {
     pub min_ttl: Duration,
     /// Addresses are believed at most that long.
     pub max_ttl: Duration,
-    /// How long a name that does not exist is not asked for again.
+    /// How long a name that does not exist is not asked for again, unless its zone says less (RFC 2308).
     pub nxdomain_ttl: Duration,
     /// How long a name whose servers failed is not asked for again.
     pub servfail_ttl: Duration,
     /// For one query to one server; a look-up may take a few of them.
     pub timeout: Duration,
+    /// Which addresses are asked for.
+    pub family: Family,
 }
 
 impl Default for DnsConfig {
@@ -53,6 +70,7 @@ impl Default for DnsConfig {
             nxdomain_ttl: Duration::from_secs(15 * 60),
             servfail_ttl: Duration::from_secs(60),
             timeout: Duration::from_secs(5),
+            family: Family::Auto,
         }
     }
 }
@@ -63,9 +81,12 @@ pub enum DnsFault {
     /// The name does not exist or has no address.
     #[error("the name does not exist or has no address")]
     NotFound,
-    /// The servers failed, refused or did not answer.
+    /// The servers failed or refused.
     #[error("the name servers failed: {0}")]
     Failed(String),
+    /// The servers did not answer in time.
+    #[error("the name servers did not answer in time")]
+    NoAnswer,
 }
 
 impl DnsFault {
@@ -74,7 +95,7 @@ impl DnsFault {
     pub fn failure(&self) -> crate::domain::reason::Failure {
         match self {
             Self::NotFound => crate::domain::reason::Failure::DnsNotFound,
-            Self::Failed(_) => crate::domain::reason::Failure::DnsFailed,
+            Self::Failed(_) | Self::NoAnswer => crate::domain::reason::Failure::DnsFailed,
         }
     }
 }
@@ -86,8 +107,22 @@ pub struct DnsStats {
     pub hits: u64,
     /// Asked of a server.
     pub misses: u64,
-    /// Of these, how many gave no address.
-    pub faults: u64,
+    /// Of these, names that do not exist or have no address.
+    pub not_found: u64,
+    /// Of these, those that the servers failed on or refused.
+    pub failed: u64,
+    /// Of these, those without an answer in time.
+    pub timed_out: u64,
+    /// Being asked for now.
+    pub pending: u64,
+}
+
+impl DnsStats {
+    /// Look-ups that gave no address.
+    #[must_use]
+    pub fn faults(&self) -> u64 {
+        self.not_found + self.failed + self.timed_out
+    }
 }
 
 type Answer = Result<Arc<[IpAddr]>, DnsFault>;
@@ -106,7 +141,10 @@ struct Shared {
     cache: Mutex<Cache>,
     hits: AtomicU64,
     misses: AtomicU64,
-    faults: AtomicU64,
+    not_found: AtomicU64,
+    failed: AtomicU64,
+    timed_out: AtomicU64,
+    pending: AtomicU64,
 }
 
 impl Resolver {
@@ -125,7 +163,10 @@ impl Resolver {
                 cache: Mutex::new(Cache::new(CACHE_NAMES)),
                 hits: AtomicU64::new(0),
                 misses: AtomicU64::new(0),
-                faults: AtomicU64::new(0),
+                not_found: AtomicU64::new(0),
+                failed: AtomicU64::new(0),
+                timed_out: AtomicU64::new(0),
+                pending: AtomicU64::new(0),
                 config,
             }),
         })
@@ -167,8 +208,21 @@ impl Resolver {
     #[must_use]
     pub fn stats(&self) -> DnsStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Shared { hits, misses, faults, .. } = &*self.shared;
-        DnsStats { hits: read(hits), misses: read(misses), faults: read(faults) }
+        let Shared { hits, misses, not_found, failed, timed_out, pending, .. } = &*self.shared;
+        DnsStats {
+            hits: read(hits),
+            misses: read(misses),
+            not_found: read(not_found),
+            failed: read(failed),
+            timed_out: read(timed_out),
+            pending: read(pending),
+        }
+    }
+
+    /// A look-up that takes longer hangs: what a name may take, and the same again for its turn.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.shared.config.timeout.saturating_mul(2 * worker::QUERIES + 2)
     }
 
     /// Names with an answer in the cache; bounded.
@@ -187,13 +241,29 @@ impl Resolver {
             return known;
         }
         shared.misses.fetch_add(1, Ordering::Relaxed);
-        let (answer, ttl) = match shared.worker.look_up(host).await {
+        let pending = Pending::new(&shared.pending);
+        let found = shared.worker.look_up(host).await;
+        drop(pending);
+        let (answer, ttl) = match found {
             Ok((ips, ttl)) => (Ok(ips), ttl.max(shared.config.min_ttl).min(shared.config.max_ttl)),
-            Err(fault @ DnsFault::NotFound) => (Err(fault), shared.config.nxdomain_ttl),
-            Err(fault @ DnsFault::Failed(_)) => (Err(fault), shared.config.servfail_ttl),
+            Err((fault @ DnsFault::NotFound, ttl)) => {
+                // A zone that says less than the least is asked as often as one whose addresses change.
+                let least = shared.config.min_ttl.min(shared.config.nxdomain_ttl);
+                (
+                    Err(fault),
+                    ttl.map_or(shared.config.nxdomain_ttl, |ttl| ttl.max(least).min(shared.config.nxdomain_ttl)),
+                )
+            }
+            Err((fault, _)) => (Err(fault), shared.config.servfail_ttl),
         };
-        if answer.is_err() {
-            shared.faults.fetch_add(1, Ordering::Relaxed);
+        let counter = match &answer {
+            Ok(_) => None,
+            Err(DnsFault::NotFound) => Some(&shared.not_found),
+            Err(DnsFault::Failed(_)) => Some(&shared.failed),
+            Err(DnsFault::NoAnswer) => Some(&shared.timed_out),
+        };
+        if let Some(counter) = counter {
+            counter.fetch_add(1, Ordering::Relaxed);
         }
         self.cache().put(host, answer.clone(), Instant::now(), ttl);
         answer
@@ -201,6 +271,22 @@ impl Resolver {
 
     fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {
         self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One look-up under way.
+struct Pending<'c>(&'c AtomicU64);
+
+impl<'c> Pending<'c> {
+    fn new(count: &'c AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -14,6 +14,10 @@ enum Reply {
     Addresses(Vec<IpAddr>),
     Code(u8),
     Silence,
+    /// An alias of the last name in a chain of so many.
+    Alias(Vec<&'static str>, Vec<IpAddr>),
+    /// "No such name", with a zone that says for how many seconds.
+    Gone(u32),
 }
 
 struct NameServer {
@@ -72,7 +76,9 @@ fn answer(query: &[u8], zone: &HashMap<String, Reply>) -> Option<Vec<u8>> {
     let (code, records): (u8, Vec<Vec<u8>>) = match zone.get(&name)? {
         Reply::Silence => return None,
         Reply::Code(code) => (*code, Vec::new()),
-        Reply::Addresses(ips) => (0, ips.iter().filter_map(|ip| record(*ip, kind)).collect()),
+        Reply::Addresses(ips) => (0, ips.iter().filter_map(|ip| record(&[0xc0, 12], *ip, kind)).collect()),
+        Reply::Alias(chain, ips) => (0, aliases(chain, ips, kind)),
+        Reply::Gone(seconds) => return Some(gone(query, question, *seconds)),
     };
     let mut out = query[..2].to_vec();
     out.extend([0x81, 0x80 | code, 0, 1, 0, records.len() as u8, 0, 0, 0, 0]);
@@ -81,15 +87,38 @@ fn answer(query: &[u8], zone: &HashMap<String, Reply>) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn record(ip: IpAddr, kind: u8) -> Option<Vec<u8>> {
+fn labels(name: &str) -> Vec<u8> {
+    let labels = name.split('.').flat_map(|label| [&[label.len() as u8], label.as_bytes()].concat());
+    labels.chain([0]).collect()
+}
+
+/// One CNAME record a name, then the addresses of the last.
+fn aliases(chain: &[&str], ips: &[IpAddr], kind: u8) -> Vec<Vec<u8>> {
+    let mut owner = vec![0xc0, 12];
+    let mut out = Vec::new();
+    for name in chain {
+        let target = labels(name);
+        out.push([&owner[..], &[0, 5, 0, 1, 0, 0, 1, 0, 0, target.len() as u8], &target].concat());
+        owner = target;
+    }
+    out.extend(ips.iter().filter_map(|ip| record(&owner, *ip, kind)));
+    out
+}
+
+/// NXDOMAIN with the SOA of the root, whose last number says how long it holds (RFC 2308, 3).
+fn gone(query: &[u8], question: &[u8], seconds: u32) -> Vec<u8> {
+    let numbers = [1, 1, 1, 1, seconds].map(u32::to_be_bytes).concat();
+    let soa = [&[0, 0, 6, 0, 1][..], &seconds.to_be_bytes(), &[0, 22, 0, 0], &numbers].concat();
+    [&query[..2], &[0x81, 0x83, 0, 1, 0, 0, 0, 1, 0, 0], question, &soa].concat()
+}
+
+fn record(owner: &[u8], ip: IpAddr, kind: u8) -> Option<Vec<u8>> {
     let data = match (ip, kind) {
         (IpAddr::V4(ip), 1) => ip.octets().to_vec(),
         (IpAddr::V6(ip), 28) => ip.octets().to_vec(),
         _ => return None,
     };
-    let mut out = vec![0xc0, 12, 0, kind, 0, 1, 0, 0, 1, 0, 0, data.len() as u8];
-    out.extend(data);
-    Some(out)
+    Some([owner, &[0, kind, 0, 1, 0, 0, 1, 0, 0, data.len() as u8], &data].concat())
 }
 
 fn resolver(server: &NameServer, overrides: &[(&str, &str)]) -> Resolver {
@@ -125,7 +154,7 @@ fn a_name_is_asked_for_once_and_then_known_on_every_thread() {
         assert_eq!(again.join().unwrap().unwrap().len(), 2);
     }
     assert_eq!(server.asked(), asked);
-    assert_eq!(resolver.stats(), DnsStats { hits: 3, misses: 1, faults: 0 });
+    assert_eq!(resolver.stats(), DnsStats { hits: 3, misses: 1, ..DnsStats::default() });
 }
 
 #[test]
@@ -159,7 +188,7 @@ fn faults_are_told_apart_and_remembered() {
         assert_eq!(on_runtime(resolver.resolve(name, 80)), Err(fault), "{name}");
         assert_eq!(server.asked(), asked, "{name} was asked for again");
     }
-    assert_eq!(resolver.stats(), DnsStats { hits: 5, misses: 5, faults: 5 });
+    assert_eq!(resolver.stats(), DnsStats { hits: 5, misses: 5, not_found: 2, failed: 2, timed_out: 1, pending: 0 });
 }
 
 #[test]
@@ -216,4 +245,82 @@ fn many_names_at_once_from_several_threads_all_get_their_own_answer() {
     for thread in threads {
         thread.join().unwrap();
     }
+}
+
+#[test]
+fn both_families_are_asked_for_when_that_is_wanted() {
+    let zone = [
+        ("both.test", ips(&["192.0.2.1", "192.0.2.2", "2001:db8::1"])),
+        ("four.test", ips(&["192.0.2.1"])),
+        ("six.test", ips(&["2001:db8::1"])),
+    ];
+    let server = NameServer::start(&zone);
+    let of = |family, name: &str| {
+        let config = DnsConfig { servers: vec![server.address], family, ..DnsConfig::default() };
+        let found = on_runtime(Resolver::new(config).unwrap().resolve(name, 80));
+        found.map(|found| found.iter().map(|at| at.is_ipv6()).collect::<Vec<_>>()).map_err(|e| e.to_string())
+    };
+    assert_eq!(of(Family::Both, "both.test"), Ok(vec![false, true, false]));
+    assert_eq!(of(Family::Auto, "both.test"), Ok(vec![false, false]));
+    assert_eq!(of(Family::V6, "both.test"), Ok(vec![true]));
+    assert_eq!(of(Family::Both, "four.test"), Ok(vec![false]));
+    assert_eq!(of(Family::Both, "six.test"), Ok(vec![true]));
+    assert!(of(Family::V4, "six.test").is_err() && of(Family::V6, "four.test").is_err());
+}
+
+#[test]
+fn aliases_are_followed_and_rings_and_loose_ends_have_no_address() {
+    let address = || vec!["192.0.2.5".parse().unwrap()];
+    let zone = [
+        ("one.test", Reply::Alias(vec!["a.test"], address())),
+        ("many.test", Reply::Alias(vec!["a.test", "b.test", "c.test"], address())),
+        ("ring.test", Reply::Alias(vec!["ring2.test"], Vec::new())),
+        ("ring2.test", Reply::Alias(vec!["ring.test"], Vec::new())),
+        ("loose.test", Reply::Alias(vec!["nobody.test"], Vec::new())),
+        ("nobody.test", Reply::Code(3)),
+    ];
+    let server = NameServer::start(&zone);
+    let resolver = resolver(&server, &[]);
+    for name in ["one.test", "many.test"] {
+        assert_eq!(on_runtime(resolver.resolve(name, 80)), Ok(vec![at("192.0.2.5:80")]), "{name}");
+    }
+    for name in ["ring.test", "loose.test"] {
+        assert!(on_runtime(resolver.resolve(name, 80)).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn the_wire_says_how_long_an_answer_and_an_absence_hold() {
+    let server = NameServer::start(&[("a.test", ips(&["192.0.2.1"])), ("gone.test", Reply::Gone(77))]);
+    let worker = Worker::start(&DnsConfig { servers: vec![server.address], ..DnsConfig::default() });
+    let (_, ttl) = on_runtime(worker.look_up("a.test")).unwrap();
+    assert!((200..=256).contains(&ttl.as_secs()), "{ttl:?}");
+    let (fault, ttl) = on_runtime(worker.look_up("gone.test")).unwrap_err();
+    assert_eq!((fault, ttl), (DnsFault::NotFound, Some(Duration::from_secs(77))));
+}
+
+#[test]
+fn who_asks_for_a_name_that_is_being_asked_for_waits_for_that_answer() {
+    let server = NameServer::start(&[("silent.test", Reply::Silence)]);
+    let resolver = resolver(&server, &[]);
+    let alone = {
+        let _ = on_runtime(resolver.resolve("silent.test", 80));
+        server.asked()
+    };
+    let resolver = self::resolver(&server, &[]);
+    let all = on_runtime(async {
+        let asks = (0..20).map(|_| {
+            let resolver = resolver.clone();
+            tokio::spawn(async move { resolver.resolve("silent.test", 80).await })
+        });
+        let asks: Vec<_> = asks.collect();
+        let mut faults = Vec::new();
+        for ask in asks {
+            faults.push(ask.await.unwrap().unwrap_err());
+        }
+        faults
+    });
+    assert!(all.iter().all(|fault| *fault == DnsFault::NoAnswer), "{all:?}");
+    assert_eq!(server.asked(), 2 * alone, "twenty asked as one");
+    assert_eq!(resolver.stats().pending, 0);
 }

@@ -1,7 +1,8 @@
 //! The thread that speaks to name servers: hickory-resolver on a runtime of its own.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hickory_resolver::TokioResolver;
@@ -12,19 +13,20 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::{DnsConfig, DnsFault};
+use super::{DnsConfig, DnsFault, Family};
 
-/// Look-ups under way at one time; more wait in the channel.
-const CONCURRENT: usize = 256;
+/// Look-ups under way at one time; more wait in the channel. As many as there are hosts at a time, so that names whose servers are
+/// slow do not hold up the others.
+const CONCURRENT: usize = 1024;
 /// Look-ups waiting for the thread; more wait at their callers.
 const WAITING: usize = 1024;
 /// Queries a look-up may take in sequence: two families, each tried twice.
-const QUERIES: u32 = 4;
+pub(super) const QUERIES: u32 = 4;
 /// Addresses kept of one answer.
 const MAX_ADDRESSES: usize = 16;
 
-/// Addresses and how long the servers vouch for them.
-type Found = Result<(Arc<[IpAddr]>, Duration), DnsFault>;
+/// Addresses, or why there are none; each with how long the servers vouch for it.
+type Found = Result<(Arc<[IpAddr]>, Duration), (DnsFault, Option<Duration>)>;
 
 struct Job {
     host: String,
@@ -50,7 +52,7 @@ impl Worker {
 
     pub(super) async fn look_up(&self, host: &str) -> Found {
         let (reply, answer) = oneshot::channel();
-        let gone = || DnsFault::Failed("the resolver's thread is gone".to_owned());
+        let gone = || (DnsFault::Failed("the resolver's thread is gone".to_owned()), None);
         self.jobs.send(Job { host: host.to_owned(), reply }).await.map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
@@ -67,20 +69,65 @@ async fn serve(config: &DnsConfig, mut inbox: mpsc::Receiver<Job>) {
     let resolver = Arc::new(build(config).map_err(|e| format!("no usable name server configuration: {e}")));
     let limit = config.timeout.saturating_mul(QUERIES);
     let slots = Arc::new(Semaphore::new(CONCURRENT));
-    while let Some(job) = inbox.recv().await {
+    let (asked, family) = (Asked::default(), config.family);
+    while let Some(Job { host, reply }) = inbox.recv().await {
+        let Some(asking) = asked.join(host, reply) else { continue };
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let resolver = Arc::clone(&resolver);
-        // A panic here drops `reply`, which the asker sees as a failed look-up.
+        // A panic here drops the replies, which their askers see as a failed look-up.
         tokio::spawn(async move {
             let found = match &*resolver {
-                Ok(resolver) => tokio::time::timeout(limit, look_up(resolver, &job.host))
+                Ok(resolver) => tokio::time::timeout(limit, look_up(resolver, &asking.host, family))
                     .await
-                    .unwrap_or_else(|_| Err(DnsFault::Failed(format!("no answer within {} s", limit.as_secs_f32())))),
-                Err(text) => Err(DnsFault::Failed(text.clone())),
+                    .unwrap_or_else(|_| Err((DnsFault::NoAnswer, None))),
+                Err(text) => Err((DnsFault::Failed(text.clone()), None)),
             };
-            let _ = job.reply.send(found);
+            asking.answer(&found);
             drop(slot);
         });
+    }
+}
+
+type Waiting = HashMap<String, Vec<oneshot::Sender<Found>>>;
+
+/// The names being asked for, each with everybody who waits for it.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Waiting>>);
+
+impl Asked {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits with the others; gives the look-up to be made when there are none.
+    fn join(&self, host: String, reply: oneshot::Sender<Found>) -> Option<Asking> {
+        if let Some(others) = self.waiting().get_mut(&host) {
+            others.push(reply);
+            return None;
+        }
+        self.waiting().insert(host.clone(), vec![reply]);
+        Some(Asking { asked: self.clone(), host })
+    }
+}
+
+/// One look-up; those who wait are told when it is dropped, at the latest.
+struct Asking {
+    asked: Asked,
+    host: String,
+}
+
+impl Asking {
+    fn answer(self, found: &Found) {
+        let waiting = self.asked.waiting().remove(&self.host).unwrap_or_default();
+        for reply in waiting {
+            let _ = reply.send(found.clone());
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.asked.waiting().remove(&self.host);
     }
 }
 
@@ -115,25 +162,58 @@ fn name_server(address: SocketAddr) -> NameServerConfig {
     NameServerConfig::new(address.ip(), true, vec![udp, tcp])
 }
 
-/// IPv4, and IPv6 if there is none.
-async fn look_up(resolver: &TokioResolver, host: &str) -> Found {
+async fn look_up(resolver: &TokioResolver, host: &str, family: Family) -> Found {
     // The final dot keeps search domains away.
     let Ok(name) = Name::from_ascii(format!("{}.", host.trim_end_matches('.'))) else {
-        return Err(DnsFault::NotFound);
+        return Err((DnsFault::NotFound, None));
     };
-    let first = match ask(resolver, &name, RecordType::A).await {
-        Ok(found) => return Ok(found),
-        Err(error) if error.is_nx_domain() => return Err(DnsFault::NotFound),
-        Err(error) => fault(&error),
-    };
-    match ask(resolver, &name, RecordType::AAAA).await {
-        Ok(found) => Ok(found),
-        Err(error) if first == DnsFault::NotFound => Err(fault(&error)),
-        Err(_) => Err(first),
+    match family {
+        Family::V4 => ask(resolver, &name, RecordType::A).await,
+        Family::V6 => ask(resolver, &name, RecordType::AAAA).await,
+        Family::Auto => match ask(resolver, &name, RecordType::A).await {
+            Err(first) => ask(resolver, &name, RecordType::AAAA).await.map_err(|second| worse(first, second)),
+            found => found,
+        },
+        Family::Both => {
+            let (v4, v6) = tokio::join!(ask(resolver, &name, RecordType::A), ask(resolver, &name, RecordType::AAAA));
+            match (v4, v6) {
+                (Ok(v4), Ok(v6)) => Ok(in_turns(&v4, &v6)),
+                (Err(first), Err(second)) => Err(worse(first, second)),
+                (Ok(found), _) | (_, Ok(found)) => Ok(found),
+            }
+        }
     }
 }
 
-async fn ask(resolver: &TokioResolver, name: &Name, kind: RecordType) -> Result<(Arc<[IpAddr]>, Duration), NetError> {
+/// Of two faults the one that may pass: a name is missing only if no family has it.
+fn worse(first: (DnsFault, Option<Duration>), second: (DnsFault, Option<Duration>)) -> (DnsFault, Option<Duration>) {
+    if first.0 == DnsFault::NotFound { second } else { first }
+}
+
+/// Addresses of both families in turns, for so long as both are vouched for.
+fn in_turns(v4: &(Arc<[IpAddr]>, Duration), v6: &(Arc<[IpAddr]>, Duration)) -> (Arc<[IpAddr]>, Duration) {
+    let longest = v4.0.len().max(v6.0.len());
+    let mixed = (0..longest).flat_map(|at| [v4.0.get(at), v6.0.get(at)]).flatten().copied().take(MAX_ADDRESSES);
+    (mixed.collect(), v4.1.min(v6.1))
+}
+
+async fn ask(resolver: &TokioResolver, name: &Name, kind: RecordType) -> Found {
+    records(resolver, name, kind).await.map_err(|error| (fault(&error), negative_ttl(&error)))
+}
+
+/// How long the zone vouches for a name's absence (RFC 2308, 5).
+fn negative_ttl(error: &NetError) -> Option<Duration> {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => none.negative_ttl.map(|s| Duration::from_secs(s.into())),
+        _ => None,
+    }
+}
+
+async fn records(
+    resolver: &TokioResolver,
+    name: &Name,
+    kind: RecordType,
+) -> Result<(Arc<[IpAddr]>, Duration), NetError> {
     let lookup = resolver.lookup(name.clone(), kind).await?;
     let ips: Arc<[IpAddr]> = lookup
         .answers()
@@ -159,7 +239,7 @@ fn fault(error: &NetError) -> DnsFault {
             ResponseCode::NXDomain | ResponseCode::NoError => DnsFault::NotFound,
             code => DnsFault::Failed(format!("the server answered {code}")),
         },
-        NetError::Timeout => DnsFault::Failed("no answer in time".to_owned()),
+        NetError::Timeout => DnsFault::NoAnswer,
         other => DnsFault::Failed(other.to_string()),
     }
 }

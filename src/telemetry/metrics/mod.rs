@@ -13,7 +13,8 @@
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
 //! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
 //! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |
-//! | `lycosa_dns_lookups_total` | counter | `result`: cached, answered, failed |
+//! | `lycosa_dns_lookups_total` | counter | `result`: cached, answered, not_found, failed, timeout |
+//! | `lycosa_dns_pending` | gauge | |
 //! | `lycosa_politeness_lateness_seconds`, `lycosa_commit_lag_seconds` | histogram | |
 //! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total` | counter | `actor` ([`ActorKind`]) |
 //! | `lycosa_actor_queue` | gauge | `actor` |

@@ -32,6 +32,7 @@ pub(super) struct Pages {
     in_hand: Each<Gauge>,
     phases: Each<Histogram>,
     lookups: Each<Counter>,
+    looking_up: Gauge,
     lateness: Histogram,
     commit_lag: Histogram,
 }
@@ -89,8 +90,9 @@ impl Pages {
                 "lycosa_dns_lookups",
                 "Names looked up, by where the answer came from",
                 "result",
-                &["cached", "answered", "failed"],
+                &["cached", "answered", "not_found", "failed", "timeout"],
             ),
+            looking_up: r.gauge("lycosa_dns_pending", "Names being looked up"),
             lateness: r.times("lycosa_politeness_lateness", late),
             commit_lag: r.times("lycosa_commit_lag", "End of the answer to the commit of its page"),
         }
@@ -163,8 +165,9 @@ impl Metrics {
 
     /// Names looked up so far.
     pub fn dns(&self, stats: DnsStats) {
-        let answered = stats.misses.saturating_sub(stats.faults);
-        let totals = [stats.hits, answered, stats.faults];
+        let answered = stats.misses.saturating_sub(stats.faults()).saturating_sub(stats.pending);
+        let totals = [stats.hits, answered, stats.not_found, stats.failed, stats.timed_out];
+        put(&self.0.pages.looking_up, stats.pending);
         totals.into_iter().enumerate().for_each(|(i, n)| self.0.pages.lookups.with(i, |m| follow(m, n)));
     }
 

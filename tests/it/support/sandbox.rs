@@ -16,6 +16,7 @@ use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig, TruthQuery, Truth
 use lycosa::clock::Clock;
 use lycosa::config::{Layers, Settings};
 use lycosa::fault::Faults;
+use lycosa::parse::MimeModules;
 use lycosa::storage::{MemoryStorage, Storage};
 use lycosa::telemetry::StatusSnapshot;
 
@@ -172,7 +173,8 @@ impl Sandbox {
             Disk::Rocks => Arc::new(open_rocks(self.folder.path(), &self.faults)),
         };
         let (faults, placement) = (self.faults.clone(), self.placement);
-        let parts = Parts { storage: storage.clone(), seed: SEED, clock: Clock::real(), faults, placement };
+        let (clock, modules) = (Clock::real(), MimeModules::default());
+        let parts = Parts { storage: storage.clone(), seed: SEED, clock, faults, placement, modules };
         let running = start(self.settings(), parts).unwrap();
         let node = running.node.clone();
         let looker = Looker::start(node.clone(), self.archive_lost, self.again);

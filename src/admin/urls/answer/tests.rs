@@ -121,6 +121,7 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
         bytes: 1,
         cut: None,
         digest: String::new(),
+        target: None,
         title: None,
         out_links: 0,
         depth: 1,

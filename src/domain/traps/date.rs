@@ -1,0 +1,92 @@
+//! Dates in URLs: calendars lead on for ever, into years of which no page can tell.
+
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+
+/// Years ahead of now that a page may be about.
+const AHEAD: u64 = 2;
+/// The first year that a calendar is believed to have.
+const FIRST: u64 = 1970;
+/// Names of parameters that hold a date or a part of it, in lower case.
+const NAMES: [&str; 17] = [
+    "y",
+    "year",
+    "yr",
+    "m",
+    "mon",
+    "month",
+    "d",
+    "day",
+    "date",
+    "cal",
+    "ical",
+    "caldate",
+    "week",
+    "start",
+    "startdate",
+    "from",
+    "eventdate",
+];
+
+/// Whether the URL names a month of a year that no page can be about. `y=2031&m=5`, `date=2031-05-01` and `/2031/05/` are
+/// months; `/2031/` and `?id=2031` are not.
+pub(super) fn is_out_of_time(url: &PageUrl, now: UnixMillis) -> bool {
+    let this_year = 1970 + now.0 / 31_556_952_000; // milliseconds of a mean year
+    let fits = |year: u64| (FIRST..=this_year + AHEAD).contains(&year);
+    year_of_query(url).or_else(|| year_of_path(url)).is_some_and(|year| !fits(year))
+}
+
+/// Whether the query says a month, a week or a day.
+pub(super) fn is_calendar(url: &PageUrl) -> bool {
+    year_of_query(url).is_some()
+}
+
+/// The names and values of the query's parameters.
+fn params(url: &PageUrl) -> impl Iterator<Item = (&str, &str)> {
+    url.query().unwrap_or_default().split('&').filter_map(|part| part.split_once('='))
+}
+
+fn is_date_name(name: &str) -> bool {
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Of a parameter that holds a whole date, or of a year beside another part of a date.
+fn year_of_query(url: &PageUrl) -> Option<u64> {
+    let dates = || params(url).filter(|(name, _)| is_date_name(name));
+    if let Some(year) = dates().find_map(|(_, value)| year_of_date(value)) {
+        return Some(year);
+    }
+    let year = dates().find_map(|(_, value)| four_digits(value));
+    let part = dates().any(|(_, value)| matches!(value.len(), 1 | 2) && value.parse::<u8>().is_ok_and(|n| n <= 53));
+    year.filter(|_| part)
+}
+
+/// `2031-05`, `2031-05-01`, `2031/5`, `20310501`, `203105`.
+fn year_of_date(value: &str) -> Option<u64> {
+    let (year, rest) = value.split_at_checked(4)?;
+    let year = four_digits(year)?;
+    let month = rest.strip_prefix(['-', '/', '.', '_']).unwrap_or(rest);
+    let compact = month.len() == rest.len();
+    let end = month.find(|c: char| !c.is_ascii_digit()).unwrap_or(month.len());
+    let digits = month.get(..end)?;
+    let first = if compact { matches!(rest.len(), 2 | 4).then(|| digits.get(..2)).flatten()? } else { digits };
+    first.parse::<u8>().is_ok_and(|month| (1..=12).contains(&month)).then_some(year)
+}
+
+/// Of a folder of four digits that is followed by one of a month.
+fn year_of_path(url: &PageUrl) -> Option<u64> {
+    let mut segments = url.path().split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let month = segments
+            .peek()
+            .is_some_and(|next| next.len() == 2 && next.parse().is_ok_and(|n: u8| (1..=12).contains(&n)));
+        if let Some(year) = four_digits(segment).filter(|year| month && (1000..3000).contains(year)) {
+            return Some(year);
+        }
+    }
+    None
+}
+
+fn four_digits(text: &str) -> Option<u64> {
+    (text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}

@@ -1,0 +1,33 @@
+//! HTML and XHTML.
+
+use super::{Body, MimeModule, PageSink, ParseRules};
+use crate::domain::html::{Page, PageReader};
+use crate::domain::mime::Kind;
+
+/// The module for HTML and XHTML.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Html;
+
+impl MimeModule for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn takes(&self, body: &Body<'_>) -> bool {
+        matches!(body.kind, Kind::Html | Kind::Xhtml)
+    }
+
+    fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
+        Box::new(PageReader::new(body.content_type, body.url, rules.extract.clone(), rules.max_parse))
+    }
+}
+
+impl PageSink for PageReader {
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        Self::push(self, bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Page {
+        Self::finish(*self)
+    }
+}

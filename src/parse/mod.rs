@@ -1,0 +1,68 @@
+//! MIME modules (M23): what is read from a body, by the kind of document it is.
+//!
+//! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
+//! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
+
+mod html;
+mod registry;
+mod text;
+
+use url::Url;
+
+use crate::domain::html::{ExtractOptions, Page};
+use crate::domain::mime::{self, Kind};
+
+pub use html::Html;
+pub use registry::MimeModules;
+pub use text::Text;
+
+/// What is known of a body before it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<'a> {
+    /// Where it came from.
+    pub url: &'a Url,
+    /// Its declared type.
+    pub content_type: Option<&'a str>,
+    /// What it is taken for, by declaration and first bytes.
+    pub kind: Kind,
+    /// Its first bytes, at most [`mime::HEAD`] unless it is at hand whole; content codings taken off.
+    pub head: &'a [u8],
+}
+
+impl<'a> Body<'a> {
+    /// With the kind that declaration and first bytes make it.
+    #[must_use]
+    pub fn sniffed(url: &'a Url, content_type: Option<&'a str>, head: &'a [u8]) -> Self {
+        Self { url, content_type, kind: mime::sniff(content_type, head), head }
+    }
+}
+
+/// What is taken out of a body, and how much of it.
+#[derive(Clone, Debug)]
+pub struct ParseRules {
+    /// What is taken out.
+    pub extract: ExtractOptions,
+    /// Bytes read at most, content codings taken off.
+    pub max_parse: u64,
+}
+
+/// Reads one kind of document.
+pub trait MimeModule: Send + Sync {
+    /// Its name, for people and metrics.
+    fn name(&self) -> &'static str;
+
+    /// Whether it reads this body.
+    fn takes(&self, body: &Body<'_>) -> bool;
+
+    /// Begins to read a body that it takes. Never panics on what a server sends, and needs bounded memory.
+    fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink>;
+}
+
+/// Takes a body in pieces.
+pub trait PageSink {
+    /// The next bytes; false when no more are wanted.
+    fn push(&mut self, bytes: &[u8]) -> bool;
+
+    /// The body has ended, or nobody has more of it.
+    fn finish(self: Box<Self>) -> Page;
+}
