@@ -74,9 +74,9 @@ fuzz: setup ## fuzz what reads strangers' bytes: TARGET=html SECONDS=600 (tests/
 ifeq ($(TARGET),)
 	@cargo fuzz list --fuzz-dir tests/fuzz
 else
-	@mkdir -p $(FUZZ)/corpus/$(TARGET) tests/fuzz/regressions/$(TARGET)
+	@mkdir -p $(FUZZ)/corpus/$(TARGET)
 	cargo fuzz run -s none --fuzz-dir tests/fuzz --target-dir $(FUZZ)/build $(TARGET) \
-		$(FUZZ)/corpus/$(TARGET) tests/fuzz/corpus/$(TARGET) tests/fuzz/regressions/$(TARGET) \
+		$(FUZZ)/corpus/$(TARGET) $(wildcard tests/fuzz/corpus/$(TARGET) tests/fuzz/regressions/$(TARGET)) \
 		-- -max_total_time=$(SECONDS) -max_len=4096 -timeout=10 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(firstword $(subst _, ,$(TARGET))).dict))
 endif
 

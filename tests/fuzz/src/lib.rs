@@ -21,6 +21,9 @@ pub mod net {
     pub mod http1;
 }
 
+#[path = "../../../src/parse/mod.rs"]
+pub mod parse;
+
 /// Reading and writing of WARC records.
 #[path = "../../../src/warc"]
 pub mod warc {

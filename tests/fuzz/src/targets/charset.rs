@@ -1,12 +1,17 @@
 //! Bytes to text. Input: Content-Type and top-level domain on a line each, a byte for the size of pieces, then the body.
 
+use std::sync::LazyLock;
+
 use encoding_rs::{Encoding, UTF_8};
 
 use super::domain::charset::{CharsetSource, Decoder, detect_in_domain};
-use super::domain::html::{ExtractOptions, Page, PageReader};
+use super::domain::html::{ExtractOptions, Page};
 use super::input::{line, size, text};
+use super::parse::{Body, MimeModules, ParseRules};
 
 const MAX_PARSE: u64 = 1 << 20;
+
+static MODULES: LazyLock<MimeModules> = LazyLock::new(MimeModules::default);
 
 /// An encoding is found for anything, and the text does not depend on how the bytes came.
 pub fn check(data: &[u8]) {
@@ -34,16 +39,18 @@ fn decode<'a>(encoding: &'static Encoding, body: impl Iterator<Item = &'a [u8]>)
 }
 
 fn same_page(content_type: &str, body: &[u8], size: usize) {
-    let (whole, cut) = (page(content_type, std::iter::once(body)), page(content_type, body.chunks(size)));
+    let (whole, cut) = (page(content_type, body, body.len().max(1)), page(content_type, body, size));
+    let (Some(whole), Some(cut)) = (&whole, &cut) else { return assert_eq!(whole.is_some(), cut.is_some()) };
     assert_eq!((whole.charset, whole.charset_source), (cut.charset, cut.charset_source));
-    assert_eq!(whole.facts, cut.facts);
+    assert_eq!((&whole.facts, whole.bytes), (&cut.facts, cut.bytes));
 }
 
-fn page<'a>(content_type: &str, body: impl Iterator<Item = &'a [u8]>) -> Page {
+/// What the module for this body makes of it; none if no module takes it.
+fn page(content_type: &str, body: &[u8], size: usize) -> Option<Page> {
     let url = ::url::Url::parse("http://h.test/").expect("a good URL");
-    let mut reader = PageReader::new(Some(content_type), &url, ExtractOptions::default(), MAX_PARSE);
-    body.for_each(|piece| {
-        reader.push(piece);
-    });
-    reader.finish()
+    let known = Body::sniffed(&url, Some(content_type), body);
+    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: MAX_PARSE };
+    let mut sink = MODULES.of(&known)?.open(&known, &rules);
+    let _ = body.chunks(size).all(|piece| sink.push(piece));
+    Some(sink.finish())
 }

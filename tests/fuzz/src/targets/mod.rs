@@ -3,11 +3,12 @@
 //! The fuzzer calls them one by one (`fuzz_targets/`), the program's tests call all of them with the corpus. The rooms of
 //! the program come from the module above, so that the same files are built in both places.
 
-use super::{document, domain, net, warc};
+use super::{document, domain, net, parse, warc};
 
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
+pub mod headers;
 pub mod html;
 pub mod http_answer;
 pub mod http_head;
@@ -27,6 +28,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),
+    ("headers", headers::check),
     ("html", html::check),
     ("http_answer", http_answer::check),
     ("http_head", http_head::check),

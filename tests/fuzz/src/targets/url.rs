@@ -5,11 +5,16 @@ use std::sync::LazyLock;
 use encoding_rs::Encoding;
 use http::uri::PathAndQuery;
 
+use super::domain::fingerprint::HostKey;
 use super::domain::host::{registrable_domain, without_www};
-use super::domain::traps::TrapRules;
+use super::domain::time::UnixMillis;
+use super::domain::traps::{ShapeRules, Shapes, TrapRules};
 use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes};
 use super::input::{line, text};
 use super::warc::surt::surt;
+
+/// In November 2026.
+const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
 
 static CANONICALISERS: LazyLock<[Canonicaliser; 2]> =
     LazyLock::new(|| [CleanRules::default(), CleanRules::keep_all()].map(Canonicaliser::new));
@@ -53,6 +58,15 @@ fn is_canonical(canonicaliser: &Canonicaliser, url: &PageUrl) {
     assert!(http::HeaderValue::from_str(&url.authority()).is_ok());
     assert!(url.host().ends_with(registrable_domain(url.host())) && url.host().ends_with(without_www(url.host())));
     assert!(surt(url.as_str()).bytes().all(|b| b.is_ascii_graphic()), "a key is one word");
-    let traps = TrapRules::default();
-    assert_eq!(traps.judge(url), traps.explain(url).map_err(|(reason, _)| reason));
+    traps(url);
+}
+
+fn traps(url: &PageUrl) {
+    let rules = TrapRules::default();
+    let verdict = rules.judge(url, NOW);
+    assert_eq!(rules.explain(url, NOW).map_err(|(reason, _)| reason), verdict);
+    let budgets = ShapeRules { suspect_pages: 2, pages_per_pattern: 3, sessions: true, ..ShapeRules::default() };
+    let mut shapes = Shapes::default();
+    let taken = (0..4).take_while(|_| shapes.admit(HostKey([0; 8]), url, &budgets).is_ok()).count();
+    assert!(matches!(taken, 2 | 3), "{taken} of one shape");
 }
