@@ -2,6 +2,7 @@
 
 pub mod challenge;
 pub mod charset;
+pub mod extract;
 pub mod fingerprint;
 pub mod frontier;
 pub mod host;
@@ -17,6 +18,7 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod text;
 pub mod time;
 pub mod traps;
 pub mod url;

@@ -3,13 +3,17 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 
+mod fields;
 mod html;
 mod registry;
 mod text;
 
+use std::sync::Arc;
+
 use url::Url;
 
-use crate::domain::html::{ExtractOptions, Page};
+use crate::domain::extract::ExtractRules;
+use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::domain::mime::{self, Kind};
 
 pub use html::Html;
@@ -44,6 +48,22 @@ pub struct ParseRules {
     pub extract: ExtractOptions,
     /// Bytes read at most, content codings taken off.
     pub max_parse: u64,
+    /// Values taken by name.
+    pub fields: Arc<ExtractRules>,
+    /// A larger page is not read into a tree for them.
+    pub max_extract: u64,
+}
+
+/// Without rules for values.
+impl Default for ParseRules {
+    fn default() -> Self {
+        Self {
+            extract: ExtractOptions::default(),
+            max_parse: DEFAULT_MAX_PARSE,
+            fields: Arc::default(),
+            max_extract: 2 << 20,
+        }
+    }
 }
 
 /// Reads one kind of document.

@@ -60,7 +60,6 @@ mod tests {
 
     use super::super::PageSink;
     use super::*;
-    use crate::domain::html::ExtractOptions;
 
     /// Takes pages of one path only, and reads them as HTML.
     struct Special;
@@ -106,7 +105,7 @@ mod tests {
         let url = Url::parse("http://h.test/special").unwrap();
         let body = Body::sniffed(&url, Some("application/x-own"), b"<a href=x>");
         let modules = MimeModules::default().with(Arc::new(Special));
-        let rules = ParseRules { extract: ExtractOptions::default(), max_parse: 100 };
+        let rules = ParseRules::default();
         assert_eq!(modules.read(&body, &rules).unwrap().facts.links.len(), 1);
     }
 }

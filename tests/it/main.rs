@@ -21,6 +21,7 @@ mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
 mod events;
+mod extract;
 mod fetch;
 mod first_minutes;
 mod groups;

@@ -13,6 +13,7 @@ use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::Page;
 use crate::domain::mime::Kind;
+use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
@@ -53,7 +54,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let parts = PageParts {
         record: PageRecord {
             how: how(&verdict),
-            remarks: remarks(&fetched, onward),
+            remarks: remarks(&fetched, onward, looked.page.as_ref()),
             ..record(&lease, begun, &fetched, &looked, &records, &change)
         },
         content: looked.content,
@@ -172,12 +173,20 @@ fn record(
 }
 
 /// What was odd, each once and in order, and where it leads.
-fn remarks(fetched: &Fetched, onward: Onward) -> Remarks {
+fn remarks(fetched: &Fetched, onward: Onward, page: Option<&Page>) -> Remarks {
     let mut notes = fetched.notes.clone();
     notes.extend(onward.note);
+    notes.extend(page.filter(|page| page.extract_skipped).map(|_| Note::ExtractSkipped));
+    let extracted = page.map(|page| &page.extracted).filter(|values| !values.is_empty());
     notes.sort_unstable();
     notes.dedup();
-    Remarks { notes, target: onward.to.map(|url| url.as_str().to_owned()), ..Remarks::default() }
+    Remarks {
+        notes,
+        target: onward.to.map(|url| url.as_str().to_owned()),
+        // Maps of texts can always be written.
+        extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
+        ..Remarks::default()
+    }
 }
 
 /// A status of redirection alone leads nowhere.

@@ -4,6 +4,7 @@
 mod actors;
 mod commit;
 mod find;
+mod host_look;
 mod hosts;
 mod orders;
 mod pages;
