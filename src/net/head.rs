@@ -78,7 +78,7 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
     for line in lines(head).skip(1) {
         if let [b' ' | b'\t', ..] = line {
             if let (true, Some((_, value))) = (open, headers.last_mut()) {
-                fold(value, line.trim_ascii());
+                fold(value, trimmed(line));
             }
             continue;
         }
@@ -103,10 +103,17 @@ fn fold(value: &mut Vec<u8>, more: &[u8]) {
 /// Name and value of a header line; spaces before the colon are forgiven.
 fn split_header(line: &[u8]) -> Option<(&str, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
-    let name = line.get(..colon)?.trim_ascii_end();
-    let value = line.get(colon + 1..)?.trim_ascii();
+    let (name, value) = (trimmed(line.get(..colon)?), trimmed(line.get(colon + 1..)?));
     (!name.is_empty() && name.iter().all(|b| is_token(*b))).then_some(())?;
     Some((std::str::from_utf8(name).ok()?, value))
+}
+
+/// Without spaces and tabs at its ends (RFC 9110 section 5.6.3); other white space is no white space here.
+fn trimmed(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
 }
 
 /// Characters of a header name (RFC 9110 section 5.6.2).
@@ -195,6 +202,12 @@ mod tests {
     fn a_folded_line_of_white_space_adds_nothing() {
         let parsed = parse_head(b"HTTP/1.1 200 OK\r\nA: b\r\n \r\nB:\r\n c\r\n\t\r\n\r\n").unwrap();
         assert_eq!(parsed.headers, [("A".to_owned(), b"b".to_vec()), ("B".to_owned(), b"c".to_vec())]);
+    }
+
+    #[test]
+    fn only_spaces_and_tabs_are_taken_off_a_value() {
+        let parsed = parse_head(b"HTTP/1.1 200 OK\r\nA:\t b \r\nB: 2\x0c\r\nC\x0c: d\r\n\r\n").unwrap();
+        assert_eq!(parsed.headers, [("A".to_owned(), b"b".to_vec()), ("B".to_owned(), b"2\x0c".to_vec())]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use encoding_rs::{Encoding, UTF_8};
 
 use super::domain::charset::{CharsetSource, Decoder, detect_in_domain};
-use super::domain::html::{ExtractOptions, Page};
+use super::domain::html::Page;
 use super::input::{line, size, text};
 use super::parse::{Body, MimeModules, ParseRules};
 
@@ -49,7 +49,7 @@ fn same_page(content_type: &str, body: &[u8], size: usize) {
 fn page(content_type: &str, body: &[u8], size: usize) -> Option<Page> {
     let url = ::url::Url::parse("http://h.test/").expect("a good URL");
     let known = Body::sniffed(&url, Some(content_type), body);
-    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: MAX_PARSE };
+    let rules = ParseRules { max_parse: MAX_PARSE, ..ParseRules::default() };
     let mut sink = MODULES.of(&known)?.open(&known, &rules);
     let _ = body.chunks(size).all(|piece| sink.push(piece));
     Some(sink.finish())

@@ -20,7 +20,10 @@ fn same_head(wire: &[u8], answer: &Answer) {
     let parsed = parse_head(head).expect("hyper could read it");
     assert_eq!(parsed.status, answer.status);
     assert!(answer.body.len() + head.len() <= wire.len(), "more than was sent");
-    let mut ours: Vec<_> = parsed.headers.iter().map(|(n, v)| (n.to_ascii_lowercase(), words(v))).collect();
+    // hyper leaves out values with control characters; they are kept here, as browsers keep them.
+    let plain = |value: &[u8]| value.iter().all(|b| *b == b'\t' || !b.is_ascii_control());
+    let known = parsed.headers.iter().filter(|(_, value)| plain(value));
+    let mut ours: Vec<_> = known.map(|(n, v)| (n.to_ascii_lowercase(), words(v))).collect();
     let mut theirs: Vec<_> = answer.headers.iter().map(|(n, v)| (n.to_string(), words(v.as_bytes()))).collect();
     ours.sort();
     theirs.sort();

@@ -8,6 +8,7 @@ use super::{document, domain, net, parse, warc};
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
+pub mod extract;
 pub mod headers;
 pub mod html;
 pub mod http_answer;
@@ -28,6 +29,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),
+    ("extract", extract::check),
     ("headers", headers::check),
     ("html", html::check),
     ("http_answer", http_answer::check),
