@@ -18,6 +18,7 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod seed;
 pub mod text;
 pub mod time;
 pub mod traps;

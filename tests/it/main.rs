@@ -15,6 +15,7 @@ mod cli;
 mod cockpit;
 mod corpus;
 mod crawl;
+mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
 mod dice;
@@ -25,6 +26,7 @@ mod extract;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod holders;
 mod hostile;
 #[cfg(feature = "faults")]
 mod kill;

@@ -169,6 +169,7 @@ fn record(
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
+        origin: lease.entry.origin.clone(),
     }
 }
 

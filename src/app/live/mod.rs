@@ -9,6 +9,7 @@
 mod change;
 mod start;
 mod trial;
+mod warning;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -65,10 +66,11 @@ impl Live {
 }
 
 pub use change::{Wish, change, readmitted, reload, undo};
-pub(super) use change::{changed_views, draft, refused_by_storage, stored};
+pub(super) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub(super) use start::at_start;
 pub use start::resync;
 pub(super) use trial::Trial;
+pub(super) use warning::{check as check_warnings, may_harm};
 
 /// Where the rules in force are kept.
 pub struct LiveCell {
@@ -151,9 +153,7 @@ fn put_in_force(node: &Node, live: &Arc<Live>, scope: &Scope) {
     {
         let mut now = node.scope.write().unwrap_or_else(PoisonError::into_inner);
         let mut scope = scope.clone();
-        for host in now.joined() {
-            scope.join_host(host);
-        }
+        scope.join_all(&now);
         *now = scope;
         node.live.set(live.clone());
     }

@@ -7,14 +7,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::door::{Ask, Door, send};
-use super::{escaped_part, unread};
+use super::{escaped_part, holders, unread};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::paging::Page;
 use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::CliError;
 
 /// `lycosa ctl report …`.
 #[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: lycosa ctl report dead-links --host example.org > dead.csv\n          lycosa ctl report seeds --json"
+)]
 pub struct ReportArgs {
     /// Which
     #[arg(value_enum)]
@@ -22,12 +25,19 @@ pub struct ReportArgs {
     /// Of dead links: those to this host alone
     #[arg(long)]
     pub host: Option<String>,
+    /// Of dead links: with the pages that hold each, found in the archive by a job when there is no such report yet
+    #[arg(long)]
+    pub holders: bool,
+    /// With --holders: has the report made anew
+    #[arg(long, requires = "holders")]
+    pub again: bool,
 }
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportName {
     /// URLs that ended in an error, with the page each was first found on
+    #[value(alias = "dead")]
     DeadLinks,
     /// Seeds, and what became of them
     Seeds,
@@ -41,7 +51,14 @@ pub enum ReportName {
 
 /// Fetches and shows a report, page by page.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if let (Some(host), true) = (&args.host, args.name != ReportName::DeadLinks) {
+        return Err(CliError::usage(format!(
+            "--host is for the report dead-links alone; `lycosa ctl host {host}` shows that host"
+        )));
+    }
     match args.name {
+        ReportName::DeadLinks if args.holders => holders::run(json, door, args, out),
+        _ if args.holders => Err(CliError::usage("--holders: of dead links only")),
         ReportName::DeadLinks => {
             let host = args.host.as_deref().map(|host| format!("&host={}", escaped_part(host))).unwrap_or_default();
             paged::<DeadLink>(json, door, "dead-links", &host, out)
@@ -53,7 +70,7 @@ pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Writ
     }
 }
 
-fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
+pub(super) fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
     let answer = actix_rt::System::new().block_on(send(door, Ask::get(path)))?;
     serde_json::from_str(&answer).map_err(unread)
 }
@@ -67,18 +84,24 @@ fn paged<R: Row + Serialize + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let (mut cursor, mut first) = (String::new(), true);
     loop {
-        let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{cursor}"))?;
+        let from = if first { String::new() } else { format!("&cursor={}", escaped_part(&cursor)) };
+        let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{from}"))?;
         show(json, &page.items, std::mem::take(&mut first), out)?;
-        // A page of a list that goes on has something on it, and another cursor than the one before.
-        match page.next.map(|next| format!("&cursor={}", escaped_part(&next))) {
-            Some(next) if next != cursor && !page.items.is_empty() => cursor = next,
+        // Cursors are keys, and keys go up: a list whose do not would have no end.
+        match page.next {
+            Some(next) if next > cursor => cursor = next,
             Some(_) => return Err(CliError::new("the report does not come to its end; is it a lycosa?")),
             None => return Ok(()),
         }
     }
 }
 
-fn show<R: Row + Serialize>(json: bool, rows: &Vec<R>, first: bool, out: &mut dyn Write) -> Result<(), CliError> {
+pub(super) fn show<R: Row + Serialize>(
+    json: bool,
+    rows: &Vec<R>,
+    first: bool,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let mut text = if first && !json { names::<R>() } else { String::new() };
     for row in rows {
         if json {
@@ -89,5 +112,6 @@ fn show<R: Row + Serialize>(json: bool, rows: &Vec<R>, first: bool, out: &mut dy
             text += &line(row);
         }
     }
-    unless_gone(out.write_all(text.as_bytes()))
+    // A reader that went away has what it wanted: the rest is not fetched.
+    Ok(out.write_all(text.as_bytes())?)
 }

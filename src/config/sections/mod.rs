@@ -4,6 +4,7 @@ mod crawl;
 mod extract;
 mod fetch;
 mod operate;
+mod seed;
 mod store;
 mod supervision;
 
@@ -11,5 +12,6 @@ pub use crawl::*;
 pub use extract::*;
 pub use fetch::*;
 pub use operate::*;
+pub use seed::*;
 pub use store::*;
 pub use supervision::*;
