@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use lycosa::cli::exit::in_json;
 use lycosa::cli::{self, Exit, args};
 
 /// For the whole process, RocksDB included (docs/adr/0008-jemalloc.md).
@@ -13,7 +14,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let outcome = match args::Cli::try_parse() {
         Ok(cli) => cli::execute(cli, &mut std::io::stdout()),
-        Err(error) => args::explain(&error),
+        Err(error) => {
+            let json = std::env::args_os().any(|word| word == "--json");
+            in_json(json, args::explain(&error), &mut std::io::stdout())
+        }
     };
     match outcome {
         Ok(exit) => exit.into(),

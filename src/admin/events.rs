@@ -57,7 +57,8 @@ pub fn room(events: Arc<Events>) -> Room {
 }
 
 /// Events as they happen, as a stream without end. Each has an id, its kind as `event`, and an [`Event`] as `data`. An event
-/// `missed` says how many went by a client that was too slow, or since the `Last-Event-ID` it came back with.
+/// `missed` says how many went by a client that was too slow, or since the `Last-Event-ID` it came back with. That the crawl
+/// has stopped is the last event, and told to everybody: a stream that ends without it was cut off.
 #[utoipa::path(get, path = "/api/v1/events", tag = "events", params(
     Wanted,
     ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was heard; what went by since is counted, not sent."),
@@ -118,7 +119,10 @@ async fn tell(mut listener: Listener, filter: Filter, missed: u64, to: mpsc::Sen
     loop {
         let (frame, last) = tokio::select! {
             heard = listener.next() => match heard {
-                Some(Heard::Event(event)) => (filter.admits(&event).then(|| frame(&event)), is_last(&event)),
+                Some(Heard::Event(event)) => {
+                    let last = is_last(&event);
+                    ((last || filter.admits(&event)).then(|| frame(&event)), last)
+                }
                 Some(Heard::Missed(n)) => (Some(missed_frame(n)), false),
                 None => return,
             },

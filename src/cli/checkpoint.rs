@@ -98,7 +98,7 @@ fn made(
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     let made = match create(settings, faults) {
-        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out),
+        Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out).map(drop),
         other => Summary::from(&other.map_err(failed)?),
     };
     show(args, out, &made, |out| told_made(&made, out))

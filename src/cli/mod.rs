@@ -74,7 +74,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {
-            let done = ctl::run(&args, out).map(|()| Exit::Done);
+            let done = ctl::run(&args, out);
             in_json(args.json, done, out)
         }
         Command::Completions { shell } => {

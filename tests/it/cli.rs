@@ -197,3 +197,15 @@ fn completions_are_scripts_that_the_shell_takes() {
     let checked = std::process::Command::new("bash").arg("-n").arg(file.path()).status().unwrap();
     assert!(checked.success());
 }
+
+#[test]
+fn a_mistyped_command_that_asks_for_json_is_told_in_json_too() {
+    let dir = tempfile::tempdir().unwrap();
+    for arguments in [&["ctl", "--json", "bogus"][..], &["checkpoint", "verfy", "--json"]] {
+        let output = lycosa(dir.path(), arguments);
+        let error: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!((code(&output), &error["exit"]), (2, &2.into()));
+        assert_eq!(stderr(&output), format!("lycosa: {}\n", error["detail"].as_str().unwrap()));
+    }
+    assert_eq!(stdout(&lycosa(dir.path(), &["ctl", "bogus"])), "");
+}

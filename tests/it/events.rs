@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use lycosa::cli::testweb::TestWebConfig;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::admin::Running;
@@ -83,6 +84,28 @@ fn pages_and_errors_come_as_they_happen_and_a_filter_leaves_the_rest_out() {
     let last: Vec<Value> = std::iter::from_fn(|| all.next()).map(|(_, data)| data["reason"].clone()).collect();
     assert_eq!(last.last(), Some(&"stopped".into()), "{last:?}");
     crawl.end();
+}
+
+#[test]
+fn a_filter_lets_the_end_of_the_crawl_pass_and_one_that_did_not_come_is_told_by_the_exit_code() {
+    let heard = |end: fn(&Running)| {
+        let mut sandbox = sandbox();
+        let crawl = Running::start(&mut sandbox, &[]);
+        let ended = std::thread::scope(|scope| {
+            let listening = scope.spawn(|| crawl.ctl(&["events", "--kind", "blocked", "--host", "h3.test"]));
+            let listener = || crawl.get("/metrics").1.contains("lycosa_event_listeners 1\n").then_some(());
+            until("somebody who listens", listener, || crawl.daemon.log());
+            end(&crawl);
+            listening.join().unwrap()
+        });
+        (crawl, ended)
+    };
+    let (crawl, (code, text)) = heard(|crawl| assert_eq!(crawl.post("/api/v1/stop", "", "").0, 200));
+    assert!(code == 0 && text.trim_end().ends_with("state stopped"), "{code} {text}");
+    crawl.end();
+    let (mut crawl, (code, text)) = heard(|crawl| crawl.daemon.signal(Signal::SIGKILL));
+    assert!(code == 1 && text.contains("did not say that it stopped"), "{code} {text}");
+    crawl.daemon.wait();
 }
 
 #[test]

@@ -120,7 +120,7 @@ pub enum SeedsCommand {
 }
 
 /// What is said of seeds.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub struct SeedSaid {
     /// Their place in the queue; 0 comes first
     #[arg(long, value_name = "0-7")]

@@ -12,7 +12,7 @@ use crate::admin::orders::HostOrdered;
 use crate::admin::{NewSeed, SeedReport};
 use crate::checkpoint::manifest::Summary;
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::{CliError, Exit, unless_gone};
 use crate::cli::gather::read_input;
 use crate::cli::{checkpoint, summary};
 use crate::domain::seed::seed_lines;
@@ -69,10 +69,10 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let list: Value = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(out.write_all(listed(&list, SEEDS).as_bytes()))?;
         }
-        CtlCommand::Seeds(SeedsCommand::Add { .. }) => {
+        CtlCommand::Seeds(SeedsCommand::Add { said, .. }) => {
             let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(report(&seeds, out))?;
-            if seeds.accepted + seeds.known == 0 {
+            unless_gone(report(&seeds, said, out))?;
+            if none_taken(&seeds) {
                 return Err(CliError::new("no seed was taken"));
             }
         }
@@ -108,6 +108,20 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
         CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
     }
     Ok(())
+}
+
+/// How a command ended whose answer was shown as it is.
+///
+/// # Errors
+/// The answer is none.
+pub(super) fn outcome(command: &CtlCommand, answer: &str) -> Result<Exit, CliError> {
+    let CtlCommand::Seeds(SeedsCommand::Add { .. }) = command else { return Ok(Exit::Done) };
+    let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
+    Ok(if none_taken(&seeds) { Exit::Error } else { Exit::Done })
+}
+
+fn none_taken(seeds: &SeedReport) -> bool {
+    seeds.accepted + seeds.known == 0
 }
 
 /// The URLs of a file; a line that is no text is told and left out.
@@ -171,8 +185,14 @@ fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
     json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }
 
-fn report(report: &SeedReport, out: &mut dyn Write) -> std::io::Result<()> {
+fn report(report: &SeedReport, said: &SeedSaid, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{} accepted, {} known already, {} rejected", report.accepted, report.known, report.rejected.len())?;
+    if report.known > 0 && *said != SeedSaid::default() {
+        writeln!(
+            out,
+            "what is said now of a known seed replaces what was said of it; a URL that is queued keeps its place"
+        )?;
+    }
     for seed in &report.rejected {
         let text = format!("rejected {}: {}", seed.url, seed.reason);
         writeln!(out, "{}", crate::telemetry::log::escaped(&text))?;

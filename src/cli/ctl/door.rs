@@ -53,7 +53,8 @@ impl Ask {
 pub(super) struct Door {
     pub address: SocketAddr,
     token: Option<String>,
-    timeout: Option<Duration>,
+    /// What was typed.
+    pub timeout: Option<Duration>,
 }
 
 impl Door {

@@ -8,6 +8,7 @@ use url::form_urlencoded::byte_serialize;
 
 use super::door::{Door, stream};
 use crate::cli::exit::CliError;
+use crate::telemetry::events::{EventKind, StateChange};
 use crate::telemetry::log::escaped;
 
 /// Longest line of the stream, bytes.
@@ -34,18 +35,20 @@ impl EventsArgs {
     }
 }
 
-/// Shows events as they come, until the crawl ends.
+/// Shows events as they come, until the crawl says that it has stopped.
 ///
 /// # Errors
-/// Nobody listens, the endpoint refuses, or the connection breaks; whoever reads went away, which is no fault.
+/// Nobody listens, the endpoint refuses, or the stream ends before the crawl has said so; whoever reads went away, which is no fault.
 pub(super) async fn follow(door: &Door, args: &EventsArgs, json: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let mut chunks = stream(door, &args.path()).await?;
-    let mut buffer = Vec::new();
+    let (mut buffer, mut stopped) = (Vec::new(), false);
     while let Some(chunk) = chunks.next().await {
         buffer.extend_from_slice(&chunk.map_err(|e| CliError::new(format!("the stream of events broke off: {e}")))?);
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = buffer.drain(..=end).collect();
-            if let Some(told) = tell(&String::from_utf8_lossy(&line), json) {
+            let line = String::from_utf8_lossy(&line);
+            stopped |= is_last(&line);
+            if let Some(told) = tell(&line, json) {
                 writeln!(out, "{told}").and_then(|()| out.flush())?;
             }
         }
@@ -53,7 +56,19 @@ pub(super) async fn follow(door: &Door, args: &EventsArgs, json: bool, out: &mut
             return Err(CliError::new("the stream of events has a line that does not end; is it a lycosa?"));
         }
     }
-    Ok(())
+    let broken = || {
+        CliError::new(
+            "the stream of events ended, and the crawl did not say that it stopped: is the daemon still there?",
+        )
+    };
+    if stopped { Ok(()) } else { Err(broken()) }
+}
+
+/// Whether a line of the stream says that the crawl has stopped, which every filter lets pass.
+fn is_last(line: &str) -> bool {
+    let event: Option<Value> = line.strip_prefix("data:").and_then(|data| serde_json::from_str(data).ok());
+    let says = |name: &str, word: &str| event.as_ref().and_then(|event| event.get(name)).is_some_and(|v| v == word);
+    says("kind", EventKind::State.as_str()) && says("reason", StateChange::Stopped.as_str())
 }
 
 /// A line of the stream, for people or as the JSON it holds; nothing for what is no data.

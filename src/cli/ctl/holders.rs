@@ -10,6 +10,7 @@ use super::{escaped_part, unread};
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::reports::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::cli::exit::CliError;
+use crate::domain::url::Canonicaliser;
 use crate::warc::date::iso;
 
 const PATH: &str = "/api/v1/reports/dead-links/holders";
@@ -18,15 +19,14 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Shows the report; makes it first when there is none, when it is of another host, or when that is asked for.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let there = first(door)?.about;
-    let fits = |about: &HoldersAbout| !args.again && about.host.as_deref() == args.host.as_deref();
-    if !there.as_ref().is_some_and(fits) {
-        make(door, args)?;
-    }
+    let host = args.host.as_deref().map(canonical).transpose()?;
     let mut page = first(door)?;
-    if let Some(about) = &page.about {
-        note(about);
+    if args.again || !page.about.as_ref().is_some_and(|about| about.host == host) {
+        make(door, host.clone())?;
+        page = first(door)?;
     }
+    let about = page.about.as_ref().filter(|about| about.host == host);
+    note(about.ok_or_else(|| another(page.about.as_ref(), host.as_deref()))?);
     let mut is_first = true;
     loop {
         show::<HeldLink>(json, &page.items, std::mem::take(&mut is_first), out)?;
@@ -39,9 +39,28 @@ fn first(door: &Door) -> Result<HoldersPage, CliError> {
     get(door, &format!("{PATH}?limit=1000"))
 }
 
+/// A host as reports name it.
+fn canonical(host: &str) -> Result<String, CliError> {
+    let url = Canonicaliser::default().parse(&format!("http://{host}/"));
+    let url = url.ok().filter(|url| url.tail() == "/" && url.port() == url.scheme().default_port());
+    url.map(|url| url.host().to_owned())
+        .ok_or_else(|| CliError::usage(format!("--host {host}: expected the name of a host, as in its URLs")))
+}
+
+/// The report was replaced meanwhile, or never made.
+fn another(there: Option<&HoldersAbout>, host: Option<&str>) -> CliError {
+    let of = |host: Option<&str>| host.map_or_else(|| "all hosts".to_owned(), |host| format!("the host {host}"));
+    let there = there
+        .map_or_else(|| "none is there".to_owned(), |about| format!("one of {} is there", of(about.host.as_deref())));
+    CliError::new(format!(
+        "the report of {} was asked for, and {there}: another job makes or made it; once `lycosa ctl jobs` shows none at work, ask again",
+        of(host)
+    ))
+}
+
 /// Has the report made, and waits for it.
-fn make(door: &Door, args: &ReportArgs) -> Result<(), CliError> {
-    let which = WhichDead { host: args.host.clone() };
+fn make(door: &Door, host: Option<String>) -> Result<(), CliError> {
+    let which = WhichDead { host };
     let body = serde_json::to_string(&which).map_err(unread)?;
     let answer = actix_rt::System::new().block_on(send(door, Ask::post(PATH, body)))?;
     let mut job: JobView = serde_json::from_str(&answer).map_err(unread)?;

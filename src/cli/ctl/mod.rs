@@ -28,31 +28,32 @@ pub mod urls;
 use std::io::Write;
 
 use super::args::{CtlArgs, CtlCommand};
-use super::exit::CliError;
+use super::exit::{CliError, Exit};
 
-/// Carries out a command and shows the answer.
+/// Carries out a command and shows the answer. Gives [`Exit::Error`] when the answer, shown as JSON, says that nothing was done.
 ///
 /// # Errors
 /// Nobody listens, the endpoint refuses, or the answer is none.
-pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let door = door::door(args)?;
     if let CtlCommand::Snapshot(which) = &args.command {
-        return actix_rt::System::new().block_on(snapshot::run(&door, which, args.json, out));
+        return actix_rt::System::new().block_on(snapshot::run(&door, which, args.json, out)).map(|()| Exit::Done);
     }
     let out = &mut safe::Safe(out);
     if let CtlCommand::Events(which) = &args.command {
-        return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out));
+        return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out)).map(|()| Exit::Done);
     }
     if let CtlCommand::Report(which) = &args.command {
-        return report::run(args.json, &door, which, out);
+        return report::run(args.json, &door, which, out).map(|()| Exit::Done);
     }
     let answer = actix_rt::System::new().block_on(answer(&door, args))?;
     if args.json {
         let answer = if matches!(args.command, CtlCommand::Health) { r#"{"ready":true}"# } else { answer.trim() };
         let _: serde::de::IgnoredAny = serde_json::from_str(answer).map_err(unread)?;
-        return Ok(writeln!(out, "{answer}")?);
+        writeln!(out, "{answer}")?;
+        return crawl::outcome(&args.command, answer);
     }
-    crawl::tell(&args.command, &answer, out)
+    crawl::tell(&args.command, &answer, out).map(|()| Exit::Done)
 }
 
 /// The answer, or the end of the job that it began.

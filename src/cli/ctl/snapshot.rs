@@ -80,6 +80,15 @@ pub(super) async fn run(door: &Door, args: &SnapshotArgs, json: bool, out: &mut 
     if to_terminal {
         return Err(CliError::usage("its bytes could steer the terminal: name a file with -o FILE, or use --as text"));
     }
+    let page = fetched(door, args, json, out);
+    match door.timeout {
+        // Whoever names a time means the whole page, however it drips.
+        Some(longest) => tokio::time::timeout(longest, page).await.map_err(|_| door.too_slow())?,
+        None => page.await,
+    }
+}
+
+async fn fetched(door: &Door, args: &SnapshotArgs, json: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let answer = stream(door, &args.path()).await?;
     match args.file() {
         Some(file) => into_file(door, answer, file, json, out).await,
@@ -110,9 +119,10 @@ async fn into_file(door: &Door, answer: Answer, file: &Path, json: bool, out: &m
     unless_gone(writeln!(out, "{told}"))
 }
 
-/// Every byte; each part must come in time.
+/// Every byte, as many as were announced; each part must come in time.
 async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u64, CliError> {
-    let mut bytes = 0;
+    let announced = announced(&answer)?;
+    let mut bytes: u64 = 0;
     loop {
         let part = tokio::time::timeout(door.patience(), answer.next()).await.map_err(|_| door.too_slow())?;
         let Some(part) = part else { break };
@@ -120,8 +130,23 @@ async fn copy(door: &Door, mut answer: Answer, out: &mut dyn Write) -> Result<u6
         bytes += part.len() as u64;
         out.write_all(&part)?;
     }
+    if bytes != announced {
+        return Err(CliError::new(format!(
+            "the page did not arrive whole: {bytes} of {announced} bytes; is the daemon still there?"
+        )));
+    }
     out.flush()?;
     Ok(bytes)
+}
+
+/// How long the page is. The client library takes a connection that ends early for the end of the answer.
+fn announced(answer: &Answer) -> Result<u64, CliError> {
+    let length = answer.headers().get("content-length").and_then(|v| v.to_str().ok()?.parse().ok());
+    length.ok_or_else(|| {
+        CliError::new(
+            "the answer does not say how long it is, so that nobody can tell whether it is whole; is it a lycosa?",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::admin::reports::HoldersAbout;
 use crate::admin::tests::start;
 use crate::cli::Exit;
 use crate::cli::args::{Cli, Command, SeedSaid, SeedsCommand};
@@ -105,6 +106,107 @@ fn endpoint(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> SocketA
         }
     });
     address
+}
+
+/// An endpoint that answers one connection with these bytes, one part after the other, and goes away.
+fn dying(parts: impl Iterator<Item = String> + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4_096]);
+        for part in parts {
+            if stream.write_all(part.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    address
+}
+
+/// What was typed, for this endpoint.
+fn typed(at: SocketAddr, line: &str) -> CtlArgs {
+    match Cli::parse_from(line.split(' ')).command {
+        Command::Ctl(args) => CtlArgs { admin: Some(at.to_string()), ..args },
+        _ => panic!("{line}"),
+    }
+}
+
+#[test]
+fn a_page_that_does_not_arrive_whole_is_an_error_and_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = format!("lycosa ctl snapshot a.test -o {}", dir.path().join("x").display());
+    for head in ["Content-Length: 100\r\n", "Connection: close\r\n"] {
+        let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\nshort");
+        let error = told(&typed(dying([answer].into_iter()), &line)).unwrap_err();
+        assert!(error.exit == Exit::Error && error.message.contains("whole"), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_time_that_was_named_bounds_a_page_that_drips() {
+    let drip = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(20));
+        "x".to_owned()
+    });
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n".to_owned();
+    let args = typed(dying(std::iter::once(head).chain(drip)), "lycosa ctl --timeout 300ms snapshot a.test --as text");
+    let error = told(&args).unwrap_err();
+    assert!(error.message.contains("did not answer within 300ms"), "{error}");
+}
+
+#[test]
+fn events_end_well_only_when_the_crawl_has_said_that_it_stopped() {
+    let event = |kind: &str, reason: &str| format!("data: {{\"kind\":\"{kind}\",\"reason\":\"{reason}\"}}\n\n");
+    let heard = |last: String| {
+        let told_before = event("page", "stopped");
+        let chunk = format!("{:x}\r\n{told_before}{last}\r\n", told_before.len() + last.len());
+        let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
+        told(&typed(dying([answer].into_iter()), "lycosa ctl events"))
+    };
+    assert!(heard(event("state", "stopped")).unwrap().ends_with("state stopped\n"));
+    for cut in [String::new(), event("state", "draining")] {
+        let error = heard(cut).unwrap_err();
+        assert!(error.exit == Exit::Error && error.message.contains("did not say that it stopped"), "{error}");
+    }
+}
+
+#[test]
+fn no_seed_taken_has_the_same_exit_code_for_people_and_machines() {
+    let answer = r#"{"accepted":0,"known":0,"rejected":[{"url":"hxx:/","reason":"no URL"}]}"#;
+    let at = endpoint(|_| Some(answer.to_owned()));
+    assert_eq!(told(&typed(at, "lycosa ctl seeds add hxx:/")).unwrap_err().exit, Exit::Error);
+    let mut out = Vec::new();
+    assert_eq!(run(&typed(at, "lycosa ctl --json seeds add hxx:/"), &mut out).unwrap(), Exit::Error);
+    assert_eq!(String::from_utf8(out).unwrap().trim_end(), answer);
+}
+
+#[test]
+fn what_is_said_anew_of_a_known_seed_is_told_to_hold_but_not_to_move_it() {
+    let at = endpoint(|_| Some(r#"{"accepted":0,"known":1,"rejected":[]}"#.to_owned()));
+    let text = told(&typed(at, "lycosa ctl seeds add --rank 0 http://a.test/")).unwrap();
+    assert!(
+        text.starts_with("0 accepted, 1 known already, 0 rejected\nwhat is said now of a known seed replaces"),
+        "{text}"
+    );
+    assert_eq!(told(&typed(at, "lycosa ctl seeds add http://a.test/")).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn the_holders_of_another_host_are_not_shown_for_those_that_were_asked_for() {
+    let job = r#"{"id":1,"kind":"holders","about":"","state":"done","looked":0,"changed":0,"started":0,"ended":0,"error":null,"result":null}"#;
+    let about = json!(HoldersAbout { host: Some("h1.test".into()), ..HoldersAbout::default() });
+    let page = format!(r#"{{"about":{about},"items":[]}}"#);
+    let at = endpoint(move |path| Some(if path.contains("limit=") { page.clone() } else { job.to_owned() }));
+    let holders = |host: &str| told(&typed(at, &format!("lycosa ctl report dead-links --holders{host}")));
+    assert_eq!(holders(" --host H1.TEST").unwrap(), "url,reason,status,page,context,pages\r\n");
+    for (host, asked) in [(" --host h2.test", "the host h2.test"), ("", "all hosts")] {
+        let error = holders(host).unwrap_err();
+        assert!(error.exit == Exit::Error && error.message.contains(asked), "{error}");
+        assert!(error.message.contains("the host h1.test is there"), "{error}");
+    }
+    assert_eq!(holders(" --host a/b").unwrap_err().exit, Exit::Usage);
 }
 
 /// A line of the report of hosts.
