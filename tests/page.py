@@ -38,6 +38,7 @@ def pipeline_lives(page):
 def actors_are_told(page):
     page.locator("#pipeline button", has_text="Store").click()
     expect(page.locator("#actors-facts")).to_contain_text("handled")
+    expect(page.locator("#actors-facts dt", has_text="half within").locator("+ dd")).to_have_text(re.compile(r"^[1-9]\d*(\.\d)? (µs|ms|s)$"))
     page.locator("#actors-facts button", has_text="Restart").click()
     page.locator("#confirm-yes").click()
     expect(page.locator("#toasts")).to_contain_text("was restarted")
@@ -67,10 +68,11 @@ def pause_and_resume(page):
     expect(page.locator("#toasts")).to_contain_text("Paused.")
     expect(page.locator("#state")).to_have_text("paused")
     expect(page.locator("#idle")).to_contain_text("paused by the operator")
+    expect(page.locator("#idle")).to_have_class("strip")
     expect(page.locator("#pause")).to_be_hidden()
     press(page, "#resume")
     expect(page.locator("#state")).to_have_text("running")
-    expect(page.locator("#idle")).to_be_hidden()
+    expect(page.locator("#idle")).to_have_class("strip calm")
 
 
 def checkpoint(page):
@@ -175,10 +177,10 @@ def main():
             print("a token for looking switches off what commands, and says so")
             return
         with looking(browser, options.url) as page:
-            checks = [numbers_change, pipeline_lives, actors_are_told, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, markup_stays_text, keyboard_reaches_everything]
+            checks = [numbers_change, tools.waiting_is_a_quiet_line_and_only_what_blocks_a_banner, pipeline_lives, actors_are_told, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, markup_stays_text, keyboard_reaches_everything]
             checks += [tools.the_axis_has_round_times_and_says_how_much_there_is, tools.hosts_are_found_on_the_daemon, tools.orders_to_a_host]
             checks += [tools.rules_are_tried_then_made_and_taken_back, tools.a_rule_made_wider_readmits, tools.errors_are_tried_again]
-            checks += [tools.jobs_are_listed_and_cancelled, tools.reports_are_read_and_saved]
+            checks += [tools.jobs_are_listed_and_cancelled, tools.reports_are_read_and_saved, tools.dead_links_are_shown_with_all_pages_that_hold_them]
             for check in checks:
                 check(page)
                 print(check.__name__.replace("_", " "))

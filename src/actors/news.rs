@@ -56,7 +56,7 @@ impl Node {
             News {
                 url: Some(page.url.to_string()),
                 host: Some(page.url.host().to_owned()),
-                status: capture.map(|c| c.status),
+                status: page.status,
                 bytes: capture.map(|c| c.bytes),
                 ms: capture.map(|c| c.took_ms),
                 title: capture.and_then(|c| c.title.clone()),

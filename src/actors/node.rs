@@ -352,7 +352,7 @@ impl Node {
         }
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
-                let status = page.capture.as_ref().map(|c| c.status);
+                let status = page.status;
                 let (url, at) = (self.prints.url(&page.url), self.clock.now());
                 self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
                 let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();

@@ -41,6 +41,8 @@ const FILES: &[File] = &[
     ("/ui/axis.js", JS, include_str!("ui/axis.js")),
     ("/ui/bars.js", JS, include_str!("ui/bars.js")),
     ("/ui/host.js", JS, include_str!("ui/host.js")),
+    ("/ui/holders.js", JS, include_str!("ui/holders.js")),
+    ("/ui/idle.js", JS, include_str!("ui/idle.js")),
     ("/ui/jobs.js", JS, include_str!("ui/jobs.js")),
     ("/ui/orders.js", JS, include_str!("ui/orders.js")),
     ("/ui/reports.js", JS, include_str!("ui/reports.js")),

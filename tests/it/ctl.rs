@@ -61,6 +61,12 @@ fn every_look_of_ctl_answers_for_people_and_for_machines() {
     assert!(code == 2 && text.contains("fetcher/…"), "{text}");
     assert!(told(&crawl, "checkpoints").starts_with("none; "));
 
+    assert!(told(&crawl, "hosts --contains h1.").lines().skip(1).all(|line| line.starts_with("h1.test")));
+    let pages = told(&crawl, "pages --status 404 --mime text/ --since 1h --host h0.test");
+    assert!(pages.lines().skip(1).all(|line| line.starts_with("404") || line.starts_with("more")), "{pages}");
+    let (code, text) = crawl.ctl(&["snapshot", "h0.test", "--at", "2018-01-01T00:00:00Z"]);
+    assert!(code == 1 && text.contains("http://h0.test/ of 2018-01-01T00:00:00.000Z or before"), "{text}");
+
     let file = sandbox.folder().join("page.html");
     let text = told(&crawl, &format!("snapshot h0.test -o {}", file.display()));
     let bytes = std::fs::read(&file).unwrap();
@@ -88,10 +94,16 @@ fn what_a_job_carries_out_is_told_with_its_number_when_it_is_through() {
     let text = told(&crawl, "urls retry --host nowhere.test");
     assert_eq!(text, "no URL fits: 0 that were given up were looked at\n");
     let text = told(&crawl, "set scope.exclude=/p/ --dry-run --all");
-    assert!(text.starts_with("0 of 0 queued URLs looked at\n"), "{text}");
+    assert!(text.starts_with("scope.exclude: []") && text.contains("\n0 of 0 queued URLs looked at\n"), "{text}");
+    let text = told(&crawl, "set log.level=warn --dry-run");
+    assert!(text.contains("-> \"warn\"\n") && text.contains("\n  none would be turned away\n"), "{text}");
     assert!(told(&crawl, "urls retry --no-wait").contains("`lycosa ctl jobs show 4`"));
     assert_eq!(json(&crawl, "jobs show 1")["result"]["queued"], s.errors);
     assert!(told(&crawl, "jobs cancel 1").starts_with("job 1 had ended before: done"));
+    let shown = told(&crawl, "jobs show 1");
+    assert!(shown.lines().any(|line| line.starts_with("ended ") && line.ends_with('Z')), "{shown}");
+    assert!(told(&crawl, "set politeness.min_delay=").ends_with("politeness.min_delay = \"1s\" (built in)\n"));
+    assert!(told(&crawl, "unset politeness.min_delay").ends_with("politeness.min_delay = \"5ms\" (as configured)\n"));
     told(&crawl, "set log.level=debug");
     let text = told(&crawl, "settings history");
     assert!(text.contains("admin  log.level  as configured  \"debug\""), "{text}");

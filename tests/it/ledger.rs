@@ -299,7 +299,15 @@ fn page(
     }
     let links =
         if matches!(ending, Ending::Done(_)) { links(model, b, a, c, leased, prints) } else { LinkChange::default() };
-    Some(Change::Page(Box::new(PageChange { url, ending, capture, first_with, links, pace: Some(vec![c]) })))
+    Some(Change::Page(Box::new(PageChange {
+        url,
+        ending,
+        status: None,
+        capture,
+        first_with,
+        links,
+        pace: Some(vec![c]),
+    })))
 }
 
 fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord {

@@ -39,6 +39,8 @@ pub struct Parsed {
     pub parts: Option<Box<PageParts>>,
     /// URLs found, judged by the rules, not yet by the seen test.
     pub links: LinkChange,
+    /// The status of an answer of which nothing is kept, because it is tried again.
+    pub status: Option<u16>,
     /// When its request was sent.
     pub begun: UnixMillis,
     /// How long that took.
@@ -55,6 +57,7 @@ impl Parsed {
             ending,
             parts: None,
             links: LinkChange::default(),
+            status: None,
             begun: UnixMillis(0),
             took: Duration::ZERO,
         }
@@ -71,6 +74,12 @@ impl Parsed {
     #[must_use]
     pub fn with_timing(self, begun: UnixMillis, took: Duration) -> Self {
         Self { begun, took, ..self }
+    }
+
+    /// The same with the status of its answer.
+    #[must_use]
+    pub fn answered(self, status: Option<u16>) -> Self {
+        Self { status, ..self }
     }
 }
 

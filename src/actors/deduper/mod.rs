@@ -128,7 +128,7 @@ impl Deduper {
 
     /// The commit of a page.
     fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, took, begun } = parsed;
+        let Parsed { lease, permit, mut ending, parts, links, status, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
@@ -162,7 +162,8 @@ impl Deduper {
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
-        let change = PageChange { url: lease.url.clone(), ending, capture, first_with, links, pace };
+        let status = capture.as_ref().map(|record| record.status).or(status);
+        let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };
         Ok(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),

@@ -82,7 +82,9 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
                         log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
                     }
                     let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict));
-                    node.doors().deduper.tell(parsed.with_timing(begun, stopwatch.elapsed()));
+                    node.doors()
+                        .deduper
+                        .tell(parsed.with_timing(begun, stopwatch.elapsed()).answered(status_of(&outcome)));
                 }
             }
         }
@@ -90,6 +92,13 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             let robots = result.ok().map(|fetched| robots_answer(&mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
         }
+    }
+}
+
+fn status_of(outcome: &FetchOutcome) -> Option<u16> {
+    match outcome {
+        FetchOutcome::Answer(answer) => Some(answer.status),
+        FetchOutcome::Fault(_) => None,
     }
 }
 

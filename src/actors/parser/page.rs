@@ -73,6 +73,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         ending,
         parts: Some(Box::new(PageParts { record, records, content })),
         links: change,
+        status: None, // the record has it
         begun,
         took: fetched.timings.total,
     }

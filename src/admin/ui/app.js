@@ -7,6 +7,7 @@ import { $, el, say, show } from "./dom.js";
 import { lookUp, searching, whyIdle } from "./explain.js";
 import { bytes, count, rate, span, words } from "./format.js";
 import { hosts, lookAtHosts } from "./hosts.js";
+import { showIdle } from "./idle.js";
 import { jobs, lookAtJobs } from "./jobs.js";
 import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
@@ -47,9 +48,6 @@ function showStatus(s) {
   say($("state"), words(s.state));
   $("state").dataset.state = s.state;
   document.title = `${s.state === "running" ? rate(s.rate) + "/s" : s.state} – ${s.crawl} – Lycosa`;
-  say($("idle-line"), s.idle_reason);
-  // Between two requests nothing is in flight either: only what lasts is worth a line.
-  show($("idle"), s.idle_reason !== "" && (s.state !== "running" || s.rate === 0));
   say($("folder"), `archive: ${s.warc_dir}`);
   showControls(s.state);
   TILES.forEach(([, text, isBad], n) => {
@@ -66,9 +64,11 @@ let failures = 0;
 /** True when the daemon answered. */
 async function look() {
   try {
-    showStatus(await get("api/v1/status", AbortSignal.timeout(PATIENCE)));
+    const status = await get("api/v1/status", AbortSignal.timeout(PATIENCE));
+    showStatus(status);
     failures = 0;
     show($("gone"), false);
+    await showIdle(status, AbortSignal.timeout(PATIENCE));
     return true;
   } catch (error) {
     failures += 1;

@@ -1,7 +1,7 @@
 // Any answer of the daemon as a list of names and values, nested where it is nested.
 
 import { el } from "./dom.js";
-import { bytes, count, span, words } from "./format.js";
+import { bytes, count, moment, span, words } from "./format.js";
 
 function value(name, v) {
   if (v === null || v === undefined) return "–";
@@ -15,8 +15,6 @@ function value(name, v) {
   }
   return String(v);
 }
-
-const moment = (ms) => `${new Date(ms).toISOString().replace("T", " ").slice(0, 19)} UTC`;
 
 const label = (name) => words(name.replace(/_(ms|seconds)$/, ""));
 

@@ -33,12 +33,21 @@ export function span(seconds) {
   return rest ? `${first} ${unit} ${rest} ${next[0]}` : `${first} ${unit}`;
 }
 
+/** A short time: 80 µs, 1.3 ms, 2.1 s. */
+export function latency(seconds) {
+  const [value, unit] = seconds < 0.001 ? [seconds * 1e6, "µs"] : seconds < 1 ? [seconds * 1e3, "ms"] : [seconds, "s"];
+  return `${value.toFixed(value < 10 && unit !== "µs" ? 1 : 0)} ${unit}`;
+}
+
 /** "in 3 s", "now", "2 min ago". */
 export function when(ms, now = Date.now()) {
   const ahead = (ms - now) / 1000;
   if (Math.abs(ahead) < 1) return "now";
   return ahead > 0 ? `in ${span(ahead)}` : `${span(-ahead)} ago`;
 }
+
+/** A moment in UTC. */
+export const moment = (ms) => `${new Date(ms).toISOString().replace("T", " ").slice(0, 19)} UTC`;
 
 /** Clock time. */
 export const clock = (ms) => new Date(ms).toLocaleTimeString("en-GB");

@@ -3,12 +3,14 @@
 import { get, send } from "./api.js";
 import { command } from "./ask.js";
 import { $, el, say, show } from "./dom.js";
-import { count, span, when, words } from "./format.js";
+import { count, moment, span, when, words } from "./format.js";
 import { commanding } from "./role.js";
 import { redraw, row, table } from "./table.js";
 
 const EVERY = 1_000;
 const COLUMNS = [["job", "number"], ["work", ""], ["of", "host"], ["state", ""], ["looked at", "number"], ["changed", "number"], ["since", ""], ["", ""]];
+/** What of a result is a time. */
+const TIMES = ["made", "started", "ended", "at"];
 const STATES = { running: "", done: "good", failed: "bad", cancelled: "warn" };
 
 const list = table(COLUMNS);
@@ -18,7 +20,8 @@ $("jobs-list").append(list);
 function found({ error, result }) {
   if (error) return error;
   const parts = Object.entries(result ?? {}).filter(([, v]) => typeof v === "number" || typeof v === "string");
-  return parts.map(([name, v]) => `${words(name)} ${typeof v === "number" ? count(v) : v}`).join(", ");
+  const value = (name, v) => (TIMES.includes(name) ? moment(v) : typeof v === "number" ? count(v) : v);
+  return parts.map(([name, v]) => `${words(name)} ${value(name, v)}`).join(", ");
 }
 
 /** How far a job is, in a sentence. */

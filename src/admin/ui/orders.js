@@ -30,6 +30,9 @@ function question(order, { name, queued, due, done }) {
   }[order];
 }
 
+/** Times as the daemon reads them: numbers, each with its unit. It has the last word. */
+const GAP = /^(\d+\s*[a-z]+\s*)+$/i;
+
 const LABELS = { pause: "Pause", resume: "Resume", drop: "Drop queue", block: "Block", unblock: "Unblock", recrawl: "Recrawl" };
 const DANGER = ["drop", "block"];
 
@@ -64,8 +67,13 @@ function delaying(host, orders, path, changed) {
   const back = commanding(el("button", { type: "button", onclick: () => order(back, null) }, "As in the settings"));
   const submit = (event) => {
     event.preventDefault();
-    if (field.value.trim()) order(set, field.value.trim());
-    else field.focus();
+    const gap = field.value.trim();
+    if (GAP.test(gap)) return order(set, gap);
+    const box = $("host-outcome");
+    box.className = "outcome bad";
+    say(box, gap ? `“${gap}” is no time; expected one such as 5s, 500ms, 1m 30s.` : "How long? Such as 5s.");
+    field.focus();
+    return undefined;
   };
   return el("form", { class: "asked", onsubmit: submit }, el("label", { for: "host-gap" }, "Own least gap"), field, set, orders.min_delay_ms ? back : null);
 }

@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { command } from "./ask.js";
 import { $, el, say } from "./dom.js";
 import { facts } from "./facts.js";
-import { count, rate, span, when } from "./format.js";
+import { count, latency, rate, when } from "./format.js";
 import { commanding } from "./role.js";
 
 const ACTORS = [
@@ -80,7 +80,7 @@ async function detail(kind, name) {
 function one(actor, kind, name, n) {
   const { instance, thread, state, queue, handled, restarts, last_fault: fault, observed } = actor;
   const times = { "half within": actor.handle_p50_seconds, "99 of 100 within": actor.handle_p99_seconds };
-  const within = Object.entries(times).filter(([, s]) => s).map(([label, s]) => [label, span(s)]);
+  const within = Object.entries(times).filter(([, s]) => s).map(([label, s]) => [label, latency(s)]);
   const restart = async (event) => {
     const question = { title: `Restart ${name} ${instance}?`, text: "Its work in hand comes back and is taken up again; nothing is lost.", yes: "Restart" };
     const path = `api/v1/actors/${kind}/${encodeURIComponent(instance)}/restart`;

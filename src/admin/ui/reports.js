@@ -4,7 +4,9 @@ import { get } from "./api.js";
 import { $, choice, el, say, show } from "./dom.js";
 import { lookUp } from "./explain.js";
 import { bytes, count, words } from "./format.js";
+import { about, find, HOLDERS } from "./holders.js";
 import { host } from "./host.js";
+import { commanding } from "./role.js";
 import { saveCsv } from "./save.js";
 import { redraw, row, table } from "./table.js";
 
@@ -21,6 +23,7 @@ const ordered = (o) => ["blocked", "paused", "dropping", "recrawling"].filter((n
 const REPORTS = {
   seeds: ["Seeds", ["url", "seed", "host", url], ["state", "state", "", text], ["reason", "why", "", text], ["added", "added (UTC)", "", time], ["tags", "tags", "", (tags) => tags.join(" ")]],
   "dead-links": ["Dead links", ["url", "URL", "host", url], ["reason", "why", "", text], ["status", "status", "number", plain], ["when", "given up (UTC)", "", time], ["attempts", "tries", "number", count], ["page", "first found on", "host", url]],
+  [HOLDERS]: ["Dead links, all pages", ["url", "URL", "host", url], ["reason", "why", "", text], ["status", "status", "number", plain], ["page", "on the page", "host", url], ["context", "as", "", plain], ["pages", "pages in all", "number", count]],
   statuses: ["Statuses", ["status", "status", "host", plain], ["captures", "captures", "number", count]],
   types: ["Types", ["media_type", "type", "host", plain], ["captures", "captures", "number", count], ["bytes", "bytes", "number", bytes]],
   hosts: ["Hosts", ["host", "host", "host", hostName], ["queued", "queued", "number", count], ["retries", "to retry", "number", count], ["done", "done", "number", count], ["errors", "errors", "number", count], ["bytes", "received", "number", bytes], ["orders", "orders", "", ordered]],
@@ -31,7 +34,7 @@ let report = "seeds";
 let cursors = [""];
 let next = null;
 
-const isPaged = () => ["seeds", "dead-links", "hosts"].includes(report);
+const isPaged = () => ["seeds", "dead-links", HOLDERS, "hosts"].includes(report);
 
 /** The query of a report, without the page. */
 function path() {
@@ -49,6 +52,7 @@ async function look() {
   const answer = await get(`${path()}${paging}`);
   if (mine !== report) return;
   const items = answer.items ?? answer;
+  if (report === HOLDERS) about(answer.about, $("report-about"));
   next = answer.next ?? null;
   const columns = REPORTS[report].slice(1);
   const parts = columns.map(([, title, kind]) => [title, kind]);
@@ -67,6 +71,8 @@ function first() {
   [cursors, next] = [[""], null];
   $("report-list").replaceChildren();
   show($("report-host-line"), report === "dead-links");
+  show($("report-find"), report === HOLDERS);
+  say($("report-about"), "");
   again();
 }
 
@@ -79,7 +85,10 @@ function buttons() {
     if (cursors.length > 1) cursors.pop();
     again();
   });
-  $("report-csv").addEventListener("click", ({ currentTarget }) => saveCsv(currentTarget, `${path()}&format=csv`, isPaged(), report, $("report-note")).catch(failed));
+  $("report-csv").addEventListener("click", ({ currentTarget }) => saveCsv(currentTarget, `${path()}&format=csv`, isPaged(), report.replace("/", "-"), $("report-note")).catch(failed));
+  commanding($("report-find")).addEventListener("click", async ({ currentTarget }) => {
+    if (await find(currentTarget, $("report-about"))) first();
+  });
   $("report-host-line").addEventListener("submit", (event) => {
     event.preventDefault();
     first();

@@ -32,7 +32,7 @@ export async function saveCsv(button, path, isPaged, name, note) {
     const link = el("a", { href: URL.createObjectURL(new Blob(found, { type: "text/csv" })), download: `${name}.csv` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    say(note, whole ? `${name}.csv is whole.` : `${name}.csv has the first ${count(PAGES * LINES)} lines; \`lycosa ctl report ${name}\` gives all.`);
+    say(note, whole ? `${name}.csv is whole.` : `${name}.csv has the first ${count(PAGES * LINES)} lines; \`lycosa ctl report ${name.replace("-holders", " --holders")}\` gives all.`);
   } finally {
     button.disabled = false;
     button.focus();

@@ -75,8 +75,10 @@ fn place(queue: &QueueView) -> String {
 }
 
 fn failed(e: &Explanation, queue: &QueueView) -> String {
-    let failed = e.attempts.iter().find(|attempt| attempt.outcome != "stored").map(|attempt| attempt.outcome.as_str());
-    let why = failed.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let failed = e.attempts.iter().find(|attempt| attempt.outcome != "stored");
+    let answer =
+        failed.and_then(|attempt| attempt.status).map(|status| format!(", answer {status}")).unwrap_or_default();
+    let why = failed.map(|attempt| format!(" ({}{answer})", attempt.outcome)).unwrap_or_default();
     format!("{} failed{why}, it is tried again", tries(queue.failed_attempts.into()))
 }
 

@@ -19,6 +19,7 @@ use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
 use crate::storage::tables;
 use crate::storage::values::{How, PageRecord};
 use crate::storage::{StorageError, read};
+use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
 
 /// Captures looked at for one answer.
@@ -126,7 +127,7 @@ fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
 }
 
 fn absent(target: &Target, at: Option<u64>) -> ControlError {
-    let time = at.map(|at| format!(" of {at} or before")).unwrap_or_default();
+    let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
     ControlError::Absent(format!("there is no capture of {}{time}; /api/v1/explain says why", target.url))
 }
 

@@ -47,8 +47,8 @@ const ACTORS: &[Column] = &[
     Column("state", "/state", Form::Plain),
     Column("queue", "/queue", Form::Plain),
     Column("handled", "/handled", Form::Plain),
-    Column("p50 s", "/handle_p50_seconds", Form::Seconds),
-    Column("p99 s", "/handle_p99_seconds", Form::Seconds),
+    Column("half within", "/handle_p50_seconds", Form::Latency),
+    Column("99 % within", "/handle_p99_seconds", Form::Latency),
     Column("restarts", "/restarts", Form::Plain),
     Column("last fault", "/last_fault/why", Form::Plain),
 ];

@@ -49,6 +49,9 @@ pub enum LookCommand {
         /// Only those that stand there: active, waiting, parked, idle, held
         #[arg(long)]
         state: Option<String>,
+        /// Only those whose name contains this
+        #[arg(long, value_name = "PART")]
+        contains: Option<String>,
         /// By queue, rate, errors, next or name
         #[arg(long)]
         sort: Option<String>,
@@ -61,11 +64,22 @@ pub enum LookCommand {
     /// List actors (queue, handled, latency, restarts); restart one
     Actors(ActorsArgs),
     /// List captures
-    #[command(after_help = "Example: lycosa ctl pages --host example.org")]
+    #[command(
+        after_help = "Examples: lycosa ctl pages --host example.org\n          lycosa ctl pages --status 404 --mime text/ --since 2h"
+    )]
     Pages {
         /// Only of this host
         #[arg(long)]
         host: Option<String>,
+        /// Only with this status
+        #[arg(long, value_name = "CODE")]
+        status: Option<u16>,
+        /// Only of this media type, or of all that begin so, such as image/
+        #[arg(long, value_name = "TYPE")]
+        mime: Option<String>,
+        /// Only of this time until now, such as 2h
+        #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+        since: Option<Duration>,
         /// Which part.
         #[command(flatten)]
         paging: PagingArgs,
@@ -119,12 +133,17 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
             let query = [("since", Some(since)), ("points", Some(points.to_string()))];
             Ask::get(path("/api/v1/statistics", &query))
         }
-        LookCommand::Hosts { state, sort, paging } => {
-            list("/api/v1/hosts", &[("state", state), ("sort", sort)], paging)
+        LookCommand::Hosts { state, contains, sort, paging } => {
+            list("/api/v1/hosts", &[("state", state), ("contains", contains), ("sort", sort)], paging)
         }
         LookCommand::Robots(args) => robots::ask(args)?,
         LookCommand::Actors(args) => actors::ask(args)?,
-        LookCommand::Pages { host, paging } => list("/api/v1/pages", &[("host", host)], paging),
+        LookCommand::Pages { host, status, mime, since, paging } => {
+            let (status, since) =
+                (status.map(|code| code.to_string()), since.map(|time| time.as_secs().max(1).to_string()));
+            let which = [("host", host), ("status", &status), ("mime", mime), ("since", &since)];
+            list("/api/v1/pages", &which, paging)
+        }
         LookCommand::Jobs(args) => jobs::ask(args),
     })
 }
@@ -215,8 +234,12 @@ mod tests {
         let explain = asked(LookCommand::Explain { url: "http://a.test/?q=1&r=ü#x".into(), all: true });
         assert_eq!(explain, "/api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x");
         let paging = PagingArgs { limit: Some(5), cursor: None };
-        let hosts = asked(LookCommand::Hosts { state: Some("parked".into()), sort: None, paging });
-        assert_eq!(hosts, "/api/v1/hosts?state=parked&limit=5");
+        let (state, contains) = (Some("parked".to_owned()), Some("a.t".to_owned()));
+        let hosts = asked(LookCommand::Hosts { state, contains, sort: None, paging: paging.clone() });
+        assert_eq!(hosts, "/api/v1/hosts?state=parked&contains=a.t&limit=5");
+        let (mime, since) = (Some("image/".to_owned()), Some(Duration::from_secs(7_200)));
+        let pages = asked(LookCommand::Pages { host: None, status: Some(404), mime, since, paging });
+        assert_eq!(pages, "/api/v1/pages?status=404&mime=image%2F&since=7200&limit=5");
         let statistics = LookCommand::Statistics { since: Duration::from_secs(7_200), points: 9 };
         assert_eq!(asked(statistics), "/api/v1/statistics?since=7200&points=9");
     }

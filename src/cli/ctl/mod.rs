@@ -4,6 +4,7 @@
 //! answer. The commands themselves are in `cli::args`, or beside these functions and flattened there.
 
 pub mod actors;
+mod changed;
 mod crawl;
 mod door;
 pub mod events;
@@ -13,6 +14,7 @@ mod history;
 mod holders;
 pub mod host;
 mod host_facts;
+mod in_force;
 pub mod jobs;
 pub mod look;
 pub mod report;
@@ -23,6 +25,7 @@ pub mod snapshot;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trial;
 pub mod urls;
 
 use std::io::Write;
@@ -59,7 +62,9 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
 /// The answer, or the end of the job that it began.
 async fn answer(door: &door::Door, args: &CtlArgs) -> Result<String, CliError> {
     let answer = door::send(door, crawl::ask(args)?).await?;
-    if crawl::waits(&args.command) { jobs::end_of(door, &answer).await } else { Ok(answer) }
+    let answer = if crawl::waits(&args.command) { jobs::end_of(door, &answer).await? } else { answer };
+    let is_change = matches!(&args.command, CtlCommand::Settings(command) if settings::is_change(command));
+    Ok(if is_change && !args.json { in_force::beside(door, answer).await } else { answer })
 }
 
 /// A part of a path, or a value of a query.

@@ -7,10 +7,11 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::door::Ask;
+use super::in_force::InForce;
 use super::jobs::started;
-use super::unread;
+use super::{changed, trial, unread};
 use crate::admin::jobs::{JobState, JobView};
-use crate::admin::settings::{ChangeView, Changed, SettingsView, TrialPart, TrialView};
+use crate::admin::settings::{ChangeView, SettingsView};
 use crate::cli::exit::{CliError, unless_gone};
 use crate::config::{ConfigError, Layers, Origin};
 
@@ -126,13 +127,13 @@ fn forced(force: bool) -> &'static str {
 pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
     let told = match command {
         SettingsCommand::Set { all: true, readmit, .. } => {
-            tried(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)?
+            tried(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), *readmit, out)?
         }
         SettingsCommand::Set { dry_run: true, readmit, .. } => {
-            trial(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)
+            trial::told(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), *readmit, out)
         }
         SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo { .. } => {
-            changed(&serde_json::from_str(answer).map_err(unread)?, out)
+            changed::told(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), out)
         }
         SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => out.write_all(
             super::history::told(&serde_json::from_str::<Vec<ChangeView>>(answer).map_err(unread)?).as_bytes(),
@@ -162,32 +163,17 @@ fn assigned(text: &str) -> Result<(String, Value), ConfigError> {
     Ok(shown.map_or((key, json!("")), |shown| (shown.key, shown.json))) // an empty value leaves nothing set
 }
 
-fn changed(made: &Changed, out: &mut dyn Write) -> std::io::Result<()> {
-    let change = &made.change;
-    if change.changed.is_empty() {
-        writeln!(out, "nothing changed: it was so before (generation {})", change.generation)?;
-    } else {
-        writeln!(out, "in force, generation {}", change.generation)?;
-    }
-    for key in &change.changed {
-        let after = if key.after.is_null() { "as configured".to_owned() } else { key.after.to_string() };
-        writeln!(out, "{} = {}", key.key, crate::telemetry::log::escaped(&after))?;
-    }
-    if let Some(note) = &made.note {
-        writeln!(out, "note: {note}")?;
-    }
-    if let Some(hint) = super::hint::after(made) {
-        writeln!(out, "{hint}")?;
-    }
-    made.job.as_ref().map_or(Ok(()), |job| write!(out, "{}", started(job)))
-}
-
 /// A dry run of all URLs: its result, or that it goes on.
-fn tried(job: &JobView, readmit: bool, out: &mut dyn Write) -> Result<std::io::Result<()>, CliError> {
+fn tried(job: &JobView, now: &InForce, readmit: bool, out: &mut dyn Write) -> Result<std::io::Result<()>, CliError> {
     if job.state != JobState::Done {
         return Ok(write!(out, "{}", started(job)));
     }
-    Ok(trial(&serde_json::from_value(job.result.clone()).map_err(unread)?, readmit, out))
+    Ok(trial::told(&serde_json::from_value(job.result.clone()).map_err(unread)?, now, readmit, out))
+}
+
+/// Whether the values in force belong to what is told of it.
+pub(super) fn is_change(command: &SettingsCommand) -> bool {
+    !matches!(command, SettingsCommand::Settings { .. })
 }
 
 /// Whether a job carries it out whose end is waited for.
@@ -211,29 +197,10 @@ fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io:
     Ok(())
 }
 
-fn trial(view: &TrialView, readmit: bool, out: &mut dyn Write) -> std::io::Result<()> {
-    for warning in &view.warnings {
-        writeln!(out, "needs --force: {warning}")?;
-    }
-    let sample = if view.sample { ", a sample" } else { "" };
-    let mut part = |what: &str, condition: &str, would: &str, part: &TrialPart| {
-        writeln!(out, "{} of {} {what} URLs looked at{sample}", part.looked, part.of)?;
-        for (reason, n) in &part.changing {
-            writeln!(out, "  {condition}{n} would be {would}: {reason}")?;
-        }
-        for example in &part.examples {
-            let text = format!("{} ({})", example.url, example.rule);
-            writeln!(out, "    {}", crate::telemetry::log::escaped(&text))?;
-        }
-        Ok(())
-    };
-    part("queued", "", "turned away", &view.queued)?;
-    part("rejected", if readmit { "" } else { "with --readmit " }, "readmitted, now", &view.rejected)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin::settings::{TrialPart, TrialView};
 
     #[test]
     fn an_assignment_has_the_type_of_its_key() {

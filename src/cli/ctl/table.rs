@@ -19,8 +19,8 @@ pub(super) enum Form {
     Time,
     /// Bytes.
     Size,
-    /// Seconds, with four digits.
-    Seconds,
+    /// Seconds, as a time in the unit that suits it.
+    Latency,
 }
 
 /// A column: its heading, where in an item its value stands, and how that is shown.
@@ -74,9 +74,19 @@ fn shown(value: &Value, form: Form) -> String {
         (Form::Time, Some(at), _) => moment(at),
         (Form::Size, Some(bytes), _) => human_size(bytes),
         (Form::Size, None, Some(bytes)) => human_size(Duration::try_from_secs_f64(bytes).unwrap_or_default().as_secs()),
-        (Form::Seconds, _, Some(seconds)) => format!("{seconds:.4}"),
+        (Form::Latency, _, Some(seconds)) => latency(seconds),
         _ => cell(value),
     }
+}
+
+/// A short time with three digits at most: `80 µs`, `1.3 ms`, `2.1 s`.
+fn latency(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s < 0.001 => (s * 1e6, "µs"),
+        s if s < 1.0 => (s * 1e3, "ms"),
+        s => (s, "s"),
+    };
+    if value < 10.0 && unit != "µs" { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
 /// A moment in UTC, to the second.
@@ -122,12 +132,17 @@ fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
         Value::Array(items) => {
             items.iter().zip(1..).for_each(|(item, n)| flatten(&within(&n.to_string()), item, facts));
         }
-        Value::Number(n) if name.ends_with("_ms") && n.as_u64().is_some_and(|at| at > 1_000_000_000_000) => {
+        Value::Number(n) if is_moment(name) && n.as_u64().is_some_and(|at| at > 1_000_000_000_000) => {
             let name = name.trim_end_matches("_ms").to_owned();
             facts.push((name, moment(n.as_u64().unwrap_or_default())));
         }
         plain => facts.push((name.to_owned(), value_of(plain))),
     }
+}
+
+fn is_moment(name: &str) -> bool {
+    name.ends_with("_ms")
+        || name.rsplit('.').next().is_some_and(|last| ["started", "ended", "made", "at"].contains(&last))
 }
 
 /// A string stays as it is: [`pairs`] makes it safe.
@@ -188,5 +203,14 @@ mod tests {
         let text =
             facts(&json!({"page": {"title": "x", "at_ms": 1_714_979_289_012_u64, "took_ms": 12}, "n": [1, null]}));
         assert_eq!(text, "n.1           1\npage.at       2024-05-06T07:08:09Z\npage.title    x\npage.took_ms  12\n");
+        let job = json!({"ended": 1_714_979_289_012_u64, "looked": 2_000_000_000_000_u64, "result": {"made": 1_714_979_289_012_u64}});
+        let moment = "2024-05-06T07:08:09Z";
+        assert_eq!(facts(&job), format!("ended        {moment}\nlooked       2000000000000\nresult.made  {moment}\n"));
+    }
+
+    #[test]
+    fn a_latency_has_a_unit_that_suits_it() {
+        let told = [0.0, 0.000_08, 0.001_3, 0.025, 2.5, 12.0].map(latency);
+        assert_eq!(told, ["0 µs", "80 µs", "1.3 ms", "25 ms", "2.5 s", "12 s"]);
     }
 }

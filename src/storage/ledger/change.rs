@@ -63,6 +63,8 @@ pub struct PageChange {
     pub url: PageUrl,
     /// How it ends.
     pub ending: Ending,
+    /// The status of the answer, if there was one: for people, it is not kept.
+    pub status: Option<u16>,
     /// Its capture, if something was stored.
     pub capture: Option<PageRecord>,
     /// Set when it is the first with its content.

@@ -124,6 +124,7 @@ mod tests {
         PageChange {
             url: new.url.clone(),
             ending,
+            status: Some(200),
             capture: Some(capture),
             first_with: Some((ContentDigest([8; 16]), first)),
             links: LinkChange::default(),

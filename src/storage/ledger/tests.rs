@@ -29,7 +29,7 @@ fn new(url: &str, depth: u16) -> NewUrl {
 fn bare(url: &NewUrl, ending: Ending) -> Change {
     let url = url.url.clone();
     let links = LinkChange::default();
-    Change::Page(Box::new(PageChange { url, ending, capture: None, first_with: None, links, pace: None }))
+    Change::Page(Box::new(PageChange { url, ending, status: None, capture: None, first_with: None, links, pace: None }))
 }
 
 struct Bench {

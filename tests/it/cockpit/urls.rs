@@ -101,10 +101,11 @@ fn a_url_in_each_state_is_explained() {
     let busy = says(
         "http://b.test/busy",
         "waiting",
-        "Not crawled yet: its first try failed (status_5xx), it is tried again; earliest ",
+        "Not crawled yet: its first try failed (status_5xx, answer 503), it is tried again; earliest ",
     );
     let outcome = &busy["attempts"][0]["outcome"];
     assert_eq!((&busy["queue"]["failed_attempts"], outcome), (&1.into(), &"status_5xx".into()), "{busy:#}");
+    assert!(fact(&busy, "attempts").ends_with(" status_5xx 503"), "{busy:#}");
     drop(desk);
     live.end();
 }
