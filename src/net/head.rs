@@ -10,7 +10,7 @@ pub struct ParsedHead {
 }
 
 /// Header lines taken from one head at most.
-const MAX_LINES: usize = 1000;
+pub const MAX_LINES: usize = 1000;
 
 /// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
 /// empty line that ends it included. None if it is not complete.

@@ -3,7 +3,6 @@
 
 use url::Url;
 
-use crate::document::DecodedEnd;
 use crate::domain::html::{Directives, Page};
 use crate::domain::link_header::{self, HeaderLink};
 use crate::domain::mime::is_nosniff;
@@ -74,17 +73,6 @@ impl HeadMarks {
         .into_iter()
         .filter_map(|(holds, note)| holds.then_some(note))
         .collect()
-    }
-}
-
-/// What is to be noted of the end of a content coding.
-#[must_use]
-pub fn coding_note(end: DecodedEnd) -> Option<Note> {
-    match end {
-        DecodedEnd::Whole => None,
-        DecodedEnd::Capped => Some(Note::DecodeCapped),
-        DecodedEnd::Corrupt => Some(Note::DecodeCorrupt),
-        DecodedEnd::Unsupported => Some(Note::DecodeUnsupported),
     }
 }
 

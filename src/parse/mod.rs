@@ -18,7 +18,7 @@ use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::domain::mime::{self, Declared, Kind};
 
 pub use html::Html;
-pub use marks::{HeadMarks, coding_note, usage};
+pub use marks::{HeadMarks, usage};
 pub use registry::MimeModules;
 pub use text::Text;
 

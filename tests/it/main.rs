@@ -14,6 +14,7 @@ mod checkpoint;
 mod cli;
 mod cockpit;
 mod crawl;
+mod credentials;
 mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
@@ -47,6 +48,7 @@ mod page;
 mod places;
 mod politeness;
 mod power;
+mod proxy;
 mod real_pages;
 #[cfg(feature = "rocksdb")]
 mod refusals;

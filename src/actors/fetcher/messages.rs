@@ -1,6 +1,7 @@
 //! What a Fetcher is asked and what it reports.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use actix::Message;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -12,6 +13,7 @@ use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
+use crate::net::proxy::Proxy;
 use crate::warc::page::PageRecords;
 
 /// What the request is for.
@@ -35,8 +37,10 @@ pub enum Errand {
 pub struct Fetch {
     /// What to fetch.
     pub url: PageUrl,
-    /// Where to connect to, in this order: resolved and checked.
+    /// Where to connect to, in this order: resolved and checked. Empty where a proxy looks the name up.
     pub addresses: Vec<SocketAddr>,
+    /// The proxy it goes through, if any.
+    pub via: Option<Arc<Proxy>>,
     /// The host's slot.
     pub slot: Slot,
     /// The place on the wire.

@@ -38,13 +38,14 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
     let request = FetchRequest {
         url: url.clone(),
         addresses,
-        headers: node.rules.headers.clone(),
+        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        via,
         conditional: None,
         limits: node.rules.limits.clone(),
     };

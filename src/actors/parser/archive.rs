@@ -51,7 +51,7 @@ impl Tools {
         metadata: Option<Metadata<'_>>,
     ) -> Result<PageRecords, RecordError> {
         let source = PageSource {
-            capture: Capture { url: url.as_str(), date: begun, ip: Some(fetched.peer.ip()) },
+            capture: Capture { url: url.as_str(), date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
             request_head: &fetched.request_head,
             response_head: &fetched.response_head,
             body: &fetched.body,

@@ -19,7 +19,7 @@ use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, Fetched};
-use crate::parse::{Body, HeadMarks, PageSink, coding_note};
+use crate::parse::{Body, HeadMarks, PageSink};
 use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
@@ -109,8 +109,8 @@ struct Looked {
     content: Option<ContentDigest>,
     /// The media type as sent, or where none was sent as found; without parameters.
     mime: String,
-    /// How the content coding ended.
-    coding: Option<Note>,
+    /// What was odd about its coding.
+    coding: Vec<Note>,
 }
 
 fn look(
@@ -158,7 +158,7 @@ fn look(
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
         mime: mime.unwrap_or_else(|| mime_of(declared, None)),
-        coding: coding_note(body.end()),
+        coding: body.notes(),
     }
 }
 
@@ -225,7 +225,7 @@ fn remarks(
     onward: Onward,
 ) -> Remarks {
     let mut notes = fetched.notes.clone();
-    notes.extend(looked.coding);
+    notes.extend(&looked.coding);
     notes.extend(onward.note);
     let mut canonical = None;
     if verdict.parses() {

@@ -4,14 +4,13 @@ use serde::Serialize;
 
 use super::report::Rows;
 use super::session::Session;
-use crate::document::DecodedEnd;
 use crate::domain::html::{Directives, Link, Page};
 use crate::domain::mime::Declared;
 use crate::domain::note::Note;
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::Fetched;
-use crate::parse::{Body, HeadMarks, MimeModule, coding_note};
+use crate::parse::{Body, HeadMarks, MimeModule};
 
 /// Where the answer redirects to; shown, not followed.
 #[derive(Debug, Serialize)]
@@ -57,11 +56,12 @@ pub(super) struct Read {
     pub kind: &'static str,
     pub module: Option<&'static str>,
     pub page: Option<Page>,
-    coding: Option<Note>,
+    /// What was odd about the answer and its coding.
+    odd: Vec<Note>,
 }
 
 impl Read {
-    pub(super) fn of(session: &Session, url: &PageUrl, fetched: &Fetched, body: &[u8], end: DecodedEnd) -> Self {
+    pub(super) fn of(session: &Session, url: &PageUrl, fetched: &Fetched, body: &[u8], odd: Vec<Note>) -> Self {
         let (rules, at) = (&session.rules, url.to_url());
         let content_type = fetched.header("content-type");
         let head = HeadMarks::of(&fetched.headers, &rules.settings.agent.robots_tokens);
@@ -69,13 +69,12 @@ impl Read {
         let seen = Body::declared(&at, declared, body);
         let module = rules.modules.of(&seen).filter(|_| !body.is_empty()).map(MimeModule::name);
         let page = module.and_then(|_| rules.modules.read(&seen, &rules.parse));
-        Self { head, kind: seen.kind.as_str(), module, page, coding: coding_note(end) }
+        Self { head, kind: seen.kind.as_str(), module, page, odd }
     }
 
     /// The notes a crawl would keep, by name.
     pub(super) fn notes(&self, fetched: &Fetched) -> Vec<&'static str> {
-        let mut notes = fetched.notes.clone();
-        notes.extend(self.coding);
+        let mut notes = self.odd.clone();
         if (200..300).contains(&fetched.status) {
             notes.extend(self.head.notes(self.page.as_ref()));
         }

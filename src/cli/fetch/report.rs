@@ -70,7 +70,8 @@ struct RobotsReport {
 struct Answer {
     status: u16,
     version: &'static str,
-    address: String,
+    /// None where a proxy looked the name up.
+    address: Option<String>,
     addresses: Vec<String>,
     timings_ms: TimingsReport,
     headers: Vec<(String, String)>,
@@ -129,13 +130,13 @@ impl Report {
     ) -> Result<Self, CliError> {
         let fetched = &reply.fetched;
         let unread = |e| CliError::new(format!("the body of {url} cannot be read: {e}"));
-        let (body, end) = body(fetched, session.rules.settings.fetch.max_decoded).map_err(unread)?;
+        let (body, notes) = body(fetched, session.rules.settings.fetch.max_decoded).map_err(unread)?;
         let judge = Judge::new(session, scope);
-        let read = Read::of(session, url, fetched, &body, end);
+        let read = Read::of(session, url, fetched, &body, notes);
         let answer = Answer {
             status: fetched.status,
             version: if fetched.version == HttpVersion::Http10 { "HTTP/1.0" } else { "HTTP/1.1" },
-            address: fetched.peer.to_string(),
+            address: fetched.peer.map(|peer| peer.to_string()),
             addresses: reply.addresses.iter().map(ToString::to_string).collect(),
             timings_ms: timings(reply),
             headers: fetched
@@ -217,7 +218,10 @@ impl Answer {
     fn rows(&self, rows: &mut Rows) {
         let t = &self.timings_ms;
         rows.add("status", &format!("{} {}", self.version, self.status));
-        rows.add("address", &format!("{} of {}", self.address, self.addresses.join(", ")));
+        match &self.address {
+            Some(address) => rows.add("address", &format!("{address} of {}", self.addresses.join(", "))),
+            None => rows.add("address", "known to the proxy only"),
+        }
         rows.add("time", &format!("{:.1} ms (the connection was opened for robots.txt)", t.total));
         let phases =
             [("dns", t.dns), ("connect", t.connect), ("tls", t.tls), ("first byte", t.first_byte), ("body", t.body)];
@@ -228,6 +232,9 @@ impl Answer {
         rows.add("bytes", &format!("{} body, {} received{cut}", self.body_bytes, self.wire_bytes));
         if let Some(fault) = &self.tls_fault {
             rows.add("certificate", fault);
+        }
+        if !self.notes.is_empty() {
+            rows.add("notes", &self.notes.join(" "));
         }
         for (i, (name, value)) in self.headers.iter().enumerate() {
             rows.add(if i == 0 { "headers" } else { "" }, &format!("{name}: {value}"));

@@ -14,13 +14,15 @@ use crate::cli::why;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::config::units::roughly;
-use crate::document::{DecodedEnd, SpillBudget, SpillConfig};
+use crate::document::{SpillBudget, SpillConfig};
+use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::scope::Scope;
 use crate::domain::traps::TrapRules;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
+use crate::net::proxy::Routes;
 use crate::net::robots::robots_text;
 use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
@@ -37,6 +39,7 @@ pub(super) struct Session {
     pub clock: Clock,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
+    routes: Routes,
     http: Http,
     /// The end of the last request to each host, and its Crawl-delay.
     hosts: RefCell<HashMap<String, Pause>>,
@@ -87,7 +90,7 @@ impl fmt::Display for NoAnswer {
         match self.reason {
             Failure::AddressRefused => f.write_str(&self.detail), // it says what to type
             // It says by which setting.
-            Failure::Tls if self.detail.ends_with(STRICT) => write!(f, "tls: {}", self.detail),
+            reason if self.detail.ends_with(STRICT) => write!(f, "{reason}: {}", self.detail),
             reason => write!(f, "{reason}: {}; {}", self.detail, why::advice(reason.as_str())),
         }
     }
@@ -125,16 +128,21 @@ impl Session {
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
         let verify = settings.tls_verify();
-        let http =
-            Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
+        let clock = Clock::real();
+        let access = settings.access(&clock).map_err(CliError::usage)?;
+        let (source, throttle) = (settings.source(), settings.throttle());
+        let config = HttpConfig { verify, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
+        let http = Http::new(config).map_err(CliError::new)?;
+        let routes = settings.routes();
         let traps = settings.trap_rules();
         let rules = Rules::new(settings, String::new(), [0; 32]);
         Ok(Self {
             rules,
             traps,
-            clock: Clock::real(),
+            clock,
             policy,
             resolver,
+            routes,
             http,
             hosts: RefCell::default(),
             robots: RefCell::default(),
@@ -174,22 +182,25 @@ impl Session {
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
-        let addresses = self
-            .resolver
-            .resolve(url.host(), url.port())
-            .await
-            .map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })?;
+        let via = self.routes.of(url);
+        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
+        let addresses = if unknown { Vec::new() } else { self.resolve(url).await? };
         let dns = started.elapsed();
-        let allowed = self.allowed(url, &addresses)?;
+        let allowed = if unknown { Vec::new() } else { self.allowed(url, &addresses)? };
         self.wait(url).await;
-        let headers = self.rules.headers.clone();
+        let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
         let limits = self.rules.limits.clone();
-        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, conditional: None, limits };
+        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, via, conditional: None, limits };
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
         let opened = self.opened(url, dns, &fetched);
         Ok(Reply { fetched, addresses, opened })
+    }
+
+    async fn resolve(&self, url: &PageUrl) -> Result<Vec<SocketAddr>, NoAnswer> {
+        let found = self.resolver.resolve(url.host(), url.port()).await;
+        found.map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })
     }
 
     /// The phases of the connection used, kept for when it is used again.
@@ -314,9 +325,10 @@ fn place(url: &PageUrl) -> String {
     format!("{}://{}", url.scheme().as_str(), url.authority())
 }
 
-/// A body with its content coding taken off, at most `max` bytes, and how the coding ended.
-pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<(Vec<u8>, DecodedEnd)> {
-    let (mut bytes, mut body) = (Vec::new(), fetched.decoded_body(max));
-    body.read_to_end(&mut bytes)?;
-    Ok((bytes, body.end()))
+/// A body with its content coding taken off, at most `max` bytes, and what was odd about the answer.
+pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<(Vec<u8>, Vec<Note>)> {
+    let mut bytes = Vec::new();
+    let mut decoded = fetched.decoded_body(max);
+    decoded.read_to_end(&mut bytes)?;
+    Ok((bytes, [fetched.notes.clone(), decoded.notes()].concat()))
 }
