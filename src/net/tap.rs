@@ -11,10 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 
-use super::head;
-
-/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
-pub const MAX_HEAD: usize = 256 * 1024;
+use super::head::{self, MAX_HEAD};
 
 /// TCP, or TLS over it.
 #[derive(Debug)]

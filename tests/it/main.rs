@@ -13,6 +13,7 @@ mod check_program;
 mod checkpoint;
 mod cli;
 mod cockpit;
+mod corpus;
 mod crawl;
 mod credentials;
 mod ctl;

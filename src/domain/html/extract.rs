@@ -78,6 +78,13 @@ impl Extractor {
         self.tokenizer.held() + folds.iter().sum::<usize>()
     }
 
+    /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
+    /// was fed.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.tokenizer.work()
+    }
+
     /// The page has ended.
     #[must_use]
     pub fn finish(mut self) -> PageFacts {

@@ -74,7 +74,6 @@ impl Tokenizer {
     }
 
     /// How many bytes have been gone through; at most about three times those fed.
-    #[cfg(test)]
     pub(super) fn work(&self) -> u64 {
         self.work
     }

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use http_body_util::Empty;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper::client::conn::http1::{Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -19,10 +19,10 @@ use tokio_rustls::client::TlsStream;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
-use super::super::head::MAX_LINES;
+use super::super::http1::builder;
 use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
-use super::super::tap::{MAX_HEAD, Tap, TapLog, Wire};
+use super::super::tap::{Tap, TapLog, Wire};
 use super::super::throttle::PIECE;
 use super::super::tls::{TlsClient, TlsFault, handshake_fault};
 use super::Fault;
@@ -133,21 +133,6 @@ pub(super) async fn connect(
     let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
     let relay = request.via.clone().filter(|_| target.is_none() && request.url.scheme() == Scheme::Http);
     Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, uses: 0 })
-}
-
-/// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
-/// banner would be a page.
-fn builder() -> Builder {
-    let mut builder = Builder::new();
-    builder
-        .http09_responses(false)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .allow_spaces_after_header_name_in_responses(true)
-        .ignore_invalid_headers_in_responses(true)
-        .title_case_headers(true)
-        .max_headers(MAX_LINES)
-        .max_buf_size(MAX_HEAD);
-    builder
 }
 
 async fn secure(
