@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page};
+use crate::domain::sitemap::SitemapLimits;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::parse::{Body, MimeModules, ParseRules};
 
@@ -40,7 +41,8 @@ pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Wr
     let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
     let content_type = content_type.or(Some("text/html"));
     let body = Body::sniffed(&url, content_type, bytes);
-    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: DEFAULT_MAX_PARSE };
+    let sitemaps = SitemapLimits::default();
+    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: DEFAULT_MAX_PARSE, sitemaps };
     let page = MimeModules::default().read(&body, &rules).unwrap_or_default();
     let report = report(&page, &url);
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;

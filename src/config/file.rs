@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::sections::{
     AdminSection, AgentSection, CheckpointSection, CrawlSection, DedupSection, DiskSection, DnsSection,
     DurabilitySection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection,
-    PolitenessSection, RobotsSection, ScopeSection, StoreSection, SupervisionSection, TlsSection, TrapsSection,
-    WebhookSection,
+    PolitenessSection, RobotsSection, ScopeSection, SitemapsSection, StoreSection, SupervisionSection, TlsSection,
+    TrapsSection, WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -22,6 +22,7 @@ pub struct FileForm {
     pub robots: RobotsSection,
     pub fetch: FetchSection,
     pub parse: ParseSection,
+    pub sitemaps: SitemapsSection,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

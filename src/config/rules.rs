@@ -12,6 +12,7 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
+use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use crate::net::dns::Family;
@@ -171,7 +172,8 @@ impl Settings {
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
         };
-        ParseRules { extract, max_parse: self.parse.max_parse }
+        let sitemaps = SitemapLimits { max_urls: self.sitemaps.max_urls, max_bytes: self.sitemaps.max_bytes };
+        ParseRules { extract, max_parse: self.parse.max_parse, sitemaps }
     }
 
     /// Names.

@@ -36,6 +36,7 @@ pub struct Settings {
     pub robots: RobotsSection,
     pub fetch: FetchSection,
     pub parse: ParseSection,
+    pub sitemaps: SitemapsSection,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

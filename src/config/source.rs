@@ -224,7 +224,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 23] = [
+pub(super) const SECTIONS: [&str; 24] = [
     "agent",
     "crawl",
     "scope",
@@ -233,6 +233,7 @@ pub(super) const SECTIONS: [&str; 23] = [
     "robots",
     "fetch",
     "parse",
+    "sitemaps",
     "traps",
     "net",
     "dns",

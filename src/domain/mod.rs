@@ -2,7 +2,9 @@
 
 pub mod challenge;
 pub mod charset;
+pub mod feed;
 pub mod fingerprint;
+pub mod found_as;
 pub mod frontier;
 pub mod host;
 pub mod html;
@@ -17,9 +19,11 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod sitemap;
 pub mod time;
 pub mod traps;
 pub mod url;
+pub mod xml;
 
 #[cfg(test)]
 mod tests {

@@ -3,17 +3,23 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 
+mod feed;
 mod html;
 mod registry;
+mod sitemap;
 mod text;
+mod xml;
 
 use url::Url;
 
 use crate::domain::html::{ExtractOptions, Page};
 use crate::domain::mime::{self, Kind};
+use crate::domain::sitemap::SitemapLimits;
 
+pub use feed::Feed;
 pub use html::Html;
 pub use registry::MimeModules;
+pub use sitemap::Sitemap;
 pub use text::Text;
 
 /// What is known of a body before it is read.
@@ -27,13 +33,21 @@ pub struct Body<'a> {
     pub kind: Kind,
     /// Its first bytes, at most [`mime::HEAD`] unless it is at hand whole; content codings taken off.
     pub head: &'a [u8],
+    /// It was found as a sitemap: robots.txt or an index says that it is one.
+    pub sitemap: bool,
 }
 
 impl<'a> Body<'a> {
     /// With the kind that declaration and first bytes make it.
     #[must_use]
     pub fn sniffed(url: &'a Url, content_type: Option<&'a str>, head: &'a [u8]) -> Self {
-        Self { url, content_type, kind: mime::sniff(content_type, head), head }
+        Self { url, content_type, kind: mime::sniff(content_type, head), head, sitemap: false }
+    }
+
+    /// The same, found as a sitemap or not.
+    #[must_use]
+    pub fn found_as_sitemap(self, sitemap: bool) -> Self {
+        Self { sitemap, ..self }
     }
 }
 
@@ -42,8 +56,10 @@ impl<'a> Body<'a> {
 pub struct ParseRules {
     /// What is taken out.
     pub extract: ExtractOptions,
-    /// Bytes read at most, content codings taken off.
+    /// Bytes read at most, content codings taken off; of sitemaps and feeds `sitemaps` says.
     pub max_parse: u64,
+    /// How much of a sitemap is read.
+    pub sitemaps: SitemapLimits,
 }
 
 /// Reads one kind of document.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Body, Html, MimeModule, ParseRules, Text};
+use super::{Body, Feed, Html, MimeModule, ParseRules, Sitemap, Text};
 use crate::domain::html::Page;
 
 /// MIME modules; of several that take a body the one added last reads it.
@@ -12,10 +12,10 @@ pub struct MimeModules {
     modules: Vec<Arc<dyn MimeModule>>,
 }
 
-/// HTML and plain text.
+/// HTML, plain text, feeds, sitemaps.
 impl Default for MimeModules {
     fn default() -> Self {
-        Self::none().with(Arc::new(Text)).with(Arc::new(Html))
+        Self::none().with(Arc::new(Text)).with(Arc::new(Html)).with(Arc::new(Feed)).with(Arc::new(Sitemap))
     }
 }
 
@@ -61,6 +61,7 @@ mod tests {
     use super::super::PageSink;
     use super::*;
     use crate::domain::html::ExtractOptions;
+    use crate::domain::sitemap::SitemapLimits;
 
     /// Takes pages of one path only, and reads them as HTML.
     struct Special;
@@ -106,7 +107,8 @@ mod tests {
         let url = Url::parse("http://h.test/special").unwrap();
         let body = Body::sniffed(&url, Some("application/x-own"), b"<a href=x>");
         let modules = MimeModules::default().with(Arc::new(Special));
-        let rules = ParseRules { extract: ExtractOptions::default(), max_parse: 100 };
+        let (extract, sitemaps) = (ExtractOptions::default(), SitemapLimits::default());
+        let rules = ParseRules { extract, max_parse: 100, sitemaps };
         assert_eq!(modules.read(&body, &rules).unwrap().facts.links.len(), 1);
     }
 }

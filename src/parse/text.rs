@@ -114,13 +114,15 @@ mod tests {
 
     use super::*;
     use crate::domain::html::ExtractOptions;
+    use crate::domain::sitemap::SitemapLimits;
 
     fn read(bytes: &[u8], piece: usize, max_text: usize) -> Page {
         let url = Url::parse("http://h.test/a.txt").unwrap();
         let body = Body::sniffed(&url, Some("text/plain"), bytes);
         assert!(Text.takes(&body));
         let extract = ExtractOptions { max_text, ..ExtractOptions::default() };
-        let mut sink = Text.open(&body, &ParseRules { extract, max_parse: 1 << 20 });
+        let mut sink =
+            Text.open(&body, &ParseRules { extract, max_parse: 1 << 20, sitemaps: SitemapLimits::default() });
         for piece in bytes.chunks(piece) {
             if !sink.push(piece) {
                 break;

@@ -2,6 +2,7 @@
 
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
+use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
@@ -80,7 +81,11 @@ impl Tools {
         links: &LinkChange,
     ) -> Result<PageRecords, RecordError> {
         let redirect = (300..400).contains(&fetched.status);
-        let (hop, context) = if redirect { ('R', "location") } else { ('L', "a/@href") };
+        let (hop, context) = match page {
+            _ if redirect => ('R', "location"),
+            Some(page) if page.facts.sitemap.is_some() => ('M', "sitemap/loc"),
+            _ => ('L', "a/@href"),
+        };
         let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str());
         let outlinks: Vec<Outlink<'_>> = urls.map(|url| Outlink { url, hop, context }).collect();
         let hops = hop_path(&lease.entry);
@@ -104,9 +109,13 @@ impl Tools {
     }
 }
 
-/// One letter a hop: links followed from the seed, then redirects.
+/// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names
+/// is one link deeper than the sitemap: that link is its `M`.
 #[must_use]
 pub fn hop_path(entry: &crate::storage::values::QueueEntry) -> String {
     let letters = |letter: &str, n: usize| letter.repeat(n.min(64));
-    letters("L", usize::from(entry.depth)) + &letters("R", usize::from(entry.hops))
+    let named = usize::from(entry.found == FoundAs::SitemapEntry);
+    letters("L", usize::from(entry.depth).saturating_sub(named))
+        + &letters("M", entry.found.sitemap_hops())
+        + &letters("R", usize::from(entry.hops))
 }

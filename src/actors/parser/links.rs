@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::onward::Onward;
+use super::sitemap;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::{KeySet, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::html::{Directives, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
@@ -39,6 +41,9 @@ pub(super) fn found(
     if directives.nofollow {
         return LinkChange::default();
     }
+    if let Some(sitemap) = &page.facts.sitemap {
+        return sitemap::found(node, lease, page, sitemap, next);
+    }
     let base = page.facts.base_url(&lease.url.to_url());
     let depth = lease.entry.depth.saturating_add(1);
     let via: Arc<str> = Arc::from(lease.url.as_str());
@@ -53,13 +58,18 @@ pub(super) fn found(
         let Ok(url) = joiner.join(&link.href) else { continue };
         if known.insert(node.prints.url(&url)) {
             let (via, origin) = (Some(via.clone()), Some(origin.clone()));
-            found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
+            let way = FoundAs::Link;
+            found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found: way, rank: None });
         }
     }
     if node.rules.settings.crawl.ascend {
         add_folders(node, &mut known, &mut found);
     }
-    let mut links = admit(node, found);
+    within_the_depth_of_its_seed(node, lease, admit(node, found))
+}
+
+/// What was said of the seed binds what is found behind it.
+pub(super) fn within_the_depth_of_its_seed(node: &Node, lease: &Lease, mut links: LinkChange) -> LinkChange {
     if is_at_the_end(node, lease) {
         let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
         links.turned.extend(beyond);
@@ -99,11 +109,12 @@ fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
-    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)) }
+    let found = lease.entry.found; // a sitemap may be moved
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)), found, rank: None }
 }
 
 /// The seed that what is found here goes back to.
-fn origin(lease: &Lease) -> Arc<str> {
+pub(super) fn origin(lease: &Lease) -> Arc<str> {
     Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::archive::Tools;
 use super::onward::{self, Onward};
-use super::{Parse, links};
+use super::{Parse, links, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::node::Node;
 use crate::document::{DecodedEnd, decoded};
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
+use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
 use crate::domain::mime::Kind;
 use crate::domain::outcome::{FetchOutcome, Verdict};
@@ -30,7 +31,7 @@ const TITLE: usize = 512;
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
-    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
+    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict, lease.entry.found);
     node.faults.pass("parser.looked");
     let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let change: LinkChange = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref());
@@ -59,10 +60,11 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         content: looked.content,
         records,
     };
+    let ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict));
     Parsed {
         lease,
         permit: Some(permit),
-        ending: ending_of_verdict(&verdict),
+        ending,
         parts: Some(Box::new(parts)),
         links: change,
         begun,
@@ -77,7 +79,14 @@ struct Looked {
     kind: Kind,
 }
 
-fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
+fn look(
+    node: &Node,
+    buffer: &mut [u8],
+    url: &url::Url,
+    fetched: &Fetched,
+    verdict: &Verdict,
+    found: FoundAs,
+) -> Looked {
     let content_type = fetched.header("content-type");
     let nothing = Looked { page: None, content: None, kind: Kind::Other };
     if !verdict.parses() || fetched.body.is_empty() {
@@ -102,7 +111,7 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
         };
         let piece = buffer.get(..n).unwrap_or_default();
         if kind.is_none() {
-            let first = Body::sniffed(url, content_type.as_deref(), piece);
+            let first = Body::sniffed(url, content_type.as_deref(), piece).found_as_sitemap(found.is_sitemap());
             sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
             kind = Some(first.kind);
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::entries;
 use super::session::{Reply, Robots, Session, body};
 use crate::cli::exit::CliError;
 use crate::cli::why;
@@ -13,7 +14,7 @@ use crate::domain::html::{Directives, Link, Page};
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::{Fetched, HttpVersion};
-use crate::parse::{Body, MimeModules};
+use crate::parse::Body;
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 
@@ -101,20 +102,23 @@ struct PageReport {
     nofollow: bool,
     noarchive: bool,
     decoded_bytes: u64,
+    /// How reading it as a sitemap ended; its entries are the links.
+    sitemap: Option<&'static str>,
     links_cut: bool,
     links: Vec<LinkReport>,
 }
 
 #[derive(Debug, Serialize)]
-struct LinkReport {
+pub(super) struct LinkReport {
     /// Canonical; `None` for what is no http(s) URL.
-    url: Option<String>,
-    href: String,
-    kind: &'static str,
-    nofollow: bool,
-    text: String,
+    pub url: Option<String>,
+    pub href: String,
+    pub kind: &'static str,
+    pub nofollow: bool,
+    /// Its text; of an entry of a sitemap what else it says.
+    pub text: String,
     /// What a crawl would do with it: `take`, or the reason it is turned away, with the rule.
-    verdict: String,
+    pub verdict: String,
 }
 
 impl Report {
@@ -152,7 +156,7 @@ impl Report {
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
             redirect: redirect.map(|to| judge.redirect(to)),
-            not_parsed: not_parsed(&session.rules.modules, url, fetched, &body),
+            not_parsed: not_parsed(session, url, fetched, &body),
             page: page(&judge, url, fetched, &body),
         };
         Ok(Self { hops, url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
@@ -232,6 +236,9 @@ impl Answer {
 impl PageReport {
     fn rows(&self, rows: &mut Rows) {
         rows.add("charset", self.charset);
+        if let Some(end) = self.sitemap {
+            rows.add("sitemap", end);
+        }
         rows.add("title", self.title.as_deref().unwrap_or("-"));
         let told = [("description", &self.description), ("canonical", &self.canonical), ("base", &self.base)];
         for (name, value) in told {
@@ -252,7 +259,12 @@ impl PageReport {
             let nofollow = if link.nofollow { " nofollow" } else { "" };
             let url = link.url.as_ref().map_or_else(|| format!("(none) {}", link.href), Clone::clone);
             let verdict = if link.verdict == TAKE { String::new() } else { format!("  [{}]", link.verdict) };
-            rows.add("", &format!("{}{nofollow} {url}{verdict}", link.kind));
+            let said = if self.sitemap.is_none() || link.text.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", link.text)
+            };
+            rows.add("", &format!("{}{nofollow} {url}{said}{verdict}", link.kind));
         }
     }
 }
@@ -298,13 +310,13 @@ const TAKE: &str = "take";
 const ROBOTS: &str = "robots: ";
 
 /// What a crawl from this URL would do with what it finds: the same rules, in the same order.
-struct Judge<'a> {
-    session: &'a Session,
+pub(super) struct Judge<'a> {
+    pub session: &'a Session,
     scope: &'a Scope,
 }
 
 impl Judge<'_> {
-    fn verdict(&self, url: &PageUrl, depth: u16) -> String {
+    pub(super) fn verdict(&self, url: &PageUrl, depth: u16) -> String {
         if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
             return reason.to_string();
         }
@@ -346,9 +358,11 @@ impl Judge<'_> {
 }
 
 /// What a body is that no module reads; `None` for what one does, and for no body.
-fn not_parsed(modules: &MimeModules, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<String> {
+fn not_parsed(session: &Session, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<String> {
     let declared = fetched.header("content-type");
-    if body.is_empty() || modules.of(&Body::sniffed(&url.to_url(), declared.as_deref(), body)).is_some() {
+    let at = url.to_url();
+    let seen = Body::sniffed(&at, declared.as_deref(), body).found_as_sitemap(session.names_as_sitemap(url));
+    if body.is_empty() || session.rules.modules.of(&seen).is_some() {
         return None;
     }
     let essence = declared.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -364,14 +378,18 @@ fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Opt
     let content_type = fetched.header("content-type");
     let (rules, at) = (&judge.session.rules, url.to_url());
     let settings = &rules.settings;
-    let seen = Body::sniffed(&at, content_type.as_deref(), body);
+    let expected = judge.session.names_as_sitemap(url);
+    let seen = Body::sniffed(&at, content_type.as_deref(), body).found_as_sitemap(expected);
     let page = rules.modules.read(&seen, &rules.parse)?;
     let base = page.facts.base_url(&at);
     let header = fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"));
     let header: Vec<_> = header.map(|(_, v)| String::from_utf8_lossy(v).into_owned()).collect();
     let tokens = &settings.agent.robots_tokens;
     let robots = page.facts.robots.and(Directives::from_header(header.iter().map(String::as_str), tokens));
-    let links = page.facts.links.iter().map(|link| judge.link(link, &page, &base, robots.nofollow)).collect();
+    let links = match &page.facts.sitemap {
+        Some(map) => entries::reports(judge, url, &page, map, expected),
+        None => page.facts.links.iter().map(|link| judge.link(link, &page, &base, robots.nofollow)).collect(),
+    };
     Some(PageReport {
         charset: page.charset.name(),
         links,
@@ -384,6 +402,7 @@ fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Opt
         nofollow: robots.nofollow,
         noarchive: robots.noarchive,
         decoded_bytes: body.len() as u64,
+        sitemap: page.facts.sitemap.as_ref().map(|map| map.end.as_str()),
         links_cut: page.facts.links_cut,
     })
 }

@@ -3,11 +3,13 @@
 mod crawl;
 mod fetch;
 mod operate;
+mod sitemaps;
 mod store;
 mod supervision;
 
 pub use crawl::*;
 pub use fetch::*;
 pub use operate::*;
+pub use sitemaps::*;
 pub use store::*;
 pub use supervision::*;

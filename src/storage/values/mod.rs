@@ -19,6 +19,7 @@ mod tails;
 mod tests;
 mod unsynced;
 mod url_state;
+mod way;
 mod wire;
 
 pub use content::ContentValue;
@@ -118,19 +119,16 @@ macro_rules! values {
 
 values! {
     ContentValue = 1,
-    FailedValue = 1,
     Format = 1,
     HostCounts = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
-    QueueEntry = 1,
     RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,
     SeedValue = 1,
     Tails = 1,
-    Unsynced = 1,
     UnsyncedLines = 1,
     UrlState = 1,
 }
