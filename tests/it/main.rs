@@ -53,6 +53,7 @@ mod rules;
 mod sandbox;
 mod service;
 mod site;
+mod sitemaps;
 mod support;
 mod warc;
 mod warc_tools;
