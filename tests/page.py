@@ -1,74 +1,19 @@
 """The live page in a real Chromium, against a running daemon.
 
-    page.py http://127.0.0.1:PORT/ [--token TOKEN] [--shots FOLDER]
+    page.py http://127.0.0.1:PORT/ [--token TOKEN --read-token TOKEN] [--shots FOLDER]
 
 Prints each thing that was checked; the first that does not hold ends it with a traceback and exit code 1.
 """
 
 import argparse
-import contextlib
 import re
-import time
 
 from playwright.sync_api import expect, sync_playwright
 
+import page_tools as tools
+from page_looker import PATIENCE, SCRIPT, fits, looking, number, press, tile, until
+
 CHROMIUM = "/usr/bin/chromium"
-SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
-WATCH = """
-window.violations = [];
-document.addEventListener('securitypolicyviolation', (e) => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));
-"""
-PATIENCE = 60_000
-
-
-class Looker:
-    """A browser window on the page that notes whatever goes wrong in it."""
-
-    def __init__(self, browser, url, scheme="light", width=1280, height=900):
-        self.wrong = []
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
-        context.add_init_script(WATCH)
-        self.page = context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.page.on("console", self.hear)
-        self.page.on("pageerror", lambda e: self.wrong.append(f"error: {e}"))
-        self.page.on("dialog", lambda d: (self.wrong.append(f"a dialog of a script: {d.message}"), d.dismiss()))
-        self.page.on("request", lambda r: r.url.startswith(url) or self.wrong.append(f"asks elsewhere: {r.url}"))
-        self.page.goto(url)
-
-    def hear(self, message):
-        """Chromium itself tells of each answer that refuses, and of a daemon that is gone: those are meant."""
-        refused = message.text.startswith("Failed to load resource") and "/api/" in message.location["url"]
-        if message.type in ("error", "warning") and not refused:
-            self.wrong.append(f"console: {message.text}")
-
-    def close(self):
-        violations = self.page.evaluate("window.violations")
-        assert not violations and not self.wrong, (violations, self.wrong)
-        self.page.context.close()
-
-
-@contextlib.contextmanager
-def looking(*arguments, **options):
-    looker = Looker(*arguments, **options)
-    yield looker.page
-    looker.close()
-
-
-def number(text):
-    match = re.search(r"([\d,.]+)\s*([KMB]?)", text)
-    return float(match[1].replace(",", "")) * {"": 1, "K": 1e3, "M": 1e6, "B": 1e9}[match[2]] if match else 0
-
-
-def tile(page, name):
-    return page.locator(".tile", has=page.locator(f"dt:text-is('{name}')")).locator("dd")
-
-
-def until(what, holds):
-    end = time.monotonic() + PATIENCE / 1000
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
 
 
 def numbers_change(page):
@@ -113,13 +58,6 @@ def hosts_are_listed(page):
     until("other hosts on the next page", lambda: page.locator("#hosts td.host").first.inner_text() != first)
     page.locator("#hosts-head button", has_text="host").click()
     expect(page.locator("#hosts-head th").first).to_have_attribute("aria-sort", "ascending")
-
-
-def press(page, button, yes=True):
-    page.locator(button).click()
-    expect(page.locator("#confirm")).to_be_visible()
-    page.locator("#confirm-yes" if yes else "#confirm [data-close]").click()
-    expect(page.locator("#confirm")).to_be_hidden()
 
 
 def pause_and_resume(page):
@@ -185,6 +123,13 @@ def keyboard_reaches_everything(page):
             continue
         assert name[1] and name[2], f"no visible focus or no name: {name}"
         reached.add(name[0])
+    for part in ["rules", "jobs", "reports"]:
+        page.locator(f"[data-unfolds={part}]").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(f"#{part}")).to_have_attribute("open", "")
+        expect(page.locator(f"#{part} summary")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator(f"#{part}")).not_to_have_attribute("open", "")
     wanted = {"skip", "pause", "seeds", "checkpoint", "stop", "url", "host-filter"}
     assert wanted <= reached, wanted - reached
     page.locator("#pause").focus()
@@ -192,11 +137,6 @@ def keyboard_reaches_everything(page):
     expect(page.locator("#confirm")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#confirm")).to_be_hidden()
-
-
-def fits(page, width):
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= width, f"scrolls sideways: {wide} > {width}"
 
 
 def colours(page):
@@ -222,15 +162,23 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
     parser.add_argument("--token")
+    parser.add_argument("--read-token")
     parser.add_argument("--shots")
     options = parser.parse_args()
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         if options.token:
-            return with_token(browser, options.url, options.token)
+            with_token(browser, options.url, options.token)
+            with looking(browser, options.url) as page:
+                tools.a_token_for_looking(page, options.read_token, options.token)
+            print("a token for looking switches off what commands, and says so")
+            return
         with looking(browser, options.url) as page:
             checks = [numbers_change, pipeline_lives, actors_are_told, hosts_are_listed, pause_and_resume, add_seeds, explain, checkpoint, markup_stays_text, keyboard_reaches_everything]
+            checks += [tools.the_axis_has_round_times_and_says_how_much_there_is, tools.hosts_are_found_on_the_daemon, tools.orders_to_a_host]
+            checks += [tools.rules_are_tried_then_made_and_taken_back, tools.a_rule_made_wider_readmits, tools.errors_are_tried_again]
+            checks += [tools.jobs_are_listed_and_cancelled, tools.reports_are_read_and_saved]
             for check in checks:
                 check(page)
                 print(check.__name__.replace("_", " "))
@@ -245,7 +193,7 @@ def main():
                 page.screenshot(path=f"{options.shots}/dark.png", full_page=True)
         with looking(browser, options.url, width=360, height=740) as page:
             expect(page.locator("#recent li button.url").first).to_be_visible()
-            fits(page, 360)
+            tools.everything_fits_a_phone(page, 360)
             if options.shots:
                 page.screenshot(path=f"{options.shots}/phone.png", full_page=True)
         print("dark, light and a phone of 360 pixels")

@@ -27,6 +27,19 @@ struct Standing {
     held: usize,
 }
 
+/// How many hosts an order stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderCounts {
+    /// Paused.
+    pub paused: u64,
+    /// Blocked.
+    pub blocked: u64,
+    /// Their queue is being dropped.
+    pub dropping: u64,
+    /// They are being queued again.
+    pub recrawling: u64,
+}
+
 /// Tells blocked hosts from others while a page's links are judged.
 pub struct Blocks<'o>(RwLockReadGuard<'o, Standing>);
 
@@ -104,6 +117,20 @@ impl Orders {
         self.look().held
     }
 
+    /// How many hosts each order stands for.
+    #[must_use]
+    pub fn counts(&self) -> OrderCounts {
+        let standing = self.look();
+        let mut counts = OrderCounts::default();
+        for (_, orders) in standing.hosts.values() {
+            counts.paused += u64::from(orders.paused.is_some());
+            counts.blocked += u64::from(orders.blocked.is_some());
+            counts.dropping += u64::from(orders.dropping.is_some());
+            counts.recrawling += u64::from(orders.recrawling.is_some());
+        }
+        counts
+    }
+
     /// Every host of which an order stands.
     #[must_use]
     pub fn all(&self) -> Vec<(Arc<str>, HostOrders)> {
@@ -133,6 +160,7 @@ mod tests {
         assert!(orders.blocks().on("h.test") && !orders.blocks().on("other.test"));
         assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
         assert_eq!((orders.held(), orders.holds(&key)), (1, true));
+        assert_eq!(orders.counts(), OrderCounts { blocked: 1, ..OrderCounts::default() });
         said.take(HostOrder::Unblock, UnixMillis(1));
         orders.set(key, "h.test", said);
         assert!(!orders.blocks().on("h.test") && orders.all().is_empty() && orders.held() == 0);

@@ -8,7 +8,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN, Settings};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 /// Shortest token taken, bytes.
 const SHORTEST: usize = 16;
@@ -75,7 +77,8 @@ fn checked(text: &str) -> Option<&str> {
 }
 
 /// What a token admits to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Looking.
     Read,

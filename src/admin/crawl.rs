@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use actix_web::http::{StatusCode, header};
 use actix_web::web::{self, Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
+use super::auth::Role;
 use super::body::whole;
 use super::bounded::reading;
 use super::control::{Control, SeedReport};
@@ -29,6 +30,15 @@ pub(super) struct Done {
     done: &'static str,
 }
 
+/// The counts, and what who asks may do.
+#[derive(Serialize, ToSchema)]
+struct Status {
+    #[serde(flatten)]
+    status: StatusSnapshot,
+    /// What the token of this request admits to; everything where none is asked for.
+    role: Role,
+}
+
 /// The room.
 pub(super) fn room(control: Arc<dyn Control>) -> Room {
     let control: Data<dyn Control> = Data::from(control);
@@ -45,10 +55,11 @@ pub(super) fn room(control: Arc<dyn Control>) -> Room {
     })
 }
 
-/// Counts and rates at this moment.
-#[utoipa::path(get, path = "/api/v1/status", tag = "crawl", responses((status = 200, body = StatusSnapshot)))]
-async fn status(control: Data<dyn Control>) -> HttpResponse {
-    HttpResponse::Ok().json(control.status())
+/// Counts and rates at this moment, and what the token of the request admits to.
+#[utoipa::path(get, path = "/api/v1/status", tag = "crawl", responses((status = 200, body = Status)))]
+async fn status(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
+    let role = request.extensions().get().copied().unwrap_or(Role::Read);
+    HttpResponse::Ok().json(Status { status: control.status(), role })
 }
 
 /// Adds seeds: one URL a line, `{"urls": […]}`, or `{"seeds": [{"url": "…", "rank": 0, "max_depth": 3, "tags": ["a"]}]}`. Answers

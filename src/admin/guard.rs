@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
-use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
+use actix_web::{Error, HttpMessage};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
 use super::auth::{Keys, Role};
@@ -109,7 +109,11 @@ impl Guard {
             return None;
         }
         let too_many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again in a second");
-        match self.keys.role(header(request, "authorization")) {
+        let role = self.keys.role(header(request, "authorization"));
+        if let Some(role) = role {
+            request.extensions_mut().insert(role);
+        }
+        match role {
             None if self.refusals.check().is_err() => Some(too_many()),
             None => {
                 let detail = match header(request, "authorization") {

@@ -86,7 +86,7 @@ async fn job(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem
     Ok(HttpResponse::Ok().json(jobs.get(id).ok_or_else(|| unknown(id))?))
 }
 
-/// Tells a job to stop; what it has done stands.
+/// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it.
 #[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
     (status = 200, body = JobView),
     (status = 400, body = Problem, content_type = "application/problem+json"),

@@ -6,7 +6,7 @@
 //! | `GET /healthz` | 200 while the process runs; needs no token |
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
-//! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON |
+//! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON, with the `role` of who asks |
 //! | `POST /api/v1/seeds` | one URL a line, `{"urls": […]}`, or `{"seeds": […]}`; [`SeedReport`] when they are committed |
 //! | `POST /api/v1/pause`, `/resume`, `/drain`, `/stop` | `{"done": "pause"}` |
 //! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
@@ -16,11 +16,12 @@
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
+//! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](reports::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |
 //! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
 //! | `GET /api/v1/why-idle` | why nothing is happening |
-//! | `GET /api/v1/hosts?state=&sort=` | hosts: queue, counts, next time, what they wait for; paged |
+//! | `GET /api/v1/hosts?state=&contains=&sort=` | hosts: queue, counts, next time, what they wait for; paged |
 //! | `GET /api/v1/hosts/{host}` | one host: schedule, addresses, budget, robots.txt |
 //! | `GET /api/v1/hosts/{host}/robots?url=` | its robots.txt as kept, and the line that decides over a URL |
 //! | `GET /api/v1/actors?kind=` | every actor: state, mailbox, latency, deaths; paged |

@@ -116,6 +116,7 @@ fn health_readiness_metrics_and_status_are_answered() {
     assert!(status == 200 && text.contains("openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
     let (status, text) = get(to, "/api/v1/status", "");
     assert!(status == 200 && text.contains("\"waiting\":3") && text.contains("no-store"), "{text}");
+    assert!(text.contains(r#""role":"full""#), "where no token is asked for everybody may command: {text}");
 }
 
 #[test]
@@ -219,7 +220,8 @@ fn a_token_for_looking_cannot_command() {
     keys.add(auth::Role::Read, "only-for-looking-1");
     let (server, recorder) = start_with(Entrance::new(keys));
     let (to, more) = (server.address(), "Authorization: Bearer only-for-looking-1\r\n");
-    assert_eq!(get(to, "/api/v1/status", more).0, 200);
+    let (status, text) = get(to, "/api/v1/status", more);
+    assert!(status == 200 && text.contains(r#""role":"read""#), "{text}");
     let (status, text) = post(to, "/api/v1/stop", more, "");
     assert!(status == 403 && text.contains("for looking"), "{text}");
     assert_eq!(recorder.calls(), Vec::<String>::new());

@@ -59,6 +59,7 @@ pub struct Job {
     looked: AtomicU64,
     changed: AtomicU64,
     cancelled: AtomicBool,
+    called_off: AtomicBool,
     end: Mutex<Option<End>>,
 }
 
@@ -76,6 +77,12 @@ impl Job {
         self.looked.fetch_add(looked, Ordering::Relaxed);
         self.changed.fetch_add(changed, Ordering::Relaxed);
         if self.cancelled.load(Ordering::Acquire) { Err(JobError::Cancelled) } else { Ok(()) }
+    }
+
+    /// True when somebody cancelled it. A job that is stopped by the end of the process is not called off: it is gone on with.
+    #[must_use]
+    pub fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::Acquire)
     }
 
     fn view(&self) -> JobView {
@@ -123,6 +130,7 @@ impl Jobs {
             looked: AtomicU64::new(0),
             changed: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
+            called_off: AtomicBool::new(false),
             end: Mutex::new(None),
         });
         let (of_thread, clock) = (job.clone(), clock.clone());
@@ -153,6 +161,7 @@ impl Jobs {
     pub fn cancel(&self, id: u64) -> Option<JobView> {
         let kept = lock(&self.kept);
         let job = &kept.iter().find(|k| k.job.id == id)?.job;
+        job.called_off.store(true, Ordering::Release);
         job.cancelled.store(true, Ordering::Release);
         Some(job.view())
     }
@@ -217,20 +226,21 @@ mod tests {
             let (ended, end) = mpsc::channel();
             let work = move |job: &Job| loop {
                 if let Err(e) = job.step(1, 0) {
-                    let _ = ended.send(());
+                    let _ = ended.send(job.is_called_off());
                     return Err(e);
                 }
                 std::thread::yield_now();
             };
             (work, end)
         };
-        let ((a, a_ends), (b, _b_ends), (c, _)) = (long(), long(), long());
+        let ((a, a_ends), (b, b_ends), (c, _)) = (long(), long(), long());
         let a = jobs.start(&clock, "long", String::new(), a).unwrap().id;
         jobs.start(&clock, "long", String::new(), b).unwrap();
         assert_eq!(jobs.start(&clock, "long", String::new(), c).unwrap_err(), JobError::Busy);
         assert!(jobs.cancel(a).is_some() && jobs.cancel(99).is_none());
-        a_ends.recv().unwrap();
+        assert!(a_ends.recv().unwrap());
         jobs.close();
+        assert!(!b_ends.recv().unwrap(), "the end of the process calls nothing off");
         assert!(jobs.all().iter().all(|job| job.state == JobState::Cancelled), "{:?}", jobs.all());
         assert_eq!(jobs.start(&clock, "late", String::new(), |_| Ok(Value::Null)).unwrap_err(), JobError::Busy);
     }

@@ -57,8 +57,9 @@ use crate::net::dns::Resolver;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
 use crate::parse::MimeModules;
+use crate::storage::ledger::counters;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Counters, RunState, ScopeJoined};
+use crate::storage::values::{Counters, RunState};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
@@ -69,7 +70,7 @@ use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use cockpit::rooms as cockpit_rooms;
-pub use cockpit::{NodeHosts, Reporter, Retry};
+pub use cockpit::{NodeHolders, NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use jobs::{Job, JobError, Jobs};
 pub use live::{
@@ -247,9 +248,9 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
     let crawl = CrawlId::default();
-    let joined: ScopeJoined = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let joined = read::joined_hosts(&*parts.storage, crawl)?;
     let (live, digest) = live::at_start(&*parts.storage, &rules)?;
-    let scope = rules.scope(&live.settings, &rules.seeds(), joined.0.iter().map(String::as_str))?;
+    let scope = rules.scope(&live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, (live.generation, digest))?;
     let s = &rules.settings;
@@ -262,7 +263,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let paused = paused(s);
     let metrics = Metrics::new(parts.clock.now());
-    let counters = read::meta(&*parts.storage, crawl)?.unwrap_or_default();
+    let counters = counters(&*parts.storage, crawl)?;
     let prints = Fingerprinter::new(parts.seed);
     let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {

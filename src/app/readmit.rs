@@ -152,17 +152,15 @@ impl Walk<'_> {
         if value.reason == Rejection::HostBudget && !budget.leaves_room(self.node, live, key.host_crawl())? {
             return Ok(None);
         }
-        let via = value.via.map(Arc::from);
-        Ok(Some(NewUrl {
-            url,
-            depth: value.depth,
-            hops: 0,
-            seed: false,
-            via,
-            origin: None,
-            found: FoundAs::Link,
-            rank: None,
-        }))
+        let seed = value.origin.is_none() && self.is_seed(&key)?;
+        let (via, origin) = (value.via.map(Arc::from), value.origin.map(Arc::from));
+        let found = FoundAs::Link;
+        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin, found, rank: None }))
+    }
+
+    /// Whether a URL was handed in as a seed: it goes back to itself.
+    fn is_seed(&self, key: &SeenKey) -> Result<bool, StorageError> {
+        Ok(read::get::<tables::Seeds>(&*self.node.storage, key)?.is_some())
     }
 
     /// Hands a chunk in until its commit is answered; gives how many were queued.

@@ -109,7 +109,7 @@ impl Rules {
         self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(s).ok()).collect()
     }
 
-    /// The scope that `settings` draw around the run's seeds, with what joined it besides.
+    /// The scope that `settings` draw around the run's seeds, with what joined it before and is kept.
     ///
     /// # Errors
     /// A pattern that is no regular expression.
@@ -122,6 +122,7 @@ impl Rules {
         let mut scope = Scope::new(settings.scope_rules(), seeds)?;
         for host in joined {
             scope.join_host(host);
+            scope.kept([host]);
         }
         Ok(scope)
     }

@@ -8,7 +8,7 @@ use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
-use crate::telemetry::{State, StatusSnapshot};
+use crate::telemetry::{HostsOrdered, State, StatusSnapshot};
 
 /// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
 /// states always add up.
@@ -18,6 +18,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
     let processing = (node.leases.len() as u64).min(c.queued);
     let active = lock(&node.hosts).len() as u64;
     let uptime = node.clock.now().since(node.started);
+    let (frontier, orders) = (c.frontier.unwrap_or_default(), node.orders.counts());
     let in_flight = node.rules.settings.fetch.concurrency.saturating_sub(node.fetches.available_permits()) as u64;
     let mut snapshot = StatusSnapshot {
         state: state(node),
@@ -38,6 +39,15 @@ pub fn status(node: &Node) -> StatusSnapshot {
         hosts_active: active,
         hosts_waiting: c.hosts_waiting.saturating_sub(active),
         hosts_parked: c.hosts_parked,
+        hosts_held: frontier.hosts_held,
+        hosts_ordered: HostsOrdered {
+            paused: orders.paused,
+            blocked: orders.blocked,
+            dropping: orders.dropping,
+            recrawling: orders.recrawling,
+        },
+        frontier: frontier.ranks.to_vec(),
+        retries: frontier.retries,
         in_flight,
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),

@@ -117,11 +117,12 @@ pub struct Entry {
     pub hops: u8,
     pub discovered: crate::domain::time::UnixMillis,
     pub via: Option<String>,
+    pub origin: Option<String>,
 }
 
 impl Entry {
     fn of_page(page: &PageRecord) -> Self {
-        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via: None }
+        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via: None, origin: page.origin.clone() }
     }
 
     fn of(self, url: &PageUrl) -> QueueEntry {
@@ -135,7 +136,7 @@ impl Entry {
             seed: false,
             found: crate::domain::found_as::FoundAs::Link,
             discovered: self.discovered,
-            origin: None,
+            origin: self.origin,
             via: self.via,
         }
     }

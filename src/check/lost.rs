@@ -139,7 +139,7 @@ pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Resul
         }
         Want::Keep { reason, generation, depth } => {
             let via = text.via.map(str::to_owned);
-            let row = RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via };
+            let row = RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via, origin: None };
             let mut batch = Batch::new();
             batch.put::<Rejected>(&key, &row);
             (batch, "its text was found: kept")

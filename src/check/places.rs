@@ -25,7 +25,7 @@ pub fn counts(
     changing: bool,
 ) -> Result<()> {
     let stored = walk.counts.next_in(book, &unit.prefix)?.map(|row| row.value).unwrap_or_default();
-    totals.place(&stored.place);
+    totals.host(&unit.tally, stored.place);
     if changing {
         return Ok(());
     }

@@ -98,6 +98,7 @@ fn moved(desk: &Desk<'_>, book: &mut Book<'_>, row: &Row<Queue>, url: &PageUrl, 
         hops: row.value.hops,
         discovered: row.value.discovered,
         via: row.value.via.clone(),
+        origin: row.value.origin.clone(),
     };
     let mut again = desk.queue_again(book, key, url, again)?;
     again.delete::<Queue>(&row.key);

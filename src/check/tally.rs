@@ -3,7 +3,7 @@
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::storage::keys::QueueKey;
-use crate::storage::values::{Counters, HostCounts, How, PageRecord, Place, RANKS, UrlState};
+use crate::storage::values::{Counters, FrontierCounts, HostCounts, How, PageRecord, Place, RANKS, UrlState};
 
 /// What is counted of one host in one crawl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Totals {
     /// Nothing counted yet; media types are counted by the names that are stored.
     pub fn like(stored: &Counters) -> Self {
         let types = stored.types.keys().map(|name| (name.clone(), (0, 0))).collect();
-        Self { counters: Counters { types, ..Counters::default() } }
+        Self { counters: Counters { types, frontier: Some(FrontierCounts::default()), ..Counters::default() } }
     }
 
     pub fn state(&mut self, state: &UrlState) {
@@ -101,7 +101,15 @@ impl Totals {
         c.count_type(page.mime.as_deref(), page.bytes, true);
     }
 
-    pub fn place(&mut self, place: &Place) {
+    /// A host, by what was counted of it and the place it has.
+    pub fn host(&mut self, tally: &HostTally, place: Place) {
+        let counted = tally.counts(&HostCounts { place, ..HostCounts::default() });
+        let frontier = self.counters.frontier.get_or_insert_default();
+        frontier.change(&FrontierCounts::of(&counted), &FrontierCounts::default());
+        self.place(&place);
+    }
+
+    fn place(&mut self, place: &Place) {
         match place {
             Place::None | Place::Held => {}
             Place::Waiting { order, .. } => {
@@ -183,5 +191,9 @@ mod tests {
         let stored = Counters { done: 3, next_seq: 9, ..Counters::default() };
         assert_eq!(differences(&stored, &Counters { done: 4, ..stored.clone() }), ["done 3, counted 4"]);
         assert!(differences(&stored, &Counters { next_seq: 1, ..stored.clone() }).is_empty());
+        let counted =
+            |retries| Counters { frontier: Some(FrontierCounts { retries, ..Default::default() }), ..stored.clone() };
+        assert!(differences(&stored, &counted(2)).is_empty(), "an older program did not count it");
+        assert_eq!(differences(&counted(1), &counted(2)), ["retries 1, counted 2"]);
     }
 }

@@ -192,6 +192,9 @@ pub enum InspectCommand {
         /// Its Content-Type header
         #[arg(long, value_name = "TYPE")]
         content_type: Option<String>,
+        /// Also what the [[extract]] rules of this configuration file find
+        #[arg(long, value_name = "FILE")]
+        extract: Option<PathBuf>,
     },
 }
 

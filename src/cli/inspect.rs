@@ -1,6 +1,7 @@
 //! `lycosa inspect …`: reads the input and hands it to the room concerned.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use super::args::InspectCommand;
 use super::exit::{CliError, Exit};
@@ -9,6 +10,7 @@ use super::inspect_page::{self, InspectPageError};
 use super::inspect_robots;
 use super::inspect_sitemap::{self, Asked, InspectSitemapError};
 use super::inspect_url::{self, InspectUrlError};
+use crate::config::Layers;
 
 /// Shows what the crawler makes of its input. A URL that is none has its line in the answer and the exit code 1.
 ///
@@ -38,8 +40,12 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
                 Err(e) => Err(CliError::usage(e)),
             }
         }
-        InspectCommand::Page { file, url, content_type } => {
-            match inspect_page::run(&read_input(file)?, url, content_type.as_deref(), out) {
+        InspectCommand::Page { file, url, content_type, extract } => {
+            let rules = match extract {
+                Some(file) => Layers::new().file(file)?.load()?.parse_rules().fields,
+                None => Arc::default(),
+            };
+            match inspect_page::run(&read_input(file)?, url, content_type.as_deref(), rules, out) {
                 Ok(()) => Ok(Exit::Done),
                 Err(InspectPageError::Output(e)) => Err(e.into()),
                 Err(e) => Err(CliError::usage(e)),

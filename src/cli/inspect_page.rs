@@ -1,13 +1,14 @@
 //! `lycosa inspect page FILE --url URL [--content-type T]`: what the crawler sees in one page, as JSON.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Link, Page};
-use crate::domain::sitemap::SitemapLimits;
+use crate::domain::extract::ExtractRules;
+use crate::domain::html::{Link, Page};
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::parse::{Body, MimeModules, ParseRules};
 
@@ -33,30 +34,36 @@ pub enum InspectPageError {
 /// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
 /// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`. As in a
 /// crawl a body that is no HTML, by the type given and its first bytes, has no links; of plain text `text` is the text.
-/// Without a type it is taken for HTML.
+/// Without a type it is taken for HTML. With rules in `fields` also `extracted`: what they find, by name, or null when the page is too
+/// large or too deep for them.
 ///
 /// # Errors
 /// A `url` that is not absolute, or an output that fails.
-pub fn run(bytes: &[u8], url: &str, content_type: Option<&str>, out: &mut dyn Write) -> Result<(), InspectPageError> {
+pub fn run(
+    bytes: &[u8],
+    url: &str,
+    content_type: Option<&str>,
+    fields: Arc<ExtractRules>,
+    out: &mut dyn Write,
+) -> Result<(), InspectPageError> {
     let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
     let content_type = content_type.or(Some("text/html"));
     let body = Body::sniffed(&url, content_type, bytes);
-    let sitemaps = SitemapLimits::default();
-    let rules = ParseRules { extract: ExtractOptions::default(), max_parse: DEFAULT_MAX_PARSE, sitemaps };
+    let rules = ParseRules { fields, ..ParseRules::default() };
     let page = MimeModules::default().read(&body, &rules).unwrap_or_default();
-    let report = report(&page, &url);
+    let report = report(&page, &url, rules.fields.are_meant_for(url.as_str()));
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }
 
-fn report(page: &Page, url: &Url) -> Value {
+fn report(page: &Page, url: &Url, wanted: bool) -> Value {
     let facts = &page.facts;
     let base = facts.base_url(url);
     let canonicaliser = Canonicaliser::new(CleanRules::default());
     let links: Vec<Value> =
         facts.links.iter().map(|link| link_report(link, &base, page.charset, &canonicaliser)).collect();
-    json!({
+    let mut report = json!({
         "charset": page.charset.name(),
         "title": facts.title,
         "description": facts.description,
@@ -66,7 +73,11 @@ fn report(page: &Page, url: &Url) -> Value {
         "base": facts.base,
         "links": links,
         "text": facts.text,
-    })
+    });
+    if wanted {
+        report["extracted"] = if page.extract_skipped { Value::Null } else { json!(page.extracted) };
+    }
+    report
 }
 
 /// A link that has no canonical form is shown as far as it can be resolved.
@@ -84,7 +95,7 @@ mod tests {
 
     fn inspect(bytes: &[u8], content_type: Option<&str>) -> Value {
         let mut out = Vec::new();
-        run(bytes, "http://h.test/dir/page.html", content_type, &mut out).unwrap();
+        run(bytes, "http://h.test/dir/page.html", content_type, Arc::default(), &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -132,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_relative_url_is_an_error_that_says_what_to_write() {
-        let error = run(b"", "page.html", None, &mut Vec::new()).unwrap_err().to_string();
+        let error = run(b"", "page.html", None, Arc::default(), &mut Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("--url page.html: ") && error.contains("https://example.org/"), "{error}");
     }
 }

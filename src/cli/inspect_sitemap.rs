@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::domain::html::{ExtractOptions, Page};
+use crate::domain::html::Page;
 use crate::domain::reason::Rejection;
-use crate::domain::sitemap::{SitemapLimits, Sites};
+use crate::domain::sitemap::Sites;
 use crate::domain::url::{Canonicaliser, CleanRules, UrlError};
 use crate::parse::{Body, MimeModules, ParseRules};
 use crate::telemetry::log::escaped;
@@ -75,9 +75,7 @@ pub fn run(bytes: &[u8], asked: &Asked<'_>, out: &mut dyn Write) -> Result<(), I
     let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
     let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed"));
     let module = module.ok_or(InspectSitemapError::Unread)?;
-    let (extract, sitemaps) = (ExtractOptions::default(), SitemapLimits::default());
-    let page =
-        modules.read(&body, &ParseRules { extract, max_parse: sitemaps.max_bytes, sitemaps }).unwrap_or_default();
+    let page = modules.read(&body, &ParseRules::default()).unwrap_or_default();
     let via = asked.named_by.map(|host| format!("http://{host}/robots.txt"));
     let sites = Sites::of(&at, via.as_deref(), true);
     let verdict = |href: &str, is_entry: bool| match canon.join(&url, href, Some(page.charset)) {

@@ -14,6 +14,7 @@ use super::sections::*;
 use super::settings::{Agent, Settings};
 use super::units::format_duration;
 use crate::checkpoint::Target;
+use crate::domain::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
 use crate::domain::host::is_canonical_host;
 use crate::net::guard::{HostPattern, parse_allow};
@@ -72,6 +73,7 @@ impl Settings {
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
+        check_extract(&form.extract)?;
         check_patterns(&form.scope)?;
         check_webhooks(&form.webhook)?;
         check_log(&form.log)?;
@@ -102,6 +104,7 @@ impl Settings {
             webhooks: form.webhook,
             log: form.log,
             hosts: form.host,
+            extract: form.extract,
             source: Arc::default(),
         })
     }
@@ -230,6 +233,7 @@ fn check_timeouts(timeouts: &TimeoutsSection) -> Checked {
 fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked {
     parse.threads.map_or(Ok(()), |n| within("parse.threads", n, 1, 256))?;
     within("parse.max_parse", parse.max_parse, 1_024, 1 << 30)?;
+    within("parse.max_extract", parse.max_extract, 1_024, 64 << 20)?;
     within("parse.max_links_per_page", parse.max_links_per_page, 1, 1_000_000)?;
     within("traps.max_url_length", traps.max_url_length, 64, 65_535)?;
     within("traps.max_segments", traps.max_segments, 1, 1_000)?;
@@ -346,6 +350,30 @@ fn check_patterns(scope: &ScopeSection) -> Checked {
         ensure(patterns.len() <= MOST_PATTERNS, key, || {
             format!("{} patterns are more than {MOST_PATTERNS}; join some with `|`", patterns.len())
         })?;
+    }
+    Ok(())
+}
+
+/// Rules of `[[extract]]` at most; each is tried on every element.
+const MAX_RULES: usize = 64;
+
+fn check_extract(rules: &[ExtractSection]) -> Checked {
+    ensure(rules.len() <= MAX_RULES, "extract", || format!("{} rules are more than {MAX_RULES}", rules.len()))?;
+    for (i, rule) in rules.iter().enumerate() {
+        let named = !rule.name.is_empty()
+            && rule.name.len() <= 64
+            && rule.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        ensure(named, &format!("extract[{i}].name"), || {
+            format!("{:?} is no name of letters, digits, _, - and .", rule.name)
+        })?;
+        if let Err(e) = rule.compiled() {
+            let key = match e {
+                RuleError::Take(_) => "take",
+                RuleError::Selector(_) => "selector",
+                RuleError::Urls(_) => "urls",
+            };
+            ensure(false, &format!("extract[{i}].{key}"), || e.to_string())?;
+        }
     }
     Ok(())
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::sections::{
     AdminSection, AgentSection, CheckpointSection, CrawlSection, DedupSection, DiskSection, DnsSection,
-    DurabilitySection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection, NetSection, ParseSection,
-    PolitenessSection, RobotsSection, ScopeSection, SitemapsSection, StoreSection, SupervisionSection, TlsSection,
-    TrapsSection, WebhookSection,
+    DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection,
+    NetSection, ParseSection, PolitenessSection, RobotsSection, ScopeSection, SitemapsSection, StoreSection,
+    SupervisionSection, TlsSection, TrapsSection, WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -38,4 +38,5 @@ pub struct FileForm {
     pub webhook: Vec<WebhookSection>,
     pub log: LogSection,
     pub host: Vec<HostSection>,
+    pub extract: Vec<ExtractSection>,
 }

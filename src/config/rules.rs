@@ -1,11 +1,13 @@
 //! Settings as the other rooms take them: each conversion in one place.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::contact::host_matches;
 use super::sections::{self, HostSection, ScopeMode, TlsVerify};
 use super::settings::Settings;
+use crate::domain::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::domain::html::ExtractOptions;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
@@ -172,8 +174,15 @@ impl Settings {
             max_text: 0,
             agent_tokens: self.agent.robots_tokens.clone(),
         };
-        let sitemaps = SitemapLimits { max_urls: self.sitemaps.max_urls, max_bytes: self.sitemaps.max_bytes };
-        ParseRules { extract, max_parse: self.parse.max_parse, sitemaps }
+        // The check has compiled them before.
+        let fields = self.extract.iter().filter_map(|rule| rule.compiled().ok()).collect();
+        ParseRules {
+            extract,
+            max_parse: self.parse.max_parse,
+            sitemaps: SitemapLimits { max_urls: self.sitemaps.max_urls, max_bytes: self.sitemaps.max_bytes },
+            fields: Arc::new(ExtractRules::new(fields)),
+            max_extract: self.parse.max_extract,
+        }
     }
 
     /// Names.
@@ -228,6 +237,16 @@ fn target_rule(target: &str) -> Option<AllowRule> {
 pub(super) fn server(text: &str) -> Option<SocketAddr> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()
+}
+
+impl sections::ExtractSection {
+    /// The rule ready for use.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn compiled(&self) -> Result<ExtractRule, RuleError> {
+        ExtractRule::new(&self.name, &self.selector, &self.take, self.many, &self.urls)
+    }
 }
 
 #[cfg(test)]

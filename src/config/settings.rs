@@ -57,6 +57,8 @@ pub struct Settings {
     pub admin_read_token_file: Option<PathBuf>,
     pub log: LogSection,
     pub hosts: Vec<HostSection>,
+    /// Values taken from pages.
+    pub extract: Vec<ExtractSection>,
     /// What they were made of.
     pub source: Arc<Layers>,
 }

@@ -224,7 +224,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 24] = [
+pub(super) const SECTIONS: [&str; 25] = [
     "agent",
     "crawl",
     "scope",
@@ -249,6 +249,7 @@ pub(super) const SECTIONS: [&str; 24] = [
     "log",
     "webhook",
     "host",
+    "extract",
 ];
 
 fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Leaf>) {

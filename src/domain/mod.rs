@@ -2,6 +2,7 @@
 
 pub mod challenge;
 pub mod charset;
+pub mod extract;
 pub mod feed;
 pub mod fingerprint;
 pub mod found_as;
@@ -20,6 +21,7 @@ pub mod reason;
 pub mod robots;
 pub mod scope;
 pub mod sitemap;
+pub mod text;
 pub mod time;
 pub mod traps;
 pub mod url;

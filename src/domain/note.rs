@@ -53,6 +53,8 @@ reasons! {
         ParseCut = 23, "parse_cut";
         /// It had more links than `parse.max_links_per_page`.
         LinksCut = 24, "links_cut";
+        /// Rules of `[[extract]]` are meant for it, but it is too large or too deep for a tree.
+        ExtractSkipped = 25, "extract_skipped";
     }
 }
 

@@ -18,11 +18,11 @@ pub enum HostOrder {
     Unblock,
     /// What is queued is to be turned away.
     Drop,
-    /// All of that was turned away.
+    /// All of that was turned away, or the rest is to stay.
     Dropped,
     /// What was fetched is to be fetched once more.
     Recrawl,
-    /// All of that is queued.
+    /// All of that is queued, or the rest is to stay as it is.
     Recrawled,
     /// The least gap between two requests; `None` for that of the settings.
     MinDelay(Option<Duration>),

@@ -1,5 +1,6 @@
 //! HTML and XHTML.
 
+use super::fields::FieldsReader;
 use super::{Body, MimeModule, PageSink, ParseRules};
 use crate::domain::html::{Page, PageReader};
 use crate::domain::mime::Kind;
@@ -18,7 +19,11 @@ impl MimeModule for Html {
     }
 
     fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
-        Box::new(PageReader::new(body.content_type, body.url, rules.extract.clone(), rules.max_parse))
+        let reader = PageReader::new(body.content_type, body.url, rules.extract.clone(), rules.max_parse);
+        if rules.fields.are_meant_for(body.url.as_str()) {
+            return Box::new(FieldsReader::new(reader, body.url, rules));
+        }
+        Box::new(reader)
     }
 }
 

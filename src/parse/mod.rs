@@ -4,15 +4,19 @@
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 
 mod feed;
+mod fields;
 mod html;
 mod registry;
 mod sitemap;
 mod text;
 mod xml;
 
+use std::sync::Arc;
+
 use url::Url;
 
-use crate::domain::html::{ExtractOptions, Page};
+use crate::domain::extract::ExtractRules;
+use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::domain::mime::{self, Kind};
 use crate::domain::sitemap::SitemapLimits;
 
@@ -60,6 +64,23 @@ pub struct ParseRules {
     pub max_parse: u64,
     /// How much of a sitemap is read.
     pub sitemaps: SitemapLimits,
+    /// Values taken by name.
+    pub fields: Arc<ExtractRules>,
+    /// A larger page is not read into a tree for them.
+    pub max_extract: u64,
+}
+
+/// Without rules for values.
+impl Default for ParseRules {
+    fn default() -> Self {
+        Self {
+            extract: ExtractOptions::default(),
+            max_parse: DEFAULT_MAX_PARSE,
+            sitemaps: SitemapLimits::default(),
+            fields: Arc::default(),
+            max_extract: 2 << 20,
+        }
+    }
 }
 
 /// Reads one kind of document.

@@ -60,8 +60,6 @@ mod tests {
 
     use super::super::PageSink;
     use super::*;
-    use crate::domain::html::ExtractOptions;
-    use crate::domain::sitemap::SitemapLimits;
 
     /// Takes pages of one path only, and reads them as HTML.
     struct Special;
@@ -107,8 +105,7 @@ mod tests {
         let url = Url::parse("http://h.test/special").unwrap();
         let body = Body::sniffed(&url, Some("application/x-own"), b"<a href=x>");
         let modules = MimeModules::default().with(Arc::new(Special));
-        let (extract, sitemaps) = (ExtractOptions::default(), SitemapLimits::default());
-        let rules = ParseRules { extract, max_parse: 100, sitemaps };
+        let rules = ParseRules::default();
         assert_eq!(modules.read(&body, &rules).unwrap().facts.links.len(), 1);
     }
 }

@@ -4,6 +4,7 @@ use super::{Body, MimeModule, PageSink, ParseRules};
 use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
 use crate::domain::html::{Page, PageFacts};
 use crate::domain::mime::Kind;
+use crate::domain::text::cut_at;
 
 /// The module for plain text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,8 +74,7 @@ fn append(text: &mut String, piece: &str, max: usize, cut: &mut bool) {
     if piece.len() <= room && !*cut {
         return text.push_str(piece);
     }
-    let end = if *cut { 0 } else { piece.floor_char_boundary(room) };
-    text.push_str(piece.get(..end).unwrap_or_default());
+    text.push_str(if *cut { "" } else { cut_at(piece, room) });
     *cut = true;
 }
 
@@ -93,7 +93,8 @@ impl PageSink for TextReader {
             }
         }
         // Once the encoding is known and the text full, nothing more is to be learned.
-        !self.cut && !(self.decoder.is_some() && self.text.len() >= self.max_text)
+        let full = self.decoder.is_some() && self.text.len() >= self.max_text;
+        !(self.cut || full)
     }
 
     fn finish(mut self: Box<Self>) -> Page {
@@ -104,7 +105,7 @@ impl PageSink for TextReader {
         }
         let charset = self.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
         let facts = PageFacts { text: self.text, text_cut: self.text_cut, ..PageFacts::default() };
-        Page { facts, charset, charset_source: self.source, bytes: self.bytes, cut: self.cut }
+        Page { facts, charset, charset_source: self.source, bytes: self.bytes, cut: self.cut, ..Page::default() }
     }
 }
 
@@ -114,15 +115,13 @@ mod tests {
 
     use super::*;
     use crate::domain::html::ExtractOptions;
-    use crate::domain::sitemap::SitemapLimits;
 
     fn read(bytes: &[u8], piece: usize, max_text: usize) -> Page {
         let url = Url::parse("http://h.test/a.txt").unwrap();
         let body = Body::sniffed(&url, Some("text/plain"), bytes);
         assert!(Text.takes(&body));
         let extract = ExtractOptions { max_text, ..ExtractOptions::default() };
-        let mut sink =
-            Text.open(&body, &ParseRules { extract, max_parse: 1 << 20, sitemaps: SitemapLimits::default() });
+        let mut sink = Text.open(&body, &ParseRules { extract, ..ParseRules::default() });
         for piece in bytes.chunks(piece) {
             if !sink.push(piece) {
                 break;

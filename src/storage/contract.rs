@@ -217,6 +217,7 @@ fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
         cut: None,
         charset: None,
         remarks: Default::default(),
+        origin: None,
     };
     write(storage, |batch| {
         for time in [5, 70_000, 6] {

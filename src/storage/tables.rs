@@ -6,9 +6,10 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, Counters, Format, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines, Value,
+    self, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
+    UnsyncedLines, Value,
 };
-use crate::domain::fingerprint::CrawlId;
+use crate::domain::fingerprint::{CrawlId, HostKey};
 
 /// A family with the types of its keys and values.
 pub trait Table {
@@ -88,6 +89,7 @@ meta_records! {
     LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;
+    JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;
     UnsyncedLines(u64) => MetaKey::Lines;

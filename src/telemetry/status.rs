@@ -64,6 +64,19 @@ pub struct StatusSnapshot {
     pub hosts_waiting: u64,
     /// Hosts with URLs that wait for a time.
     pub hosts_parked: u64,
+    /// Hosts with URLs that the operator holds: paused, blocked, or their queue is being dropped.
+    #[serde(default)]
+    pub hosts_held: u64,
+    /// Hosts, with URLs or without, for which an order of the operator stands.
+    #[serde(default)]
+    pub hosts_ordered: HostsOrdered,
+    /// URLs in the queues of all hosts by rank, the best first, those being processed among them. With `retries` they are all
+    /// that wait or are processed.
+    #[serde(default)]
+    pub frontier: Vec<u64>,
+    /// URLs that wait for the time of their next try.
+    #[serde(default)]
+    pub retries: u64,
     /// Requests in flight.
     pub in_flight: u64,
     /// Page permits withheld because memory is short.
@@ -87,6 +100,19 @@ pub struct StatusSnapshot {
     pub idle_reason: String,
     /// Folder of the WARC files.
     pub warc_dir: String,
+}
+
+/// Hosts by the orders that stand for them; one may have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct HostsOrdered {
+    /// Paused.
+    pub paused: u64,
+    /// Blocked.
+    pub blocked: u64,
+    /// Their queue is being dropped.
+    pub dropping: u64,
+    /// They are being queued again.
+    pub recrawling: u64,
 }
 
 impl StatusSnapshot {

@@ -64,6 +64,22 @@ impl Metadata<'_> {
     }
 }
 
+/// The links that such a record holds.
+pub fn outlinks(fields: &str) -> impl Iterator<Item = Outlink<'_>> {
+    fields.lines().filter_map(|line| {
+        let mut parts = line.strip_prefix("outlink: ")?.splitn(3, ' ');
+        let (url, hop, context) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Outlink { url, hop: hop.chars().next()?, context })
+    })
+}
+
+/// How many links it leaves out.
+#[must_use]
+pub fn omitted_links(fields: &str) -> u64 {
+    let omitted = fields.lines().find_map(|line| line.strip_prefix("outlinksOmitted: "));
+    omitted.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +100,16 @@ mod tests {
              outlink: http://h.test/b%20c L a/@href\r\n"
         );
         assert_eq!(Metadata::default().to_fields(), b"");
+        let text = String::from_utf8(metadata.to_fields()).unwrap();
+        let read: Vec<_> = super::outlinks(&text).map(|link| (link.url, link.hop, link.context)).collect();
+        assert_eq!((read, omitted_links(&text)), (vec![("http://h.test/b%20c", 'L', "a/@href")], 0));
+    }
+
+    #[test]
+    fn lines_that_hold_no_link_are_passed_over() {
+        let text =
+            "outlink: \r\noutlink: http://h.test/ L\r\noutlink: http://h.test/  x\r\nvia: outlink: a L b\r\noutlink";
+        assert_eq!(outlinks(text).count(), 0);
     }
 
     #[test]
@@ -95,5 +121,6 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         let omitted: usize = text.rsplit("outlinksOmitted: ").next().unwrap().trim().parse().unwrap();
         assert_eq!(omitted + text.matches("outlink: ").count(), 2000);
+        assert_eq!(omitted_links(&text), omitted as u64);
     }
 }

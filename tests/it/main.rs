@@ -20,9 +20,11 @@ mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
 mod events;
+mod extract;
 mod fetch;
 mod first_minutes;
 mod groups;
+mod holders;
 mod hostile;
 #[cfg(feature = "faults")]
 mod kill;

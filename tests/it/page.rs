@@ -70,13 +70,17 @@ fn the_live_page_shows_the_crawl_steers_it_and_keeps_markup_text() {
 }
 
 #[test]
-fn the_live_page_asks_for_the_token() {
+fn the_live_page_asks_for_the_token_and_one_for_looking_cannot_command() {
     let mut sandbox = Sandbox::new(web(), SLOW);
-    let token = sandbox.beside("token");
-    std::fs::write(&token, "correct-horse-battery-staple\n").unwrap();
-    let set = format!("admin.token_file={}", token.display());
-    let crawl = Running::start(&mut sandbox, &["--set", &set]);
-    browse(&format!("http://{}/", crawl.at), &["--token", "correct-horse-battery-staple"]);
+    let tokens = [("token", "correct-horse-battery-staple"), ("read_token", "only-for-looking-at-it")];
+    let sets = tokens.map(|(key, token)| {
+        let file = sandbox.beside(key);
+        std::fs::write(&file, format!("{token}\n")).unwrap();
+        format!("admin.{key}_file={}", file.display())
+    });
+    let crawl = Running::start(&mut sandbox, &["--set", &sets[0], "--set", &sets[1]]);
+    let [(_, full), (_, read)] = tokens;
+    browse(&format!("http://{}/", crawl.at), &["--token", full, "--read-token", read]);
     crawl.daemon.signal(Signal::SIGTERM);
     crawl.end();
 }

@@ -14,6 +14,7 @@ use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
 use crate::domain::mime::Kind;
+use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::net::protocol::{Cut, Fetched};
@@ -54,7 +55,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let parts = PageParts {
         record: PageRecord {
             how: how(&verdict),
-            remarks: remarks(&fetched, onward),
+            remarks: remarks(&fetched, onward, looked.page.as_ref()),
             ..record(&lease, begun, &fetched, &looked, &records, &change)
         },
         content: looked.content,
@@ -177,16 +178,25 @@ fn record(
         }),
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
+        origin: lease.entry.origin.clone(),
     }
 }
 
 /// What was odd, each once and in order, and where it leads.
-fn remarks(fetched: &Fetched, onward: Onward) -> Remarks {
+fn remarks(fetched: &Fetched, onward: Onward, page: Option<&Page>) -> Remarks {
     let mut notes = fetched.notes.clone();
     notes.extend(onward.note);
+    notes.extend(page.filter(|page| page.extract_skipped).map(|_| Note::ExtractSkipped));
+    let extracted = page.map(|page| &page.extracted).filter(|values| !values.is_empty());
     notes.sort_unstable();
     notes.dedup();
-    Remarks { notes, target: onward.to.map(|url| url.as_str().to_owned()), ..Remarks::default() }
+    Remarks {
+        notes,
+        target: onward.to.map(|url| url.as_str().to_owned()),
+        // Maps of texts can always be written.
+        extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
+        ..Remarks::default()
+    }
 }
 
 /// A status of redirection alone leads nowhere.

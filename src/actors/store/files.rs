@@ -45,8 +45,8 @@ pub(super) fn line_of<'c>(
     if let Some(lease) = &commit.lease {
         let entry = &lease.entry;
         line.via = entry.via.as_deref().map(Into::into);
-        // Of a URL that was rejected and readmitted it is not kept which seed it goes back to.
-        let own = (entry.via.is_none() || entry.seed).then_some(page.url.as_str());
+        // What an older program rejected or captured does not know its seed when it is queued again.
+        let own = entry.seed.then_some(page.url.as_str());
         line.seed = entry.origin.as_deref().or(own).map(Into::into);
         line.tags = node.seed_of(lease)?.map(|seed| seed.tags.clone()).unwrap_or_default();
         line.attempt = u32::from(entry.attempts) + 1;
@@ -56,6 +56,7 @@ pub(super) fn line_of<'c>(
         line.status = Some(capture.status);
         line.bytes = capture.bytes;
         line.target = capture.remarks.target.as_deref().map(Into::into);
+        line.extracted = capture.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok());
         line.mime = capture.mime.as_deref().map(Into::into);
         line.digest = Some(WarcDigest(capture.payload_digest));
     }

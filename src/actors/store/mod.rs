@@ -11,7 +11,7 @@ mod mend;
 mod messages;
 mod open;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
@@ -32,7 +32,7 @@ use crate::storage::keys::HostAt;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines};
+use crate::storage::values::{JoinedHost, RunState, Tails, Unsynced, UnsyncedLines};
 use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
 use crate::warc::page::PageRecords;
@@ -239,7 +239,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         txn.put_meta(number, &unsynced);
         txn.put_meta(number, &lines);
     }
-    let joined = note_scope(node, &mut txn, open.joined);
+    let joined = note_scope(node, &mut txn);
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
     node.faults.check("store.write")?;
@@ -254,7 +254,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
         }
     }
     open.unsynced.extend(listed);
-    open.joined = joined;
+    scope_is_noted(node, &joined);
     Ok(Written { hosts, urls, contents, paces, ordered, epoch })
 }
 
@@ -290,15 +290,22 @@ fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Keeps the hosts that joined the scope over restarts, when they are more than were `noted`; gives how many they are.
-fn note_scope(node: &Node, txn: &mut Txn<'_>, noted: usize) -> usize {
-    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let joined = scope.joined();
-    let now = joined.len();
-    if now > noted {
-        txn.put_meta(node.crawl, &ScopeJoined(joined.map(str::to_owned).collect()));
+/// Keeps hosts that joined the scope over restarts, each once; gives those that this batch keeps.
+fn note_scope(node: &Node, txn: &mut Txn<'_>) -> Vec<String> {
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let joined: Vec<String> = scope.unkept().iter().cloned().collect();
+    for host in &joined {
+        txn.put_meta((node.crawl, node.prints.host(host)), &JoinedHost(host.clone()));
     }
-    now
+    joined
+}
+
+/// That batch is written.
+fn scope_is_noted(node: &Node, joined: &[String]) {
+    if !joined.is_empty() {
+        let mut scope = node.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope.kept(joined.iter().map(String::as_str));
+    }
 }
 
 fn ended_how(change: &Change) -> Ended {

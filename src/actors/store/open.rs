@@ -21,8 +21,6 @@ pub(super) struct Open {
     pub synced: Tails,
     /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
     pub unsynced: Vec<u64>,
-    /// How many hosts that joined the scope are noted on disk.
-    pub joined: usize,
     mark: Mark,
 }
 
@@ -62,7 +60,7 @@ impl Open {
             archive.sync()?;
         }
         let synced = archive.tails();
-        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), joined: 0, mark: Mark::default() };
+        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
         open.settle(node, &lists, &repair)?;
         node.faults.check("store.opened")?;
         Ok(open)

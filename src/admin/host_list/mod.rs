@@ -35,12 +35,16 @@ pub enum HostSort {
 }
 
 /// Which hosts, and in which order.
-#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HostQuery {
     /// Only those that stand there.
     #[param(inline)]
     pub state: Option<HostState>,
+    /// Only those whose name contains this. No more than 5,000 hosts are looked at for an answer, which may be empty and still
+    /// have a `next`.
+    #[param(min_length = 1, max_length = 253)]
+    pub contains: Option<String>,
     /// In this order; without it in key order.
     #[param(inline)]
     pub sort: Option<HostSort>,
@@ -51,8 +55,8 @@ pub trait Hosts: Send + Sync {
     /// A page of hosts.
     ///
     /// # Errors
-    /// A bad limit or cursor, or storage that does not answer.
-    fn hosts(&self, query: HostQuery, paging: &Paging) -> Result<HostPage, ControlError>;
+    /// A bad limit, cursor or part of a name, or storage that does not answer.
+    fn hosts(&self, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError>;
     /// One host.
     ///
     /// # Errors
@@ -92,7 +96,7 @@ async fn hosts(
     paging: Query<Paging>,
     hosts: Data<dyn Hosts>,
 ) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || hosts.hosts(*query, &paging)).await?))
+    Ok(HttpResponse::Ok().json(reading(move || hosts.hosts(&query, &paging)).await?))
 }
 
 /// One host: schedule, addresses, budget, robots.txt.

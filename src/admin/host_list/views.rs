@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::admin::orders::OrdersView;
 use crate::admin::views::{HostState, RobotsView, VerdictView, WaitView};
 
 /// One host.
@@ -98,6 +99,9 @@ pub struct Budget {
 pub struct HostDetail {
     /// Queue, counts, what it waits for.
     pub host: HostView,
+    /// What the operator ordered, and since when.
+    #[serde(default)]
+    pub orders: OrdersView,
     /// When it may be asked.
     pub schedule: Schedule,
     /// Its addresses as resolved last; none are asked for here.

@@ -1,5 +1,6 @@
 //! Reports: dead links, seeds, hosts, statuses, media types; as JSON, or as CSV for spreadsheets.
 
+pub mod holders;
 mod rows;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use super::csv::{Row, table};
 use super::paging::{Page, Paging};
 use super::problem::Problem;
 use super::room::{Room, getting};
+pub use holders::{HeldLink, Holders, HoldersAbout, HoldersPage, WhichDead};
 pub use rows::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
 
 /// The crawl that is reported of. Each look is bounded by its paging.

@@ -25,6 +25,9 @@ pub struct SettingView {
     pub key: String,
     /// The value in force, of its own type; null when it is not set.
     pub value: Value,
+    /// The value that is built in; null when there is none.
+    #[serde(default)]
+    pub default: Value,
     /// Who set it: `default`, `FILE:LINE`, `environment variable NAME`, the flag, or `admin`.
     pub origin: String,
     /// Whether it can change while the crawl runs.

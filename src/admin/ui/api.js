@@ -33,6 +33,15 @@ export const get = async (path, signal) => (await open(path, { signal })).json()
 export const post = async (path, body = "") =>
   (await open(path, { method: "POST", body, headers: { "Content-Type": "text/plain" } })).json();
 
+/** A command with a JSON body. */
+export const send = async (method, path, body) => {
+  const headers = { "Content-Type": "application/json" };
+  return (await open(path, { method, body: body === undefined ? "" : JSON.stringify(body), headers })).json();
+};
+
+/** Forgets the token; the next question asks for another. */
+export const forgetToken = () => sessionStorage.removeItem(KEY);
+
 async function reason(answer) {
   const problem = await answer.json().catch(() => null);
   return problem?.detail ?? `status ${answer.status}`;

@@ -1,13 +1,19 @@
 // The live page: asks the daemon once a second while it is seen, and shows what it says.
 
-import { get, Refused } from "./api.js";
+import { forgetToken, get, Refused } from "./api.js";
+import { Bars } from "./bars.js";
 import { controls, showControls } from "./controls.js";
 import { $, el, say, show } from "./dom.js";
-import { explain, searching, whyIdle } from "./explain.js";
+import { lookUp, searching, whyIdle } from "./explain.js";
 import { bytes, count, rate, span, words } from "./format.js";
 import { hosts, lookAtHosts } from "./hosts.js";
+import { jobs, lookAtJobs } from "./jobs.js";
 import { lookAtActors } from "./pipeline.js";
 import { recent } from "./recent.js";
+import { reports } from "./reports.js";
+import { retry } from "./retry.js";
+import { takeRole } from "./role.js";
+import { rules } from "./rules.js";
 import { addPoint, lookBack, rateNow } from "./throughput.js";
 
 const EVERY = 1_000;
@@ -30,7 +36,11 @@ const tiles = TILES.map(([name]) => {
   return value;
 });
 
+const errors = new Bars($("errors"), "no errors", { label: "retry", act: retry });
+const rejected = new Bars($("rejected"), "nothing turned away");
+
 function showStatus(s) {
+  takeRole(s.role);
   s.rate = rateNow(s);
   say($("crawl"), s.crawl);
   say($("about"), `version ${s.version} · up ${span(s.uptime_seconds)}`);
@@ -46,22 +56,9 @@ function showStatus(s) {
     say(tiles[n], text(s));
     tiles[n].classList.toggle("bad", Boolean(isBad?.(s)));
   });
-  bars($("errors"), s.errors_by_reason, s.troubles, "no errors");
-  bars($("rejected"), s.rejected_by_reason, s.troubles, "nothing turned away");
+  errors.show(s.errors_by_reason, s.troubles);
+  rejected.show(s.rejected_by_reason, s.troubles);
   addPoint({ t: Date.now(), v: s.rate });
-}
-
-function bars(list, counts, troubles, none) {
-  const sorted = Object.entries(counts).sort((a, b) => b[1] - a[1]).slice(0, 12);
-  const most = sorted[0]?.[1] ?? 1;
-  const lines = sorted.map(([reason, n]) => {
-    const fill = el("i");
-    fill.style.transform = `scaleX(${n / most})`;
-    const example = troubles[reason]?.example;
-    return el("li", {}, el("span", {}, words(reason)), el("b", {}, count(n)), el("div", { class: "bar" }, fill),
-      example && el("span", { class: "example", title: example }, example));
-  });
-  list.replaceChildren(...(lines.length ? lines : [el("li", { class: "empty" }, none)]));
 }
 
 let failures = 0;
@@ -90,7 +87,7 @@ function gone(error) {
 }
 
 /** Parts that are looked at beside the status, and every how many seconds. */
-const PARTS = [[lookAtActors, 1], [lookAtHosts, 3], [lookBack, 30]];
+const PARTS = [[lookAtActors, 1], [lookAtJobs, 1], [lookAtHosts, 3], [lookBack, 30]];
 
 /** A part that fails leaves what it shows as it is; the status tells when the daemon is gone. */
 async function lookAtParts(round) {
@@ -108,9 +105,13 @@ async function run() {
 controls(look);
 searching();
 hosts();
-recent((url) => {
-  explain(url);
-  $("explain").scrollIntoView({ block: "nearest" });
-}, look);
+jobs();
+rules();
+reports();
+recent(lookUp, look);
+$("other-token").addEventListener("click", () => {
+  forgetToken();
+  location.reload();
+});
 $("idle-more").addEventListener("toggle", () => $("idle-more").open && whyIdle($("idle-why")).catch((e) => say($("idle-why"), e.message)));
 run();

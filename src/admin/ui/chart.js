@@ -1,6 +1,7 @@
 // A line over time, drawn as SVG.
 
-import { $, say, svg } from "./dom.js";
+import { moments } from "./axis.js";
+import { say, svg } from "./dom.js";
 import { clock, rate } from "./format.js";
 
 const WIDTH = 1000;
@@ -89,14 +90,13 @@ export class Chart {
 
   /** Grid lines are drawn, their labels are text beside the picture, which may be stretched. */
   scale(ticks) {
-    const lines = ticks.map((v) => svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: this.y(v), y2: this.y(v) }));
-    this.grid.replaceChildren(...lines);
+    const round = moments(this.from, this.until);
+    const across = ticks.map((v) => svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: this.y(v), y2: this.y(v) }));
+    const up = round.map(({ t }) => svg("line", { class: "moment", x1: this.x(t), x2: this.x(t), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 5 }));
+    this.grid.replaceChildren(...across, ...up);
     const left = ticks.map((v) => this.label(rate(v), "y", 0, this.y(v)));
-    const span = this.until - this.from;
-    const below = [0, 0.25, 0.5, 0.75, 1].map((part) => {
-      const t = this.from + part * span;
-      return this.label(span > 36e5 * 20 ? clock(t).slice(0, 5) : clock(t), part === 1 ? "x last" : "x", this.x(t), HEIGHT);
-    });
+    const edge = (x) => (x > WIDTH - 40 ? "x last" : x < LEFT + 20 ? "x first" : "x");
+    const below = round.map(({ t, label }) => this.label(label, edge(this.x(t)), this.x(t), HEIGHT));
     this.labels.replaceChildren(...left, ...below);
   }
 

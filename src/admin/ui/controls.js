@@ -1,8 +1,10 @@
-// The buttons: each asks first, does, and says what came of it.
+// The buttons for the crawl as a whole.
 
 import { post } from "./api.js";
+import { command } from "./ask.js";
 import { $, el, say, show } from "./dom.js";
 import { bytes, count } from "./format.js";
+import { commanding } from "./role.js";
 
 const QUESTIONS = {
   pause: {
@@ -24,73 +26,34 @@ const QUESTIONS = {
   },
 };
 
-/** A short message that goes by itself. */
-export function toast(text, bad = false) {
-  const line = el("p", { class: bad ? "toast bad" : "toast" }, text);
-  const box = $("toasts");
-  box.append(line);
-  // On top of a dialog that is open, too.
-  if (box.matches(":popover-open")) box.hidePopover();
-  box.showPopover();
-  setTimeout(() => line.remove(), bad ? 12_000 : 6_000);
-}
-
-/** Resolves to whether the answer was yes. */
-function confirmed({ title, text, yes, danger }) {
-  const dialog = $("confirm");
-  say($("confirm-title"), title);
-  say($("confirm-text"), text);
-  say($("confirm-yes"), yes);
-  $("confirm-yes").className = danger ? "danger" : "main";
-  return new Promise((resolve) => {
-    const form = dialog.querySelector("form");
-    let answer = false;
-    form.onsubmit = (event) => {
-      event.preventDefault();
-      answer = true;
-      dialog.close();
-    };
-    dialog.onclose = () => resolve(answer);
-    dialog.showModal();
-    $("confirm-yes").focus();
-  });
-}
-
-function outcome(command, answer) {
-  if (command !== "checkpoint") return { pause: "Paused.", resume: "Resumed.", stop: "The crawl is coming to its end." }[command];
+function outcome(name, answer) {
+  if (name !== "checkpoint") return { pause: "Paused.", resume: "Resumed.", stop: "The crawl is coming to its end." }[name];
   return `Checkpoint ${answer.name ?? ""} made${answer.bytes ? `, ${bytes(answer.bytes)}` : ""}.`;
-}
-
-/** Asks, sends a command, tells its outcome. Gives true when it was done. */
-export async function command(button, question, path, told) {
-  if (!(await confirmed(question))) return false;
-  button.disabled = true;
-  button.setAttribute("aria-busy", "true");
-  try {
-    toast(told(await post(path)));
-    return true;
-  } catch (error) {
-    toast(`${question.yes}: ${error.message}`, true);
-    return false;
-  } finally {
-    button.disabled = false;
-    button.removeAttribute("aria-busy");
-    if (!button.hidden) button.focus();
-  }
 }
 
 /** Sets the buttons up; `changed` is called after a command. */
 export function controls(changed) {
   for (const [name, question] of Object.entries(QUESTIONS)) {
-    $(name).addEventListener("click", async ({ currentTarget }) => {
-      await command(currentTarget, question, `api/v1/${name}`, (answer) => outcome(name, answer));
+    commanding($(name)).addEventListener("click", async ({ currentTarget }) => {
+      await command(currentTarget, question, () => post(`api/v1/${name}`), (answer) => outcome(name, answer));
       changed();
     });
   }
   for (const button of document.querySelectorAll("[data-close]")) {
     button.addEventListener("click", () => button.closest("dialog").close());
   }
+  for (const link of document.querySelectorAll("[data-unfolds]")) {
+    link.addEventListener("click", () => unfold(link.dataset.unfolds));
+  }
   seeds(changed);
+}
+
+/** Opens a part that is folded, and goes there. */
+export function unfold(id) {
+  const part = $(id);
+  part.open = true;
+  part.scrollIntoView({ block: "start" });
+  part.querySelector("summary").focus({ preventScroll: true });
 }
 
 /** Which of pause and resume makes sense. */
@@ -104,11 +67,12 @@ export function showControls(state) {
 
 function seeds(changed) {
   const dialog = $("seeds-dialog");
-  $("seeds").addEventListener("click", () => {
+  commanding($("seeds")).addEventListener("click", () => {
     $("seeds-outcome").replaceChildren();
     dialog.showModal();
     $("seeds-text").focus();
   });
+  commanding(dialog.querySelector("[type=submit]"));
   dialog.querySelector("form").addEventListener("submit", async (event) => {
     event.preventDefault();
     const box = $("seeds-outcome");

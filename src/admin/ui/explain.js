@@ -28,7 +28,7 @@ function answer(e) {
 }
 
 /** Explains a URL in its box. */
-export async function explain(url) {
+async function explain(url) {
   const box = $("explained");
   $("url").value = url;
   show(box, true);
@@ -41,6 +41,12 @@ export async function explain(url) {
     box.replaceChildren(el("p", { class: "bad" }, error.message), closing(box));
   }
   box.removeAttribute("aria-busy");
+}
+
+/** Explains a URL that was chosen elsewhere on the page, and goes there. */
+export function lookUp(url) {
+  explain(url);
+  $("explain").scrollIntoView({ block: "nearest" });
 }
 
 function closing(box) {

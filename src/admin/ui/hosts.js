@@ -1,13 +1,18 @@
-// The hosts, a page of them at a time, sorted and filtered; one of them in detail.
+// The hosts, a page of them at a time, sorted and filtered.
 
 import { get } from "./api.js";
-import { $, el, say, show } from "./dom.js";
-import { facts, folded } from "./facts.js";
-import { bytes, count, rate, when, words } from "./format.js";
+import { $, el, say } from "./dom.js";
+import { count, rate, when, words } from "./format.js";
+import { host as detail } from "./host.js";
+import { ordered, search } from "./search.js";
+import { redraw, row as cells } from "./table.js";
 
-/** Hosts of a page; and so many are looked through for a filter. */
+/** Hosts of a page. */
 const LIMIT = 12;
-const LOOKED_THROUGH = 1_000;
+/** Hosts that can be paged through without a filter. */
+const MOST = 1_000;
+/** A rest before a filter is asked for, milliseconds: who types is not interrupted. */
+const REST = 150;
 
 /** Key of the sort (with its direction), heading, text, class. */
 const COLUMNS = [
@@ -17,7 +22,7 @@ const COLUMNS = [
   [null, null, "done", (h) => count(h.done), "number"],
   ["errors", "descending", "errors", (h) => count(h.errors), "number"],
   ["rate", "descending", "a second", (h) => rate(h.rate), "number"],
-  ["next", "ascending", "next", (h) => (h.wait ? `${when(h.wait.until_ms)}${usual(h.wait) ? "" : `, ${words(h.wait.why)}`}` : ""), ""],
+  ["next", "ascending", "next", (h) => (h.wait ? `${when(h.wait.until_ms)}${usual(h.wait) ? "" : `, ${words(h.wait.why)}`}` : ""), "next"],
 ];
 
 const usual = (wait) => wait.why === "gap" || wait.why === "crawl_delay";
@@ -25,68 +30,91 @@ const usual = (wait) => wait.why === "gap" || wait.why === "crawl_delay";
 let sort = "queue";
 let filter = "";
 let offset = 0;
+/** What the last search found; it is made again with each look only when it took one answer. */
+let found = null;
+let searching = null;
 
 function heading([key, direction, title, , kind]) {
-  if (!key) return el("th", { scope: "col", class: kind }, title);
+  if (!key) return el("th", { scope: "col", role: "columnheader", class: kind }, title);
   const pressed = () => {
     [sort, offset] = [key, 0];
     head();
-    lookAtHosts();
+    again();
   };
-  const button = el("button", { type: "button", "data-sort": key, onclick: pressed }, title);
-  return el("th", { scope: "col", class: kind, "aria-sort": key === sort ? direction : "none" }, button);
+  const button = el("button", { type: "button", "data-key": key, "data-sort": key, onclick: pressed }, title);
+  return el("th", { scope: "col", role: "columnheader", class: kind, "aria-sort": key === sort ? direction : "none" }, button);
 }
 
-function head() {
-  const focused = document.activeElement?.dataset?.sort;
-  $("hosts-head").replaceChildren(...COLUMNS.map(heading));
-  if (focused) $("hosts-head").querySelector(`[data-sort=${focused}]`)?.focus();
-}
+const head = () => redraw($("hosts-head"), COLUMNS.map(heading));
 
 function row(host) {
-  const name = el("button", { type: "button", class: "link", "data-host": host.name, onclick: () => detail(host.name) }, host.name);
-  return el("tr", {}, ...COLUMNS.map(([, , , text, kind]) => el("td", { class: kind }, text ? text(host) : name)));
+  const name = el("button", { type: "button", class: "link", "data-key": host.name, onclick: () => detail(host.name) }, host.name);
+  return cells(COLUMNS.map(([, , title, , kind]) => [title, kind]), COLUMNS.map(([, , , text]) => (text ? text(host) : name)));
+}
+
+function draw(list, more, note) {
+  redraw($("hosts"), list.map(row));
+  $("hosts-first").disabled = offset === 0;
+  $("hosts-next").disabled = !more;
+  const shown = list.length ? `${count(offset + 1)} to ${count(offset + list.length)}` : "no hosts";
+  say($("hosts-note"), note(shown));
+}
+
+/** Sorted, the daemon gives the first ones; a later page is the end of a longer list. */
+async function lookAtAll(signal) {
+  const limit = Math.min(MOST, offset + LIMIT + 1);
+  const page = await get(`api/v1/hosts?sort=${sort}&limit=${limit}`, signal);
+  if (filter) return;
+  const list = page.items.slice(offset, offset + LIMIT);
+  const note = (shown) => (page.all_looked_at ? shown : `${shown}; of the first ${count(page.looked_at)} hosts, others are found by the filter`);
+  draw(list, page.items.length > offset + LIMIT, note);
+}
+
+function drawFound() {
+  const { hosts, looked, all } = found;
+  const end = all ? "" : hosts.length && !searching ? "; the search ended there, type more of the name" : `; looking, ${count(looked)} hosts so far`;
+  const note = (shown) => `${shown}${hosts.length ? ` of ${count(hosts.length)}` : ""} with that name${end}`;
+  draw(ordered(hosts, sort).slice(offset, offset + LIMIT), hosts.length > offset + LIMIT, note);
+}
+
+async function lookFor() {
+  searching?.abort();
+  const mine = (searching = new AbortController());
+  const first = found === null;
+  try {
+    // What is shown already stays until the new look is through.
+    const all = await search(filter, mine.signal, (part) => {
+      if (!first) return;
+      found = part;
+      drawFound();
+    });
+    if (all) found = all;
+  } finally {
+    if (searching === mine) searching = null;
+  }
+  if (found && !searching) drawFound();
 }
 
 /** Asks once and draws; what has the focus keeps it. */
 export async function lookAtHosts(signal) {
-  // Sorted, the daemon gives the first ones; a later page is the end of a longer list.
-  const limit = filter ? LOOKED_THROUGH : Math.min(LOOKED_THROUGH, offset + LIMIT + 1);
-  const page = await get(`api/v1/hosts?sort=${sort}&limit=${limit}`, signal);
-  const found = page.items.filter((host) => host.name.includes(filter));
-  const focused = document.activeElement?.dataset?.host;
-  $("hosts").replaceChildren(...found.slice(offset, offset + LIMIT).map(row));
-  if (focused) [...$("hosts").querySelectorAll("button")].find((b) => b.dataset.host === focused)?.focus();
-  $("hosts-first").disabled = offset === 0;
-  $("hosts-next").disabled = found.length <= offset + LIMIT;
-  const shown = `${count(offset + 1)} to ${count(Math.min(found.length, offset + LIMIT))}`;
-  const of = !found.length ? "no hosts" : filter ? `${shown} of ${count(found.length)} with that name` : shown;
-  say($("hosts-note"), page.all_looked_at ? of : `${of}; the first ${count(page.looked_at)} hosts were looked at`);
+  if (!filter) return lookAtAll(signal);
+  if (searching || (found && found.answers > 1)) return undefined;
+  return lookFor();
 }
 
-async function detail(name) {
-  const dialog = $("host-dialog");
-  say($("host-title"), name);
-  const box = $("host-facts");
-  say(box, "looking …");
-  if (!dialog.open) dialog.showModal();
-  try {
-    const { host, schedule, addresses, address_fault: fault, budget, robots } = await get(`api/v1/hosts/${encodeURIComponent(name)}`);
-    const wait = host.wait ? `${when(host.wait.until_ms)}: ${host.wait.words}` : "may be asked now";
-    const short = { state: words(host.state), next: wait, "in its queue": host.queued, "waiting for another try": host.due, done: host.done, errors: host.errors, received: bytes(host.bytes) };
-    const parts = [facts(short), folded("Schedule", schedule), folded("Addresses", addresses), folded("Page budget", budget), folded("robots.txt", robots)];
-    box.replaceChildren(...parts.filter(Boolean), ...(fault ? [el("p", { class: "bad" }, fault)] : []));
-  } catch (error) {
-    box.replaceChildren(el("p", { class: "bad" }, error.message));
-  }
+function again() {
+  const look = filter && found ? async () => drawFound() : lookAtHosts;
+  look().catch((error) => error.name !== "AbortError" && say($("hosts-note"), error.message));
 }
 
 /** Sets the table up. */
 export function hosts() {
-  const again = () => lookAtHosts().catch((error) => say($("hosts-note"), error.message));
+  let resting;
   $("host-filter").addEventListener("input", () => {
-    [filter, offset] = [$("host-filter").value.trim().toLowerCase(), 0];
-    again();
+    searching?.abort();
+    [filter, offset, found, searching] = [$("host-filter").value.trim(), 0, null, null];
+    clearTimeout(resting);
+    resting = setTimeout(again, REST);
   });
   $("hosts-first").addEventListener("click", () => {
     offset = 0;
@@ -96,6 +124,5 @@ export function hosts() {
     offset += LIMIT;
     again();
   });
-  show($("hosts-first"), true);
   head();
 }

@@ -1,10 +1,11 @@
 // The way of a page through the actors, alive: queue, rate, restarts of each.
 
-import { get } from "./api.js";
-import { command } from "./controls.js";
+import { get, post } from "./api.js";
+import { command } from "./ask.js";
 import { $, el, say } from "./dom.js";
 import { facts } from "./facts.js";
 import { count, rate, span, when } from "./format.js";
+import { commanding } from "./role.js";
 
 const ACTORS = [
   ["supervisor", "Supervisor", "starts and replaces all others"],
@@ -83,10 +84,10 @@ function one(actor, kind, name, n) {
   const restart = async (event) => {
     const question = { title: `Restart ${name} ${instance}?`, text: "Its work in hand comes back and is taken up again; nothing is lost.", yes: "Restart" };
     const path = `api/v1/actors/${kind}/${encodeURIComponent(instance)}/restart`;
-    if (await command(event.currentTarget, question, path, () => `${name} ${instance} was restarted.`)) detail(kind, name);
+    if (await command(event.currentTarget, question, () => post(path), () => `${name} ${instance} was restarted.`)) detail(kind, name);
   };
   const told = { state, thread, queue, handled, ...Object.fromEntries(within), restarts, "last death": fault && `${when(fault.at_ms)}: ${fault.why}`, ...observed };
-  const body = [facts(told), el("button", { type: "button", onclick: restart }, "Restart")];
+  const body = [facts(told), commanding(el("button", { type: "button", onclick: restart }, "Restart"))];
   return el("details", { open: n === 1 }, el("summary", {}, `${instance} – ${state}`), ...body);
 }
 

@@ -2,14 +2,15 @@
 
 import { get } from "./api.js";
 import { Chart } from "./chart.js";
-import { $, choice } from "./dom.js";
+import { $, choice, say } from "./dom.js";
+import { clock, span } from "./format.js";
 
 /** Seconds shown, and their name. */
 const SPANS = [["600", "10 min"], ["3600", "1 h"], ["86400", "1 day"], ["604800", "1 week"]];
-/** It shows no less than this before there is more to show, milliseconds. */
-const SHORTEST = 120_000;
 /** Seconds that a point of this page's own stands for. */
 const SMOOTHED = 6;
+/** Part of the time shown that may be without figures before that is said. */
+const MISSING = 0.02;
 /** Points asked for. */
 const POINTS = 400;
 
@@ -44,7 +45,12 @@ function draw(now) {
   const last = remembered.at(-1)?.t ?? 0;
   const points = [...remembered, ...seen.filter((point) => point.t > last)];
   if (!points.length) return;
-  chart.draw(points, Math.max(now - shown * 1_000, Math.min(points[0].t, now - SHORTEST)), now);
+  const from = now - shown * 1_000;
+  chart.draw(points, from, now);
+  // Figures live in memory: they begin with the process.
+  const missing = points[0].t - from > MISSING * shown * 1_000;
+  const began = `Figures begin at ${clock(points[0].t)}: ${span((now - points[0].t) / 1_000)} of ${span(shown)}.`;
+  say($("chart-note"), missing ? began : "");
 }
 
 choice($("spans"), SPANS, String(shown), (key) => {

@@ -60,6 +60,8 @@ pub struct CaptureView {
     pub etag: Option<String>,
     /// `Last-Modified` as sent.
     pub last_modified: Option<String>,
+    /// What the rules of `[[extract]]` found, by name: a text, or a list of texts.
+    pub extracted: Option<serde_json::Value>,
     /// Its record; none when the settings left it out.
     pub warc: Option<WarcView>,
 }
@@ -84,6 +86,7 @@ impl From<&PageRecord> for CaptureView {
             hops: page.hops,
             etag: page.etag.clone(),
             last_modified: page.last_modified.clone(),
+            extracted: page.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             warc: page.warc.as_ref().map(WarcView::from),
         }
     }

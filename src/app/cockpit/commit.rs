@@ -15,6 +15,8 @@ use crate::storage::ledger::Change;
 
 /// Rest before a lost change is handed in again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// Longest wait for the last commit of a job.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a waiting job looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -49,6 +51,29 @@ pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobE
         }
         rest(job)?;
     }
+}
+
+/// Commits what a cancelled job leaves behind: tried for ten seconds, or until the node ends. False when that was in vain.
+pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
+    let mut looks = PATIENCE.as_millis() / LOOK.as_millis();
+    while looks > 0 {
+        let (done, answer) = sync_channel(1);
+        let reply = move || _ = done.send(());
+        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        while looks > 0 {
+            looks -= 1;
+            match answer.recv_timeout(LOOK) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if node.stop.borrow().is_some() => return false,
+                Err(RecvTimeoutError::Disconnected) => {
+                    std::thread::sleep(LOOK);
+                    break;
+                }
+            }
+        }
+    }
+    false
 }
 
 /// A job's read of the database; waits while the database is being opened again.

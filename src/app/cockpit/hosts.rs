@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use super::Cockpit;
 use super::find::{Target, host_at, host_state, unread};
+use super::host_look::{Looked, Wanted, look};
 use super::robots::Look;
 use super::waits::{pace_of, wait_of};
 use crate::actors::node::Node;
-use crate::actors::supervise::lock;
 use crate::admin::ControlError;
 use crate::admin::host_list::{
     Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, Hosts, RobotsText, Schedule,
@@ -17,26 +17,22 @@ use crate::admin::views::{HostState as Standing, RobotsView};
 use crate::domain::politeness::{Pace, PaceRules, PaceWhy};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
-use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
-use crate::storage::tables::{self, Parked, Robots, Waiting};
+use crate::storage::keys::{HostAt, KeyRange, after};
+use crate::storage::tables::Robots;
 use crate::storage::values::{HostCounts, HostState, Place};
 use crate::storage::{StorageError, read};
 
-/// Hosts looked at for one answer.
-const LOOKED_AT: usize = 5_000;
-/// Hosts read at a time.
-const CHUNK: usize = 500;
 /// robots.txt shown of one host, one for each scheme and port.
 const COPIES: usize = 50;
 
 impl Hosts for Cockpit {
-    fn hosts(&self, query: HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
-        let (limit, begin) = (paging.limit()?, paging.after()?);
+    fn hosts(&self, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
+        let (limit, begin, wanted) = (paging.limit()?, paging.after()?, Wanted::read(query)?);
         if let Some(sort) = query.sort {
-            return sorted_page(&self.node, query.state, sort, limit, place(&begin)?).map_err(unread);
+            return sorted_page(&self.node, &wanted, sort, limit, place(&begin)?).map_err(unread);
         }
         let from = if begin.is_empty() { begin } else { after(&begin) };
-        page(&self.node, query.state, limit, from).map_err(unread)
+        page(&self.node, &wanted, limit, from).map_err(unread)
     }
 
     fn host(&self, name: &str) -> Result<HostDetail, ControlError> {
@@ -71,16 +67,16 @@ fn absent(name: &str) -> ControlError {
 }
 
 /// What is read of one host.
-struct Row {
+pub(super) struct Row {
     at: HostAt,
-    state: HostState,
+    pub state: HostState,
     counts: HostCounts,
     pace: Pace,
-    standing: Standing,
+    pub standing: Standing,
 }
 
 impl Row {
-    fn new(node: &Node, at: HostAt, state: HostState, counts: HostCounts) -> Self {
+    pub fn new(node: &Node, at: HostAt, state: HostState, counts: HostCounts) -> Self {
         let pace = pace_of(node, at, Some(&state));
         Self { at, standing: host_state(node, at, counts.place), state, counts, pace }
     }
@@ -167,6 +163,7 @@ impl Row {
         };
         Ok(HostDetail {
             host: self.view(node)?,
+            orders: node.orders.of(&self.at.host).into(),
             schedule: self.schedule(node),
             addresses,
             address_fault,
@@ -191,33 +188,6 @@ fn robots_text(node: &Node, at: HostAt, name: &str, target: Option<&Target>) -> 
     Ok(RobotsText { robots: look.view, text, verdict })
 }
 
-/// The next hosts that stand there, from a key on, each with its place in that order.
-fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<Vec<(Vec<u8>, HostAt)>, StorageError> {
-    let range = KeyRange { from: from.to_vec(), until: Vec::new() };
-    let storage = &*node.storage;
-    Ok(match state {
-        Some(Standing::Active) => {
-            let names: Vec<_> = lock(&node.hosts).values().map(|door| door.meter().card().instance().clone()).collect();
-            let mut hosts: Vec<HostAt> = names.iter().map(|name| host_at(node, name)).collect();
-            hosts.sort_unstable();
-            let hosts = hosts.into_iter().map(|at| (at.encode(), at));
-            hosts.filter(|(key, _)| key.as_slice() >= from).take(n).collect()
-        }
-        Some(Standing::Waiting) => {
-            let keys = read::scan::<Waiting>(storage, &range, n)?;
-            keys.into_iter().map(|(key, ()): (WaitingKey, ())| (key.encode(), key.host_at())).collect()
-        }
-        Some(Standing::Parked) => {
-            let keys = read::scan::<Parked>(storage, &range, n)?;
-            keys.into_iter().map(|(key, ()): (ParkedKey, ())| (key.encode(), key.host_at())).collect()
-        }
-        Some(Standing::Idle | Standing::Held) | None => {
-            let found = read::scan::<tables::HostState>(storage, &range, n)?;
-            found.into_iter().map(|(at, _)| (at.encode(), at)).collect()
-        }
-    })
-}
-
 /// Where a page of a sorted list begins.
 fn place(begin: &[u8]) -> Result<usize, ControlError> {
     let wrong = || ControlError::Invalid("cursor: expected `next` of a page of the same list".into());
@@ -229,8 +199,8 @@ fn place(begin: &[u8]) -> Result<usize, ControlError> {
 }
 
 /// Hosts in key order, from a key on.
-fn page(node: &Node, state: Option<Standing>, limit: usize, begin: Vec<u8>) -> Result<HostPage, StorageError> {
-    let Looked { rows, looked_at, last, all } = look(node, state, begin, limit)?;
+fn page(node: &Node, wanted: &Wanted, limit: usize, begin: Vec<u8>) -> Result<HostPage, StorageError> {
+    let Looked { rows, looked_at, last, all } = look(node, wanted, begin, limit)?;
     let items = rows.iter().map(|row| row.view(node)).collect::<Result<_, _>>()?;
     let next = last.filter(|_| !all).map(|key| cursor(&key));
     Ok(HostPage { items, next, looked_at, all_looked_at: all })
@@ -239,67 +209,17 @@ fn page(node: &Node, state: Option<Standing>, limit: usize, begin: Vec<u8>) -> R
 /// A page of the first hosts, sorted. The order is made anew for each page.
 fn sorted_page(
     node: &Node,
-    state: Option<Standing>,
+    wanted: &Wanted,
     sort: HostSort,
     limit: usize,
     first: usize,
 ) -> Result<HostPage, StorageError> {
-    let Looked { mut rows, looked_at, all, .. } = look(node, state, Vec::new(), usize::MAX)?;
+    let Looked { mut rows, looked_at, all, .. } = look(node, wanted, Vec::new(), usize::MAX)?;
     sorted(node, &mut rows, sort);
     let end = first.saturating_add(limit);
     let next = (rows.len() > end).then(|| cursor(&(end as u64).to_be_bytes()));
     let items = rows.iter().skip(first).take(limit).map(|row| row.view(node)).collect::<Result<_, _>>()?;
     Ok(HostPage { items, next, looked_at, all_looked_at: all })
-}
-
-/// What a look at hosts found.
-struct Looked {
-    rows: Vec<Row>,
-    looked_at: u64,
-    /// Key of the last one looked at.
-    last: Option<Vec<u8>>,
-    /// There are no more.
-    all: bool,
-}
-
-/// Looks at hosts from a key on until so many fit, at a bounded number of them.
-fn look(node: &Node, state: Option<Standing>, mut begin: Vec<u8>, limit: usize) -> Result<Looked, StorageError> {
-    let mut looked = Looked { rows: Vec::new(), looked_at: 0, last: None, all: false };
-    while looked.looked_at < LOOKED_AT as u64 {
-        let found = from(node, state, &begin, CHUNK)?;
-        looked.all = found.len() < CHUNK;
-        for (key, row) in read_rows(node, found)? {
-            if looked.rows.len() == limit {
-                looked.all = false;
-                return Ok(looked);
-            }
-            looked.looked_at += 1;
-            begin = after(&key);
-            looked.last = Some(key);
-            looked.rows.extend(row.filter(|row| state.is_none_or(|state| row.standing == state)));
-        }
-        if looked.all {
-            return Ok(looked);
-        }
-    }
-    looked.all = from(node, state, &begin, 1)?.is_empty();
-    Ok(looked)
-}
-
-/// A host and its place in the order it was found in; none when its record is gone.
-type Placed = (Vec<u8>, Option<Row>);
-
-/// Reads hosts in one go; one whose record is gone meanwhile has none.
-fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, StorageError> {
-    let hosts: Vec<HostAt> = found.iter().map(|(_, at)| *at).collect();
-    let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl)).collect();
-    let states = read::get_many::<tables::HostState>(&*node.storage, &hosts)?;
-    let counts = read::get_many::<tables::HostCounts>(&*node.storage, &crawls)?;
-    let row = |at, state: Option<HostState>, counts: Option<HostCounts>| {
-        state.map(|state| Row::new(node, at, state, counts.unwrap_or_default()))
-    };
-    let all = found.into_iter().zip(states).zip(counts);
-    Ok(all.map(|(((key, at), state), counts)| (key, row(at, state, counts))).collect())
 }
 
 fn sorted(node: &Node, rows: &mut [Row], sort: HostSort) {

@@ -4,6 +4,8 @@
 mod actors;
 mod commit;
 mod find;
+mod holders;
+mod host_look;
 mod hosts;
 mod orders;
 mod pages;
@@ -25,6 +27,7 @@ use crate::admin::{self, Room, events, jobs, pipeline};
 use crate::admin::{actors as actor_room, host_list, pages as page_room, statistics as series_room};
 use crate::admin::{urls as url_room, why_idle as idle_room};
 
+pub use holders::NodeHolders;
 pub use orders::Hosts as NodeHosts;
 pub use orders::finish as finish_orders;
 pub use reports::Reporter;
@@ -58,6 +61,7 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
         series_room::room(cockpit),
         admin::orders::room(Arc::new(orders::Hosts(node.clone()))),
         admin::reports::room(Arc::new(reports::Reporter(node.clone()))),
+        admin::reports::holders::room(Arc::new(holders::NodeHolders(node.clone()))),
         admin::retry::room(Arc::new(retry::Retry(node.clone()))),
     ]
 }

@@ -1,5 +1,6 @@
 //! The configuration in force and its changes, behind their room.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -13,7 +14,7 @@ use crate::admin::{ControlError, Reply};
 use crate::app::live::{self, Readmitting, Trial, Wish};
 use crate::app::readmit::{self, Which};
 use crate::app::{JobError, Live};
-use crate::config::{ConfigError, HostSection, Origin, Shown, is_changeable};
+use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable};
 use crate::domain::reason::Rejection;
 use crate::storage::values::SettingsChange;
 
@@ -26,8 +27,11 @@ impl SettingsControl for NodeSettings {
         let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());
         let (now, at_start) = (live.settings.source.show(), self.0.rules.settings.source.show());
         let pairs = now.map_err(unshown)?.into_iter().zip(at_start.map_err(unshown)?);
+        let built_in = Layers::new().show().map_err(unshown)?.into_iter().map(|shown| (shown.key, shown.json));
+        let mut built_in: BTreeMap<String, Json> = built_in.collect();
         let in_force = pairs.map(|(now, start)| if is_changeable(&now.key) { now } else { start });
-        let mut settings: Vec<SettingView> = in_force.filter(|shown| shown.key != "host").map(view).collect();
+        let mut settings: Vec<SettingView> =
+            in_force.filter(|shown| shown.key != "host").map(|shown| view(shown, &mut built_in)).collect();
         settings.extend(live.settings.hosts.iter().map(|host| self.host_view(&live, host)));
         Ok(SettingsView { generation: live.generation, settings })
     }
@@ -113,14 +117,21 @@ impl NodeSettings {
         let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
         let delay = host.min_delay.map(crate::config::units::format_duration);
         let value = json!({ "max_connections": host.max_connections, "min_delay": delay });
-        SettingView { key: format!("host.{}", host.pattern), value, origin: origin.to_string(), changeable: true }
+        SettingView {
+            key: format!("host.{}", host.pattern),
+            value,
+            default: Json::Null,
+            origin: origin.to_string(),
+            changeable: true,
+        }
     }
 }
 
-fn view(shown: Shown) -> SettingView {
+fn view(shown: Shown, built_in: &mut BTreeMap<String, Json>) -> SettingView {
     let (changeable, origin) = (is_changeable(&shown.key), shown.origin.to_string());
     let value = if shown.key == "webhook" { hidden_paths(shown.json) } else { without_secrets(shown.json) };
-    SettingView { value, key: shown.key, origin, changeable }
+    let default = built_in.remove(&shown.key).unwrap_or_default();
+    SettingView { value, default, key: shown.key, origin, changeable }
 }
 
 /// Of a webhook's URL only the server is shown: its path is often what lets a caller in.

@@ -198,9 +198,7 @@ pub(in crate::app) struct Draft {
 impl Draft {
     /// Hosts that joined another scope join this one.
     pub fn join(&mut self, other: &Scope) {
-        for host in other.joined() {
-            self.scope.join_host(host);
-        }
+        self.scope.join_all(other);
     }
 
     /// Checks settings as the configuration would be checked, and makes rules of them.

@@ -151,9 +151,7 @@ fn put_in_force(node: &Node, live: &Arc<Live>, scope: &Scope) {
     {
         let mut now = node.scope.write().unwrap_or_else(PoisonError::into_inner);
         let mut scope = scope.clone();
-        for host in now.joined() {
-            scope.join_host(host);
-        }
+        scope.join_all(&now);
         *now = scope;
         node.live.set(live.clone());
     }

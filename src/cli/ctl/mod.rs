@@ -7,6 +7,7 @@ mod crawl;
 mod door;
 pub mod events;
 mod hint;
+mod holders;
 pub mod host;
 pub mod look;
 pub mod report;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::door::{Ask, Door, send};
-use super::{escaped_part, unread};
+use super::{escaped_part, holders, unread};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::paging::Page;
 use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
@@ -22,12 +22,19 @@ pub struct ReportArgs {
     /// Of dead links: those to this host alone
     #[arg(long)]
     pub host: Option<String>,
+    /// Of dead links: with the pages that hold each, found in the archive by a job when there is no such report yet
+    #[arg(long)]
+    pub holders: bool,
+    /// With --holders: has the report made anew
+    #[arg(long, requires = "holders")]
+    pub again: bool,
 }
 
 /// A report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportName {
     /// URLs that ended in an error, with the page each was first found on
+    #[value(alias = "dead")]
     DeadLinks,
     /// Seeds, and what became of them
     Seeds,
@@ -42,6 +49,8 @@ pub enum ReportName {
 /// Fetches and shows a report, page by page.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
     match args.name {
+        ReportName::DeadLinks if args.holders => holders::run(json, door, args, out),
+        _ if args.holders => Err(CliError::usage("--holders: of dead links only")),
         ReportName::DeadLinks => {
             let host = args.host.as_deref().map(|host| format!("&host={}", escaped_part(host))).unwrap_or_default();
             paged::<DeadLink>(json, door, "dead-links", &host, out)
@@ -53,7 +62,7 @@ pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Writ
     }
 }
 
-fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
+pub(super) fn get<T: DeserializeOwned>(door: &Door, path: &str) -> Result<T, CliError> {
     let answer = actix_rt::System::new().block_on(send(door, Ask::get(path)))?;
     serde_json::from_str(&answer).map_err(unread)
 }
@@ -78,7 +87,12 @@ fn paged<R: Row + Serialize + DeserializeOwned>(
     }
 }
 
-fn show<R: Row + Serialize>(json: bool, rows: &Vec<R>, first: bool, out: &mut dyn Write) -> Result<(), CliError> {
+pub(super) fn show<R: Row + Serialize>(
+    json: bool,
+    rows: &Vec<R>,
+    first: bool,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let mut text = if first && !json { names::<R>() } else { String::new() };
     for row in rows {
         if json {

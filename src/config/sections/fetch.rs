@@ -207,6 +207,9 @@ pub struct ParseSection {
     /// Only so much of a page is parsed.
     #[serde(with = "size")]
     pub max_parse: u64,
+    /// A larger page is not read into a tree for the rules of `[[extract]]`.
+    #[serde(with = "size")]
+    pub max_extract: u64,
     /// Links taken from one page.
     pub max_links_per_page: usize,
     /// Whether images, scripts, style sheets and the like are links too.
@@ -215,7 +218,7 @@ pub struct ParseSection {
 
 impl Default for ParseSection {
     fn default() -> Self {
-        Self { threads: None, max_parse: 10 << 20, max_links_per_page: 10_000, assets: false }
+        Self { threads: None, max_parse: 10 << 20, max_extract: 2 << 20, max_links_per_page: 10_000, assets: false }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sections of the configuration, each with its defaults. Field names are the keys.
 
 mod crawl;
+mod extract;
 mod fetch;
 mod operate;
 mod sitemaps;
@@ -8,6 +9,7 @@ mod store;
 mod supervision;
 
 pub use crawl::*;
+pub use extract::*;
 pub use fetch::*;
 pub use operate::*;
 pub use sitemaps::*;

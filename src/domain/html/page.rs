@@ -1,11 +1,14 @@
 //! A whole page from its bytes: charset, then markup, then facts; bounded.
 
+use std::collections::BTreeMap;
+
 use encoding_rs::Encoding;
 use url::Url;
 
 use super::extract::{ExtractOptions, Extractor};
 use super::facts::PageFacts;
 use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
+use crate::domain::extract::Extracted;
 use crate::domain::mime::{self, Kind};
 
 /// How much of a page is read unless configured otherwise (`parse.max_parse`): 10 MiB.
@@ -24,13 +27,18 @@ pub struct Page {
     pub bytes: u64,
     /// The page was longer than the cap and its rest was not read.
     pub cut: bool,
+    /// What the rules of `[[extract]]` found.
+    pub extracted: BTreeMap<String, Extracted>,
+    /// Rules are meant for it, but it is too large or too deep for a tree.
+    pub extract_skipped: bool,
 }
 
 /// Nothing was read.
 impl Default for Page {
     fn default() -> Self {
         let (charset, charset_source) = (encoding_rs::UTF_8, CharsetSource::Guess);
-        Self { facts: PageFacts::default(), charset, charset_source, bytes: 0, cut: false }
+        let (facts, extracted) = (PageFacts::default(), BTreeMap::new());
+        Self { facts, charset, charset_source, bytes: 0, cut: false, extracted, extract_skipped: false }
     }
 }
 
@@ -97,7 +105,14 @@ impl PageReader {
             self.start(true);
         }
         let charset = self.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
-        Page { facts: self.extractor.finish(), charset, charset_source: self.source, bytes: self.bytes, cut: self.cut }
+        Page {
+            facts: self.extractor.finish(),
+            charset,
+            charset_source: self.source,
+            bytes: self.bytes,
+            cut: self.cut,
+            ..Page::default()
+        }
     }
 
     fn start(&mut self, last: bool) {

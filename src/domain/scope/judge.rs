@@ -25,6 +25,8 @@ pub struct Scope {
     seeds: HashSet<Box<str>>,
     /// Hosts that joined, without `www.`, whatever the mode: another mode may be set later.
     joined: BTreeSet<String>,
+    /// Those of them that are not kept on disk yet.
+    unkept: BTreeSet<String>,
     allow: HostPatterns,
     deny: HostPatterns,
     include: RegexSet,
@@ -59,6 +61,7 @@ impl Scope {
             mode,
             seeds: hosts().map(|host| without_www(host).into()).collect(),
             joined: BTreeSet::new(),
+            unkept: BTreeSet::new(),
             allow: HostPatterns::new("allow_hosts", &rules.allow_hosts)?,
             deny: HostPatterns::new("deny_hosts", &rules.deny_hosts)?,
             include: compile("include", &rules.include)?,
@@ -101,6 +104,7 @@ impl Scope {
         if self.seeds.contains(name) || !self.joined.insert(name.to_owned()) {
             return false;
         }
+        self.unkept.insert(name.to_owned());
         match &mut self.mode {
             Mode::Hosts => true,
             Mode::Domains(domains) => domains.insert(registrable_domain(name).into()),
@@ -108,8 +112,30 @@ impl Scope {
         }
     }
 
-    /// Hosts given to [`Scope::join_host`] that are no seed's, without `www.`, sorted: to be kept over a restart. They only
-    /// become more.
+    /// Hosts that joined another scope join this one, and are kept as far as they were there.
+    pub fn join_all(&mut self, other: &Self) {
+        for host in &other.joined {
+            self.join_host(host);
+            if !other.unkept.contains(host) {
+                self.unkept.remove(host);
+            }
+        }
+    }
+
+    /// Hosts that joined and are to be kept over a restart, sorted; [`Scope::kept`] says that some are.
+    #[must_use]
+    pub fn unkept(&self) -> &BTreeSet<String> {
+        &self.unkept
+    }
+
+    /// These hosts are kept on disk.
+    pub fn kept<'h>(&mut self, hosts: impl IntoIterator<Item = &'h str>) {
+        for host in hosts {
+            self.unkept.remove(host);
+        }
+    }
+
+    /// Hosts given to [`Scope::join_host`] that are no seed's, without `www.`, sorted. They only become more.
     pub fn joined(&self) -> impl ExactSizeIterator<Item = &str> {
         self.joined.iter().map(String::as_str)
     }

@@ -228,12 +228,30 @@ fn a_host_that_joins_in_any_mode_is_in_the_scope_of_every_later_one() {
         assert_eq!(before.joined().collect::<Vec<_>>(), ["a.moved.example"], "{first:?}");
         for then in [ScopeMode::Hosts, ScopeMode::Domains] {
             let mut after = in_mode(then.clone());
-            before.joined().for_each(|host| assert!(after.join_host(host)));
+            after.join_all(&before);
             let sibling = if then == ScopeMode::Hosts { "scope" } else { "in" };
             assert_eq!(judged(&after, "http://a.moved.example/"), "in", "{first:?}, then {then:?}");
             assert_eq!(judged(&after, "http://b.moved.example/"), sibling, "{first:?}, then {then:?}");
         }
     }
+}
+
+#[test]
+fn a_host_that_joined_is_to_be_kept_until_it_is_whatever_scope_takes_it_over() {
+    let mut scope = in_mode(ScopeMode::Hosts);
+    scope.join_host("a.example");
+    scope.join_host("b.example");
+    scope.kept(["a.example"]);
+    let unkept = |scope: &Scope| scope.unkept().iter().cloned().collect::<Vec<_>>();
+    assert_eq!(unkept(&scope), ["b.example"]);
+    let mut draft = in_mode(ScopeMode::Any);
+    draft.join_all(&scope);
+    assert_eq!(unkept(&draft), ["b.example"]);
+    scope.kept(["b.example"]);
+    scope.join_host("c.example");
+    draft.join_all(&scope); // in force only now
+    assert_eq!(unkept(&draft), ["c.example"]);
+    assert_eq!(draft.joined().collect::<Vec<_>>(), ["a.example", "b.example", "c.example"]);
 }
 
 #[test]

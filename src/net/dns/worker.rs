@@ -79,7 +79,7 @@ async fn serve(config: &DnsConfig, mut inbox: mpsc::Receiver<Job>) {
             let found = match &*resolver {
                 Ok(resolver) => tokio::time::timeout(limit, look_up(resolver, &asking.host, family))
                     .await
-                    .unwrap_or_else(|_| Err((DnsFault::NoAnswer, None))),
+                    .unwrap_or(Err((DnsFault::NoAnswer, None))),
                 Err(text) => Err((DnsFault::Failed(text.clone()), None)),
             };
             asking.answer(&found);

@@ -147,7 +147,7 @@ impl XmlReader {
             facts.sitemap = Some(Sitemap { entries, end });
         }
         let charset = plain.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
-        Page { facts, charset, charset_source: plain.source, bytes: plain.bytes, cut }
+        Page { facts, charset, charset_source: plain.source, bytes: plain.bytes, cut, ..Page::default() }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Names of the single records in `meta`.
 
 use super::{Key, KeyError};
-use crate::domain::fingerprint::CrawlId;
+use crate::domain::fingerprint::{CrawlId, HostKey};
 
-/// The name of a single record: ASCII, with a number of four (crawl) or sixteen (commit) hexadecimal digits behind a slash
+/// The name of a single record: ASCII, with a number of four (crawl) or sixteen (commit, host) hexadecimal digits behind a slash
 /// where there are several of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MetaKey {
@@ -11,8 +11,10 @@ pub enum MetaKey {
     Format,
     /// Counters of a crawl.
     Counters(CrawlId),
-    /// Hosts that joined the scope of a crawl.
+    /// Hosts that joined the scope of a crawl, as an older program kept them: all in one record.
     Scope(CrawlId),
+    /// A host that joined the scope of a crawl.
+    Joined(CrawlId, HostKey),
     /// Hosts of which orders of the operator stand, in a crawl.
     Orders(CrawlId),
     /// Lengths of the output files as of this commit.
@@ -30,6 +32,7 @@ pub enum MetaKey {
 const FORMAT: &str = "format";
 const COUNTERS: &str = "counters/";
 const SCOPE: &str = "scope/";
+const JOINED: &str = "joined/";
 const ORDERS: &str = "orders/";
 const TAILS: &str = "tails";
 const RUN: &str = "run";
@@ -43,6 +46,9 @@ impl Key for MetaKey {
             Self::Format => FORMAT.into(),
             Self::Counters(crawl) => format!("{COUNTERS}{:04x}", crawl.0).into_bytes(),
             Self::Scope(crawl) => format!("{SCOPE}{:04x}", crawl.0).into_bytes(),
+            Self::Joined(crawl, host) => {
+                format!("{JOINED}{:04x}/{:016x}", crawl.0, u64::from_be_bytes(host.0)).into_bytes()
+            }
             Self::Orders(crawl) => format!("{ORDERS}{:04x}", crawl.0).into_bytes(),
             Self::Tails => TAILS.into(),
             Self::Run => RUN.into(),
@@ -74,6 +80,8 @@ fn numbered(name: &str) -> Option<MetaKey> {
         crawl(digits).map(MetaKey::Counters)
     } else if let Some(digits) = name.strip_prefix(SCOPE) {
         crawl(digits).map(MetaKey::Scope)
+    } else if let Some((digits, host)) = name.strip_prefix(JOINED).and_then(|digits| digits.split_once('/')) {
+        Some(MetaKey::Joined(crawl(digits)?, HostKey(number(host)?.to_be_bytes())))
     } else if let Some(digits) = name.strip_prefix(ORDERS) {
         crawl(digits).map(MetaKey::Orders)
     } else if let Some(digits) = name.strip_prefix(LINES) {

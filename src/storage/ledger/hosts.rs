@@ -9,7 +9,7 @@ use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Counters, HostCounts, HostState, Place};
+use crate::storage::values::{Counters, FrontierCounts, HostCounts, HostState, Place};
 
 use super::HostNews;
 
@@ -23,6 +23,8 @@ pub(super) struct Row {
     state: HostState,
     state_changed: bool,
     touched: bool,
+    /// Its part in the counters when it was touched.
+    counted: FrontierCounts,
     put: Vec<(u8, u64)>,
     due: Option<UnixMillis>,
 }
@@ -53,6 +55,7 @@ impl Hosts {
         };
         if !row.touched {
             row.touched = true;
+            row.counted = FrontierCounts::of(&row.counts);
             self.touched.push(at);
         }
         Ok(row)
@@ -192,7 +195,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Brings every touched host to its right place and writes its records (I9).
+    /// Brings every touched host to its right place, counts it, and writes its records (I9).
     pub fn settle(&mut self, txn: &mut Txn<'_>, counters: &mut Counters, ranker: &Ranker) -> Result<Vec<HostNews>> {
         let touched = std::mem::take(&mut self.touched);
         let mut news = Vec::with_capacity(touched.len());
@@ -211,6 +214,8 @@ impl Hosts {
             uphold(Invariant::I9, held == (queued && row.state.orders.holds()), || {
                 format!("a held host in a row: {at:?}")
             });
+            let frontier = counters.frontier.get_or_insert_default();
+            frontier.change(&FrontierCounts::of(&row.counts), &row.counted);
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
             if std::mem::take(&mut row.state_changed) {
                 txn.put::<tables::HostState>(&at, &row.state);

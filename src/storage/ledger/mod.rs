@@ -4,6 +4,7 @@
 //! One batch holds the changes of several pages; a change reads through the writes of those before it.
 
 mod change;
+mod counts;
 mod failures;
 mod hosts;
 mod orders;
@@ -24,9 +25,10 @@ use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
 use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
-use super::{Storage, StorageError, read};
+use super::{Storage, StorageError};
 
 pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
+pub use counts::counters;
 use hosts::Hosts;
 
 /// What does not change while the node runs.
@@ -55,12 +57,12 @@ pub struct Ledger {
 type Result<T> = std::result::Result<T, StorageError>;
 
 impl Ledger {
-    /// Reads the counters; nothing else is scanned.
+    /// Reads the counters; nothing else is scanned, but once the hosts in a folder of an older program.
     ///
     /// # Errors
     /// The storage's own.
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
-        let counters: Counters = read::meta(storage, rules.crawl)?.unwrap_or_default();
+        let counters = counters(storage, rules.crawl)?;
         Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
     }
 
@@ -151,6 +153,8 @@ impl Ledger {
     pub fn seal(&mut self, txn: &mut Txn<'_>) -> Result<Vec<HostNews>> {
         let news = self.hosts.settle(txn, &mut self.counters, &self.rules.ranker)?;
         uphold(Invariant::I2, self.counters.balanced(), || format!("the states do not add up: {:?}", self.counters));
+        let queues = self.counters.queues_add_up();
+        uphold(Invariant::I2, queues, || format!("the queues of hosts do not add up: {:?}", self.counters));
         self.counters.next_commit += 1;
         txn.put_meta(self.rules.crawl, &self.counters);
         Ok(news)
@@ -246,8 +250,8 @@ impl Ledger {
             Ending::Rejected(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.counters.add_rejected(*reason);
-                let via = entry.and_then(|e| e.via);
-                self.keep_rejected(txn, seen, &page.url, *reason, depth, via);
+                let from = entry.map(|e| Found { via: e.via, origin: e.origin }).unwrap_or_default();
+                self.keep_rejected(txn, seen, &page.url, *reason, depth, from);
                 UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
             }
         })
@@ -262,18 +266,10 @@ impl Ledger {
     }
 
     /// Marks a URL as turned away, and keeps it.
-    fn turned(
-        &self,
-        txn: &mut Txn<'_>,
-        seen: SeenKey,
-        url: &PageUrl,
-        reason: Rejection,
-        depth: u16,
-        via: Option<String>,
-    ) {
+    fn turned(&self, txn: &mut Txn<'_>, seen: SeenKey, url: &PageUrl, reason: Rejection, depth: u16, from: Found) {
         let generation = self.rules.generation;
         txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, url, reason, depth, via);
+        self.keep_rejected(txn, seen, url, reason, depth, from);
     }
 
     fn keep_rejected(
@@ -283,11 +279,11 @@ impl Ledger {
         url: &PageUrl,
         reason: Rejection,
         depth: u16,
-        via: Option<String>,
+        Found { via, origin }: Found,
     ) {
         if self.rules.keep_rejected {
-            let generation = self.rules.generation;
-            txn.put::<Rejected>(&seen, &RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via });
+            let (url, generation) = (url.as_str().to_owned(), self.rules.generation);
+            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin });
         }
     }
 
@@ -344,7 +340,7 @@ impl Ledger {
         }
         if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
             self.counters.add_rejected(reason);
-            self.turned(txn, seen, &new.url, reason, new.depth, new.via.as_deref().map(str::to_owned));
+            self.turned(txn, seen, &new.url, reason, new.depth, Found::of(new));
             return Ok(());
         }
         let entry = QueueEntry {
@@ -383,8 +379,7 @@ impl Ledger {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.counters.add_rejected(turned.reason);
-        let via = turned.new.via.as_deref().map(str::to_owned);
-        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, via);
+        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, Found::of(&turned.new));
         Ok(seen.url)
     }
 
@@ -448,6 +443,19 @@ impl Ledger {
             self.put_in_queue(txn, seen, &entry)?;
         }
         Ok(Done::default())
+    }
+}
+
+/// The page a URL was found on, and the seed it goes back to.
+#[derive(Default)]
+struct Found {
+    via: Option<String>,
+    origin: Option<String>,
+}
+
+impl Found {
+    fn of(new: &NewUrl) -> Self {
+        Self { via: new.via.as_deref().map(str::to_owned), origin: new.origin.as_deref().map(str::to_owned) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the operator says: orders of hosts, URLs that are turned away after all, URLs that are fetched once more.
 
-use super::{Done, Ledger, Result};
+use super::{Done, Found, Ledger, Result};
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
@@ -51,7 +51,10 @@ impl Ledger {
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.counters.add_rejected(reason);
             match PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) {
-                Ok(url) => self.turned(txn, *seen, &url, reason, depth, entry.via),
+                Ok(url) => {
+                    let from = Found { via: entry.via, origin: entry.origin };
+                    self.turned(txn, *seen, &url, reason, depth, from);
+                }
                 Err(e) => {
                     // It was made of a URL, so this does not happen; the mark is true all the same.
                     log::error!("a queue entry of {name} is no URL: {e}");
@@ -121,7 +124,7 @@ fn entry_of(page: &PageRecord) -> Option<QueueEntry> {
         seed: page.depth == 0 && page.hops == 0,
         found: FoundAs::Link, // a capture does not say; a sitemap is known by its content
         discovered: page.fetched,
-        origin: None,
+        origin: page.origin.clone(),
         via: None,
     })
 }

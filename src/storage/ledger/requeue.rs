@@ -126,6 +126,7 @@ mod tests {
             cut: None,
             charset: None,
             remarks: Default::default(),
+            origin: None,
         };
         let (url, payload) = (capture.url.clone(), capture.payload_digest);
         let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };

@@ -6,9 +6,9 @@ use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
 use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::storage::MemoryStorage;
 use crate::storage::tables::{Failed, Seeds};
 use crate::storage::values::{HostCounts, OrderedHosts, Place, SeedValue};
+use crate::storage::{MemoryStorage, read};
 
 const NOW: UnixMillis = UnixMillis(1_000);
 
@@ -286,4 +286,22 @@ fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
     bench.commit(&[Change::Links(Box::new(links(&[], said(None, &[]))))]);
     let kept = read::get::<Seeds>(&bench.storage, &bench.ledger.seen_key(&a.url)).unwrap().unwrap();
     assert_eq!((kept.added, kept.tags, kept.rank), (NOW, vec!["news".to_owned()], Some(5)));
+}
+
+#[test]
+fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to() {
+    let mut bench = Bench::new();
+    let origin = Some(std::sync::Arc::from("http://h.test/"));
+    let found = |path: &str| NewUrl { origin: origin.clone(), ..new(&format!("http://h.test/{path}"), 1) };
+    let (queued, ended, late, turned) = (found("queued"), found("ended"), found("late"), found("turned"));
+    bench.found(&[queued.clone(), ended.clone()]);
+    bench.commit(&[bare(&ended, Ending::Rejected(Rejection::Robots)), order(HostOrder::Drop)]);
+    let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&queued.url)], reason: Rejection::Dropped };
+    let away = vec![Turned { new: turned.clone(), reason: Rejection::TooDeep }];
+    let links = LinkChange { new: vec![late.clone()], turned: away, ..LinkChange::default() };
+    bench.commit(&[forsake, Change::Links(Box::new(links))]);
+    for url in [queued, ended, late, turned] {
+        let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&url.url)).unwrap().unwrap();
+        assert_eq!(kept.origin.as_deref(), Some("http://h.test/"), "{}", kept.url);
+    }
 }

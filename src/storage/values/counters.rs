@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::grown::Grown;
 use super::wire::fields;
-use super::{Value, ValueError, decode, encode};
+use super::{HostCounts, Place, RANKS};
 use crate::domain::reason::{Failure, Rejection};
 
 /// Media types that are counted by name; the rest together.
@@ -12,6 +13,43 @@ const TYPES: usize = 32;
 pub const OTHER_TYPES: &str = "other";
 /// Under this one what says no type.
 const UNKNOWN_TYPE: &str = "unknown";
+
+fields! {
+    /// What the counts of all hosts add up to.
+    #[derive(Default, Copy, serde::Serialize)]
+    FrontierCounts {
+        /// URLs in `queue`, by rank; those being fetched are still among them.
+        ranks: [u64; RANKS],
+        /// URLs in `due`.
+        retries: u64,
+        /// Hosts with URLs that the operator holds.
+        hosts_held: u64,
+    }
+}
+
+impl FrontierCounts {
+    /// What one host has a part in it.
+    #[must_use]
+    pub fn of(host: &HostCounts) -> Self {
+        Self { ranks: host.queued, retries: host.due, hosts_held: u64::from(host.place == Place::Held) }
+    }
+
+    /// URLs in `queue` and `due`.
+    #[must_use]
+    pub fn urls(&self) -> u64 {
+        self.ranks.iter().fold(self.retries, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// A host has this part in it now, and had that one.
+    pub fn change(&mut self, now: &Self, before: &Self) {
+        let by = |sum: &mut u64, now: u64, before: u64| *sum = sum.saturating_add(now).saturating_sub(before);
+        for (sum, (now, before)) in self.ranks.iter_mut().zip(now.ranks.iter().zip(before.ranks)) {
+            by(sum, *now, before);
+        }
+        by(&mut self.retries, now.retries, before.retries);
+        by(&mut self.hosts_held, now.hosts_held, before.hosts_held);
+    }
+}
 
 fields! {
     /// The counters of a crawl: one snapshot, written in the batch that changes it (I2).
@@ -53,34 +91,30 @@ fields! {
         failed: u64,
         /// Captures and bytes by media type: the first [`TYPES`] that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
+        /// What all hosts add up to; `None` as an older program left it, until a ledger is opened.
+        #[serde(flatten)]
+        frontier: Option<FrontierCounts>,
     }
 }
 
-/// Version 1 ends before `failed`.
-const SHORT: u8 = 1;
-const WHOLE: u8 = 2;
+/// Version 1 ends before `failed`, version 2 before `frontier`.
+impl Grown for Counters {
+    const LATEST: u8 = 3;
 
-/// Version 1 is still written while there is nothing to say beyond it.
-impl Value for Counters {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = encode(WHOLE, self);
-        if self.failed == 0 && self.types.is_empty() {
-            bytes.truncate(bytes.len().saturating_sub(2)); // both are one byte then
-            bytes.splice(..1, [SHORT]);
+    fn version(&self) -> u8 {
+        match self.frontier {
+            Some(_) => 3,
+            None if self.failed > 0 || !self.types.is_empty() => 2,
+            None => 1,
         }
-        bytes
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-        if bytes.first() != Some(&SHORT) {
-            let counters: Self = decode("Counters", WHOLE, bytes)?;
-            let short = counters.failed == 0 && counters.types.is_empty();
-            return if short { Err(ValueError::Tag("counter")) } else { Ok(counters) };
+    fn missing(version: u8) -> usize {
+        match version {
+            1 => 3,
+            2 => 1,
+            _ => 0,
         }
-        let mut whole = bytes.to_vec();
-        whole.splice(..1, [WHOLE]);
-        whole.extend([0, 0]);
-        decode("Counters", WHOLE, &whole)
     }
 }
 
@@ -161,6 +195,12 @@ impl Counters {
     pub fn balanced(&self) -> bool {
         let states = [self.queued, self.done, self.error(), self.rejected_total()];
         states.iter().fold(0_u64, |sum, n| sum.saturating_add(*n)) == self.discovered
+    }
+
+    /// I2: every queued URL is in the queue or among the retries of one host.
+    #[must_use]
+    pub fn queues_add_up(&self) -> bool {
+        self.frontier.is_none_or(|frontier| frontier.urls() == self.queued)
     }
 }
 

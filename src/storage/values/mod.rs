@@ -4,6 +4,7 @@ mod content;
 mod counters;
 mod failed;
 mod format;
+mod grown;
 mod host_counts;
 mod host_state;
 mod live_settings;
@@ -23,13 +24,14 @@ mod way;
 mod wire;
 
 pub use content::ContentValue;
-pub use counters::{Counters, OTHER_TYPES};
+pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use failed::FailedValue;
 pub use format::Format;
+use grown::{decode_grown, encode_grown};
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
-pub use names::{OrderedHosts, ScopeJoined};
+pub use names::{JoinedHost, OrderedHosts, ScopeJoined};
 pub use page::{Cut, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::QueueEntry;
 pub use rejected::RejectedValue;
@@ -117,13 +119,25 @@ macro_rules! values {
     )*};
 }
 
+/// Values of several versions.
+macro_rules! grown_values {
+    ($($name:ident),* $(,)?) => {$(
+        impl Value for $name {
+            fn encode(&self) -> Vec<u8> { encode_grown(self) }
+            fn decode(bytes: &[u8]) -> Result<Self, ValueError> { decode_grown(stringify!($name), bytes) }
+        }
+    )*};
+}
+
+grown_values! { Counters, PageRecord, RejectedValue }
+
 values! {
     ContentValue = 1,
     Format = 1,
     HostCounts = 1,
+    JoinedHost = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
-    RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,

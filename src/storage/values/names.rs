@@ -3,7 +3,21 @@
 use super::ValueError;
 use super::wire::{Reader, Wire};
 
-/// Hosts that joined the scope while crawling, as seeds or by a seed's redirect; whatever `scope.mode` was.
+/// A host that joined the scope while crawling, as a seed or by a seed's redirect; whatever `scope.mode` was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedHost(pub String);
+
+impl Wire for JoinedHost {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        String::read(from).map(Self)
+    }
+}
+
+/// Such hosts in one list, as an older program kept them; only read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeJoined(pub Vec<String>);
 

@@ -1,7 +1,7 @@
 //! One capture of a URL.
 
+use super::grown::Grown;
 use super::wire::{codes, fields};
-use super::{Value, ValueError, decode, encode};
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
@@ -106,34 +106,28 @@ fields! {
         charset: Option<String>,
         /// What is said of some captures only.
         remarks: Remarks,
+        /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
+        origin: Option<String>,
     }
 }
 
-/// Version 1 ends before `remarks`.
-const SHORT: u8 = 1;
-const WHOLE: u8 = 2;
-/// Empty remarks: five fields of one byte.
-const NO_REMARKS: [u8; 5] = [0; 5];
+/// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`.
+impl Grown for PageRecord {
+    const LATEST: u8 = 3;
 
-/// Version 1 is still written while there is nothing to remark.
-impl Value for PageRecord {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = encode(WHOLE, self);
-        if self.remarks == Remarks::default() {
-            bytes.truncate(bytes.len().saturating_sub(NO_REMARKS.len()));
-            bytes.splice(..1, [SHORT]);
+    fn version(&self) -> u8 {
+        match self.origin {
+            Some(_) => 3,
+            None if self.remarks != Remarks::default() => 2,
+            None => 1,
         }
-        bytes
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, ValueError> {
-        if bytes.first() != Some(&SHORT) {
-            let page: Self = decode("PageRecord", WHOLE, bytes)?;
-            return if page.remarks == Remarks::default() { Err(ValueError::Tag("remark")) } else { Ok(page) };
+    fn missing(version: u8) -> usize {
+        match version {
+            1 => 6,
+            2 => 1,
+            _ => 0,
         }
-        let mut whole = bytes.to_vec();
-        whole.splice(..1, [WHOLE]);
-        whole.extend(NO_REMARKS);
-        decode("PageRecord", WHOLE, &whole)
     }
 }

@@ -1,5 +1,6 @@
 //! A URL turned away.
 
+use super::grown::Grown;
 use super::wire::fields;
 use crate::domain::reason::Rejection;
 
@@ -16,5 +17,20 @@ fields! {
         depth: u16,
         /// The page it was found on.
         via: Option<String>,
+        /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
+        origin: Option<String>,
+    }
+}
+
+/// Version 1 ends before `origin`.
+impl Grown for RejectedValue {
+    const LATEST: u8 = 2;
+
+    fn version(&self) -> u8 {
+        if self.origin.is_some() { 2 } else { 1 }
+    }
+
+    fn missing(version: u8) -> usize {
+        usize::from(version == 1)
     }
 }

@@ -60,6 +60,7 @@ fn page_record() -> PageRecord {
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
         remarks: Remarks::default(),
+        origin: None,
     }
 }
 
@@ -153,8 +154,16 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&page_record());
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
     let remarks = Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() };
-    check(&PageRecord { remarks, ..page_record() });
-    check(&RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None });
+    let origin = Some("http://h0.test/".to_owned());
+    let remarked = PageRecord { remarks, ..page_record() };
+    let (plain, whole) = (page_record(), PageRecord { origin: origin.clone(), ..remarked.clone() });
+    check(&PageRecord { origin: Some(String::new()), charset: None, ..page_record() });
+    let all = [plain, remarked, whole, PageRecord { origin: origin.clone(), ..page_record() }];
+    assert_eq!(all.map(|page| check(&page)[0]), [1, 2, 3, 3], "what older programs wrote stays as it is");
+    let rejected =
+        RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None, origin: None };
+    let all = [rejected.clone(), RejectedValue { origin, ..rejected }];
+    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2], "what older programs wrote stays as it is");
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),
         url: "http://h0.test/".into(),
@@ -164,7 +173,11 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&robots(b"User-agent: *\nDisallow: /x\n"));
     check(&counters());
     let types = BTreeMap::from([("text/html".to_owned(), (3, 900)), ("other".to_owned(), (0, 0))]);
-    check(&Counters { failed: 2, types, ..counters() });
+    check(&Counters { failed: 2, types: types.clone(), ..counters() });
+    let frontier = Some(FrontierCounts { ranks: [9, 0, 0, 0, 0, 0, 0, 300], retries: 1, hosts_held: 2 });
+    check(&Counters { frontier, ..counters() });
+    let all = [counters(), Counters { failed: 2, types, ..counters() }, Counters { frontier, ..counters() }];
+    assert_eq!(all.map(|counters| counters.encode()[0]), [1, 2, 3], "what older programs wrote stays as it is");
     check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
     let failed = FailedValue {
         url: "u".into(),
@@ -195,6 +208,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     };
     check(&run);
     check(&live_settings());
+    check(&JoinedHost("a.test".into()));
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
     check(&OrderedHosts(vec!["a.test".into()]));
     check(&Format { version: 1, seed: u64::MAX });
@@ -345,6 +359,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<RunState>(bytes)?;
     same::<LiveSettings>(bytes)?;
     same::<ScopeJoined>(bytes)?;
+    same::<JoinedHost>(bytes)?;
     same::<Format>(bytes)?;
     same::<Unsynced>(bytes)?;
     same::<UnsyncedLines>(bytes)?;

@@ -5,7 +5,10 @@
 //! | `lycosa_urls` | gauge | `crawl`, `state`: waiting, processing, done, error, rejected |
 //! | `lycosa_conservation_difference` | gauge | `crawl`; discovered less the sum of all states, 0 by I2 |
 //! | `lycosa_invariant_violations_total` | counter | `invariant`: I1 to I9; any is a fault of the program |
-//! | `lycosa_hosts` | gauge | `state`: active, waiting, parked |
+//! | `lycosa_frontier_urls` | gauge | `rank`: 0 (best) to 7; URLs in queues, those being fetched among them |
+//! | `lycosa_frontier_retries` | gauge | |
+//! | `lycosa_hosts` | gauge | `state`: active, waiting, parked, held |
+//! | `lycosa_hosts_ordered` | gauge | `order`: paused, blocked, dropping, recrawling |
 //! | `lycosa_hosts_blocked_total` | counter | `reason`: refusals, robots_unreachable |
 //! | `lycosa_rejected_total` | counter | `reason` ([`Rejection`](crate::domain::reason::Rejection)) |
 //! | `lycosa_errors_total`, `lycosa_retries_total` | counter | `reason` ([`Failure`](crate::domain::reason::Failure)) |

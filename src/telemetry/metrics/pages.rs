@@ -13,6 +13,7 @@ use super::{Metrics, Phase};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::sitemap::End;
 use crate::net::dns::DnsStats;
+use crate::storage::values::RANKS;
 use crate::telemetry::status::StatusSnapshot;
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
@@ -22,6 +23,9 @@ pub(super) struct Pages {
     urls: Family<[(&'static str, String); 2], Gauge>,
     conservation: Family<[(&'static str, String); 1], Gauge>,
     hosts: Each<Gauge>,
+    ordered: Each<Gauge>,
+    ranks: Each<Gauge>,
+    retries_waiting: Gauge,
     hosts_blocked: Each<Counter>,
     rejected: Each<Counter>,
     errors: Each<Counter>,
@@ -52,7 +56,15 @@ impl Pages {
         Self {
             urls,
             conservation,
-            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", "state", &["active", "waiting", "parked"]),
+            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", "state", &HOSTS),
+            ordered: r.gauges("lycosa_hosts_ordered", "Hosts by the orders that stand for them", "order", &ORDERS),
+            ranks: r.gauges(
+                "lycosa_frontier_urls",
+                "URLs in the queues of all hosts by rank, those being fetched among them",
+                "rank",
+                &RANK_NAMES,
+            ),
+            retries_waiting: r.gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try"),
             hosts_blocked: r.counters(
                 "lycosa_hosts_blocked",
                 "How often a host was left alone for long, by reason",
@@ -109,6 +121,12 @@ impl Pages {
     }
 }
 
+/// Where a host with URLs can be.
+const HOSTS: [&str; 4] = ["active", "waiting", "parked", "held"];
+/// What the operator can have said of a host.
+const ORDERS: [&str; 4] = ["paused", "blocked", "dropping", "recrawling"];
+/// The ranks of a queue.
+const RANK_NAMES: [&str; RANKS] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 /// Why a host is left alone.
 const BLOCKS: [&str; 2] = ["refusals", "robots_unreachable"];
 
@@ -205,8 +223,11 @@ impl Metrics {
         let difference = i128::from(s.discovered) - i128::from(sum);
         let difference = i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX });
         pages.conservation.get_or_create(&[("crawl", s.crawl.clone())]).set(difference);
-        for (index, value) in [s.hosts_active, s.hosts_waiting, s.hosts_parked].into_iter().enumerate() {
-            set(&pages.hosts, index, value);
-        }
+        let all = |each, values: &[u64]| values.iter().enumerate().for_each(|(i, n)| set(each, i, *n));
+        all(&pages.hosts, &[s.hosts_active, s.hosts_waiting, s.hosts_parked, s.hosts_held]);
+        let orders = s.hosts_ordered;
+        all(&pages.ordered, &[orders.paused, orders.blocked, orders.dropping, orders.recrawling]);
+        all(&pages.ranks, &s.frontier);
+        put(&pages.retries_waiting, s.retries);
     }
 }

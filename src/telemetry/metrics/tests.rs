@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::domain::reason::{Failure, Rejection};
 use crate::storage::StorageStats;
-use crate::telemetry::StatusSnapshot;
+use crate::telemetry::{HostsOrdered, StatusSnapshot};
 
 fn line<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
     text.lines().find_map(|l| l.strip_prefix(begin)).map(str::trim)
@@ -30,7 +30,16 @@ fn counts_and_gauges_appear_under_the_names_of_the_interface() {
     m.memory(100, 30, 4);
     m.disk_free(1, 42);
     m.received(10);
-    m.publish(&StatusSnapshot { crawl: "default".into(), waiting: 9, discovered: 7, ..StatusSnapshot::default() });
+    m.publish(&StatusSnapshot {
+        crawl: "default".into(),
+        waiting: 9,
+        discovered: 7,
+        hosts_held: 3,
+        hosts_ordered: HostsOrdered { blocked: 5, ..HostsOrdered::default() },
+        frontier: vec![6, 0, 0, 0, 0, 0, 0, 2],
+        retries: 1,
+        ..StatusSnapshot::default()
+    });
     let text = m.text();
     let cases = [
         ("lycosa_rejected_total{reason=\"robots\"}", "1"),
@@ -57,6 +66,11 @@ fn counts_and_gauges_appear_under_the_names_of_the_interface() {
         ("lycosa_disk_free_bytes{folder=\"warc\"}", "42"),
         ("lycosa_received_bytes_total", "10"),
         ("lycosa_urls{crawl=\"default\",state=\"waiting\"}", "9"),
+        ("lycosa_frontier_urls{rank=\"0\"}", "6"),
+        ("lycosa_frontier_urls{rank=\"7\"}", "2"),
+        ("lycosa_frontier_retries", "1"),
+        ("lycosa_hosts{state=\"held\"}", "3"),
+        ("lycosa_hosts_ordered{order=\"blocked\"}", "5"),
         ("lycosa_conservation_difference{crawl=\"default\"}", "-2"),
         ("lycosa_invariant_violations_total{invariant=\"I1\"}", "0"),
         ("process_start_time_seconds", "5.0"),

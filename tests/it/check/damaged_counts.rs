@@ -90,6 +90,16 @@ pub const ALL: &[Named] = &[
         &[Fault::Counters],
     ),
     (
+        "the queues are counted at the wrong rank",
+        |s, _| {
+            let mut counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
+            let frontier = counters.frontier.as_mut().unwrap();
+            frontier.ranks.rotate_left(3);
+            write(s, |b| b.put_meta(CrawlId::default(), &counters));
+        },
+        &[Fault::Counters],
+    ),
+    (
         "counters are gone",
         |s, _| write(s, |b| b.delete_meta::<Counters>(CrawlId::default())),
         &[Fault::Counters, Fault::NextNumber],

@@ -57,6 +57,41 @@ fn hosts_are_listed_filtered_sorted_and_paged() {
 }
 
 #[test]
+fn hosts_are_found_by_a_part_of_their_name_with_a_bounded_look_for_each_answer() {
+    let site = site();
+    let sandbox = in_front_of(&site);
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    NodeControl(live.node.clone()).pause().unwrap();
+    let needles = ["needle.test", "one-needle-more.test", "the.needles.test"];
+    let others = (0..5_100).map(|n| format!("h{n}.test"));
+    let urls = others.chain(needles.map(str::to_owned)).map(|name| format!("http://{name}/"));
+    assert_eq!(live.seed(&urls.collect::<Vec<_>>()).accepted, 5_103);
+
+    let (mut found, mut looks, mut path) = (Vec::new(), Vec::new(), "/api/v1/hosts?contains=NEEDLE&limit=1".to_owned());
+    loop {
+        let page = desk.get(&path);
+        assert!(page["items"].as_array().unwrap().len() <= 1, "{page:#}");
+        found.extend(names(&page).into_iter().map(str::to_owned));
+        looks.push(page["looked_at"].as_u64().unwrap());
+        let Some(next) = page.get("next") else { break };
+        path = format!("/api/v1/hosts?contains=NEEDLE&limit=1&cursor={}", next.as_str().unwrap());
+    }
+    found.sort();
+    assert_eq!(found, needles);
+    assert!(looks.iter().all(|n| *n <= 5_000) && looks.iter().sum::<u64>() == 5_103, "{looks:?}");
+
+    let none = desk.get("/api/v1/hosts?contains=nobody");
+    assert_eq!((names(&none), &none["looked_at"]), (vec![], &5_000.into()), "{none:#}");
+    assert!(none["next"].is_string(), "more are to be looked at");
+    let sorted = desk.get("/api/v1/hosts?contains=h50&sort=name&limit=3");
+    assert!(names(&sorted).is_sorted() && names(&sorted).iter().all(|name| name.contains("h50")), "{sorted:#}");
+    assert_eq!((names(&sorted).len(), &sorted["all_looked_at"]), (3, &false.into()));
+    drop(desk);
+    live.close();
+}
+
+#[test]
 fn one_host_tells_its_schedule_address_budget_and_robots() {
     let site = site();
     let sandbox = in_front_of(&site).set("traps.pages_per_host=10");
@@ -74,6 +109,7 @@ fn one_host_tells_its_schedule_address_budget_and_robots() {
     assert!(schedule["last_answer_ms"].as_u64().unwrap() + 3_600_000 <= schedule["earliest_ms"].as_u64().unwrap());
     assert_eq!((&schedule["connections"], &schedule["own_rules"]), (&1.into(), &false.into()));
     assert_eq!(host["addresses"][0], "127.0.0.1");
+    assert_eq!((&host["orders"]["paused"], &host["orders"]["min_delay_ms"]), (&Value::Null, &Value::Null), "{host:#}");
     assert_eq!(host["budget"], serde_json::json!({"pages": 10, "used": 0, "left": 10}));
     let robots = &host["robots"][0];
     assert_eq!((&robots["standing"], &robots["rules"], &robots["group"]), (&"rules".into(), &1.into(), &"star".into()));
@@ -107,6 +143,7 @@ fn bad_questions_about_hosts_are_refused() {
         ("/api/v1/hosts?limit=0", "expected 1 to 1000"),
         ("/api/v1/hosts?limit=x", "invalid digit"),
         ("/api/v1/hosts?cursor=zz", "expected `next`"),
+        ("/api/v1/hosts?contains=", "expected 1 to 253"),
         ("/api/v1/hosts/a%20b", "expected a name"),
         ("/api/v1/hosts/a.test:80", "expected a name"),
         ("/api/v1/hosts/x%2Fy", "expected a name"),

@@ -65,6 +65,13 @@ fn orders_are_given_by_hand_outlive_a_kill_and_make_sense_or_are_refused() {
     let (code, text) = ctl(at, &["report", "dead-links"]);
     assert!(code == 0 && text.starts_with("url,reason,status,when,attempts,page,seed\r\n"), "{text}");
     assert!(text.contains(",status_4xx,404,"), "{text}");
+    let (code, text) = ctl(at, &["report", "dead", "--holders"]);
+    assert!(code == 0 && text.contains("url,reason,status,page,context,pages\r\n"), "{text}");
+    assert!(text.contains(",status_4xx,404,http://") && text.contains(",a/@href,"), "{text}");
+    let (code, text) = ctl(at, &["--json", "report", "dead-links", "--holders", "--host", "h0.test"]);
+    let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert!(code == 0 && rows.iter().all(|row| row["url"].as_str().unwrap().starts_with("http://h0.test/")), "{text}");
+    assert!(!rows.is_empty() && text.contains("--again makes it anew"), "{text}");
     let (code, text) = ctl(at, &["--json", "report", "hosts"]);
     let hosts: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(code == 0 && hosts.iter().any(|h| h["host"] == "h1.test" && h["orders"]["paused"].is_u64()), "{text}");
@@ -88,6 +95,13 @@ fn orders_are_given_by_hand_outlive_a_kill_and_make_sense_or_are_refused() {
         ("GET", "/api/v1/reports/dead-links?limit=0", "", 400),
         ("GET", "/api/v1/reports/dead-links?cursor=x", "", 400),
         ("GET", "/api/v1/reports/dead-links?host=a%20b", "", 400),
+        ("GET", "/api/v1/reports/dead-links/holders?limit=2&format=csv", "", 200),
+        ("GET", "/api/v1/reports/dead-links/holders?cursor=00", "", 400),
+        ("GET", "/api/v1/reports/dead-links/holders?cursor=x", "", 400),
+        ("POST", "/api/v1/reports/dead-links/holders", "[]", 400),
+        ("POST", "/api/v1/reports/dead-links/holders", "{\"hosts\": 1}", 400),
+        ("POST", "/api/v1/reports/dead-links/holders", "{\"host\": \"a b\"}", 400),
+        ("DELETE", "/api/v1/reports/dead-links/holders", "", 405),
         ("GET", "/api/v1/reports/hosts?format=xml", "", 400),
         ("GET", "/api/v1/reports/types?format=csv", "", 200),
         ("GET", "/api/v1/reports/statuses", "", 200),

@@ -7,6 +7,7 @@ use lycosa::admin::ControlError;
 use lycosa::admin::jobs::JobState;
 use lycosa::admin::orders::HostCommand;
 use lycosa::app::Job;
+use lycosa::cli::testweb::TestWebConfig;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::reason::Rejection;
 use lycosa::storage::keys::SeenKey;
@@ -95,7 +96,7 @@ fn a_drop_cut_short_in_the_middle_is_carried_out_by_the_next_start() {
     let live = sandbox.start();
     live.until("a queue", |s| s.waiting > 400);
     let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
-    let _ = live.node.jobs.cancel(job.id); // it ends behind the step it is in
+    live.node.jobs.close(); // as the end of the process does: it ends behind the step it is in
     let job = live.until_job(job.id);
     let fork = sandbox.fork();
     live.drop_at_once();
@@ -110,6 +111,70 @@ fn a_drop_cut_short_in_the_middle_is_carried_out_by_the_next_start() {
     let ended = live.end_after_fork();
     assert!(ended.status.rejected_by_reason["dropped"] >= before);
     assert!(ended.found.held.is_empty());
+}
+
+#[test]
+fn a_drop_that_is_cancelled_ends_and_the_host_goes_on_with_what_is_left() {
+    let web = TestWebConfig { latency_ms: 20, ..large_host() };
+    let sandbox = Sandbox::new(web).gap(Duration::from_millis(3));
+    let live = sandbox.start();
+    live.until("a queue", |s| s.waiting > 400);
+    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let _ = live.node.jobs.cancel(job.id);
+    let job = live.until_job(job.id);
+    assert_eq!(job.state, JobState::Cancelled, "{job:?}");
+    let host = live.node.prints.host("h0.test");
+    assert!(live.node.orders.of(&host).is_empty(), "it stands though its job was cancelled");
+    let stored = live.node.counters().pages_stored;
+    live.until("further pages", |s| s.pages_stored > stored + 5);
+    live.close();
+    let live = sandbox.start();
+    assert!(live.node.jobs.all().is_empty(), "the next start goes on with it: {:?}", live.node.jobs.all());
+    live.close();
+}
+
+#[test]
+fn orders_of_a_former_run_are_carried_out_one_by_one() {
+    let sandbox = Sandbox::new(TestWebConfig { pages: 120, links: 20, ..web() }).gap(Duration::from_millis(3));
+    let live = sandbox.start();
+    live.until("queues", |s| s.waiting > 150);
+    let wait = |job: &Job| loop {
+        job.step(0, 0)?; // until it is cancelled
+        std::thread::yield_now();
+    };
+    let node = &live.node;
+    let others = [(); 2].map(|()| node.jobs.start(&node.clock, "other", String::new(), wait).unwrap().id);
+    for host in [HOST, "h2.test"] {
+        assert!(live.order(host, HostCommand::Block).unwrap().job.is_none(), "there is a place for its job");
+    }
+    let _ = node.jobs.cancel(others[0]);
+    live.until_job(others[0]);
+    live.order("h0.test", HostCommand::Drop).unwrap();
+    node.jobs.close();
+    let fork = sandbox.fork();
+    live.drop_at_once();
+
+    let sandbox = sandbox.resume(fork);
+    let live = sandbox.start();
+    let jobs = live.node.jobs.all();
+    assert_eq!(jobs.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), ["orders"]);
+    assert_eq!(live.until_job(jobs[0].id).state, JobState::Done);
+    let standing = |host: &str| live.node.orders.of(&live.node.prints.host(host));
+    assert!(
+        standing("h0.test").is_empty() && standing(HOST).blocked.is_some() && standing("h2.test").blocked.is_some()
+    );
+    let counters = live.node.counters();
+    assert!(
+        [Rejection::Blocked, Rejection::Dropped].iter().all(|why| counters.rejected[&why.code()] > 0),
+        "{counters:?}"
+    );
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end_after_fork();
+    let blocked = [HOST, "h2.test"].map(|host| ended.found.key(&page_url(&format!("http://{host}/"))).host_crawl());
+    let left = |(key, state): &(&SeenKey, &UrlState)| {
+        blocked.contains(&key.host_crawl()) && matches!(state, UrlState::Waiting { .. })
+    };
+    assert_eq!(ended.found.seen.iter().filter(left).count(), 0);
 }
 
 #[test]

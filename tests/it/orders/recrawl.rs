@@ -31,6 +31,31 @@ fn each_page_of_a_host_is_fetched_exactly_once_more_and_the_older_captures_are_k
     let asked = lycosa::cli::testweb::audit_check::fetch_counts(&ended.entries);
     assert!(captures.iter().all(|(url, n)| asked[url] as usize == *n), "{asked:?}");
     ended.assert_polite();
+    // Each of its lines, the second too, names the seed.
+    for line in ended.file("crawl.jsonl").lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["seed"], sandbox.web.start_url(), "{line}");
+    }
+}
+
+#[test]
+fn a_recrawl_that_is_cancelled_ends_and_what_is_queued_by_then_is_fetched() {
+    let sandbox = Sandbox::new(large_host()).fetching_again();
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Done);
+    let done = live.node.counters().done;
+    let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    let _ = live.node.jobs.cancel(job.id);
+    let job = live.until_job(job.id);
+    assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
+    assert!(live.node.orders.of(&live.node.prints.host("h0.test")).is_empty());
+    live.until("what was queued", |s| s.waiting + s.processing == 0);
+    live.close();
+    let live = sandbox.start();
+    assert!(live.node.jobs.all().is_empty(), "the next start goes on with it: {:?}", live.node.jobs.all());
+    let ended = live.end();
+    let twice = ended.found.captures().values().filter(|n| **n == 2).count() as u64;
+    assert!(job.changed <= twice && twice < done, "{} {twice} {done}", job.changed);
 }
 
 #[test]
@@ -40,7 +65,7 @@ fn a_recrawl_cut_short_in_the_middle_goes_on_at_the_next_start_and_fetches_nothi
     assert_eq!(live.until_stop(), Stop::Done);
     let done = live.node.counters().done;
     let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
-    let _ = live.node.jobs.cancel(job.id); // it ends behind the step it is in
+    live.node.jobs.close(); // as the end of the process does: it ends behind the step it is in
     let job = live.until_job(job.id);
     assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
     live.until("some of them", |s| s.done + 200 > done);

@@ -53,6 +53,10 @@ fn a_finished_narrow_crawl_that_is_widened_becomes_the_wide_one() {
     ended.assert_is(&sandbox.web.truth(truth_any()));
     ended.assert_none_twice();
     ended.assert_polite();
+    for line in ended.file("crawl.jsonl").lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["seed"], sandbox.web.start_url(), "{line}");
+    }
 }
 
 #[test]

@@ -85,6 +85,10 @@ fn each_value_says_who_set_it_and_changes_are_listed_and_taken_back_one_by_one()
     assert_eq!(admin.set(&json!({"traps.max_params": 9}))["change"]["changed"], json!([]), "nothing new");
     admin.told("PUT", "/api/v1/settings/hosts/*.A.test", &json!({"max_connections": 2}));
     assert_eq!(admin.get("traps.max_params"), (json!(9), "admin".to_owned()));
+    let all = admin.told("GET", "/api/v1/settings", &Value::Null);
+    let built_in =
+        |key: &str| all["settings"].as_array().unwrap().iter().find(|s| s["key"] == key).unwrap()["default"].clone();
+    assert_eq!((built_in("traps.max_params"), built_in("crawl.max_pages")), (json!(20), Value::Null));
     let own = json!({"max_connections": 2, "min_delay": null});
     assert_eq!(admin.get("host.*.a.test"), (own, "admin".to_owned()));
     let history = admin.told("GET", "/api/v1/settings/history", &Value::Null);

@@ -11,7 +11,7 @@ use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
-use lycosa::storage::values::{Counters, HostCounts, How, PageRecord, Place, QueueEntry, UrlState};
+use lycosa::storage::values::{Counters, FrontierCounts, HostCounts, How, PageRecord, Place, QueueEntry, UrlState};
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
 
@@ -259,7 +259,14 @@ impl Found {
         let place = |p: fn(&Place) -> bool| self.counts.values().filter(|c| p(&c.place)).count() as u64;
         let waiting = place(|p| matches!(p, Place::Waiting { .. }));
         let parked = place(|p| matches!(p, Place::Parked { .. }));
+        let held = place(|p| *p == Place::Held);
         self.same("hosts waiting, parked", (c.hosts_waiting, c.hosts_parked), (waiting, parked));
+        let mut frontier = FrontierCounts { retries: self.due.len() as u64, ..FrontierCounts::default() };
+        self.queue.keys().for_each(|key| frontier.ranks[usize::from(key.rank)] += 1);
+        frontier.hosts_held = held;
+        if c != Counters::default() {
+            self.same("queues by rank, retries, hosts held", c.frontier, Some(frontier)); // else nothing was committed yet
+        }
     }
 
     fn rejections_are_kept(&mut self, storage: &dyn Storage) {

@@ -122,6 +122,7 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
         cut: None,
         digest: String::new(),
         target: None,
+        extracted: None,
         title: None,
         out_links: 0,
         depth: 1,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::commit::{commit, committed};
+use super::commit::{commit, commit_last, committed};
 use crate::actors::node::Node;
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::orders::{HostCommand, HostOrdered, OrderHosts};
@@ -113,9 +113,20 @@ async fn working(
     let (ordered, stands) = oneshot::channel();
     let (of_job, at) = (node.clone(), host.clone());
     let job = node.jobs.start(&node.clock, kind, host.name.clone(), move |job| {
-        commit(&of_job, job, &Change::Order { host: at.name.clone(), order })?;
-        let _ = ordered.send(());
-        carry_out(&of_job, job, &at)
+        let stands = commit(&of_job, job, &Change::Order { host: at.name.clone(), order });
+        let outcome = stands.and_then(|()| {
+            let _ = ordered.send(());
+            carry_out(&of_job, job, &at)
+        });
+        let end = match order {
+            HostOrder::Drop => Some(HostOrder::Dropped),
+            HostOrder::Recrawl => Some(HostOrder::Recrawled),
+            _ => None, // a block stands
+        };
+        if matches!(outcome, Err(JobError::Cancelled)) && job.is_called_off() {
+            end.into_iter().for_each(|end| end_order(&of_job, &at, end));
+        }
+        outcome
     });
     let job = match job {
         Err(JobError::Busy) if order == HostOrder::Block => return at_once(node, host, order).await,
@@ -124,6 +135,23 @@ async fn working(
     let gone = |_| ControlError::Unavailable(format!("job {} ended before it began; see /api/v1/jobs", job.id));
     stands.await.map_err(gone)?;
     Ok(Some(node.jobs.get(job.id).unwrap_or(job)))
+}
+
+/// The job of an order was cancelled, so the order ends: what was done of it stands, and the host goes on with the rest.
+fn end_order(node: &Node, host: &Named, end: HostOrder) {
+    if commit_last(node, &Change::Order { host: host.name.clone(), order: end }) {
+        log::info!("an order to a host ends with its job, which was cancelled: host={} order={end:?}", host.name);
+    } else {
+        log::warn!("an order to a host was cancelled and stands all the same until `resume`: host={}", host.name);
+    }
+}
+
+/// What is left of the orders to a host of the former run ends.
+fn end_orders(node: &Node, host: &Named) {
+    let orders = node.orders.of(&host.at.host);
+    let dropping = orders.dropping.map(|_| HostOrder::Dropped);
+    let recrawling = orders.recrawling.map(|_| HostOrder::Recrawled);
+    dropping.into_iter().chain(recrawling).for_each(|end| end_order(node, host, end));
 }
 
 /// Orders that the end of the former process cut short are carried out to their end.
@@ -142,7 +170,12 @@ pub fn finish(node: &Arc<Node>) {
     let job = node.jobs.start(&node.clock, "orders", "of the former run".into(), move |job| {
         for host in &hosts {
             match carry_out(&of_job, job, host) {
-                Err(JobError::Cancelled) => return Err(JobError::Cancelled),
+                Err(JobError::Cancelled) => {
+                    if job.is_called_off() {
+                        hosts.iter().for_each(|host| end_orders(&of_job, host));
+                    }
+                    return Err(JobError::Cancelled);
+                }
                 // Taken back meanwhile, or nothing could be done: the orders of the others stand all the same.
                 Err(e) => log::warn!("an order of the former run was not carried out: host={} why={e}", host.name),
                 Ok(_) => {}

@@ -1,0 +1,38 @@
+// One host in detail, and what can be said of it.
+
+import { get } from "./api.js";
+import { $, el, say } from "./dom.js";
+import { facts, folded } from "./facts.js";
+import { bytes, when, words } from "./format.js";
+import { ordersFor } from "./orders.js";
+import { redraw } from "./table.js";
+
+function known({ host, schedule, addresses, address_fault: fault, budget, robots }) {
+  const wait = host.wait ? `${when(host.wait.until_ms)}: ${host.wait.words}` : "may be asked now";
+  const short = { state: words(host.state), orders: host.orders, next: wait, "in its queue": host.queued, "waiting for another try": host.due, done: host.done, errors: host.errors, received: bytes(host.bytes) };
+  const parts = [facts(short), folded("Schedule", schedule), folded("Addresses", addresses), folded("Page budget", budget), folded("robots.txt", robots)];
+  return [...parts.filter(Boolean), ...(fault ? [el("p", { class: "bad" }, fault)] : [])];
+}
+
+async function look(name) {
+  const [box, orders] = [$("host-facts"), $("host-orders")];
+  try {
+    const told = await get(`api/v1/hosts/${encodeURIComponent(name)}`);
+    if ($("host-title").textContent !== name) return;
+    box.replaceChildren(...known(told));
+    redraw(orders, ordersFor(told, () => look(name)));
+  } catch (error) {
+    box.replaceChildren(el("p", { class: "bad" }, error.message));
+  }
+}
+
+/** Opens the dialog of a host. */
+export function host(name) {
+  const dialog = $("host-dialog");
+  say($("host-title"), name);
+  say($("host-facts"), "looking …");
+  say($("host-outcome"), "");
+  $("host-orders").replaceChildren();
+  if (!dialog.open) dialog.showModal();
+  return look(name);
+}

@@ -1,0 +1,99 @@
+// Reports as tables, a page at a time, and whole as a file for spreadsheets.
+
+import { get } from "./api.js";
+import { $, choice, el, say, show } from "./dom.js";
+import { lookUp } from "./explain.js";
+import { bytes, count, words } from "./format.js";
+import { host } from "./host.js";
+import { saveCsv } from "./save.js";
+import { redraw, row, table } from "./table.js";
+
+const LIMIT = 20;
+
+const opener = (act) => (text) => (text ? el("button", { type: "button", class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
+const [url, hostName] = [opener(lookUp), opener(host)];
+const text = (v) => (v === null || v === undefined ? "" : words(v));
+const plain = (v) => v ?? "";
+const time = (ms) => (ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : "");
+const ordered = (o) => ["blocked", "paused", "dropping", "recrawling"].filter((name) => o[name]).join(", ");
+
+/** Name of the route: title, and its columns: field, heading, class, how it is shown. */
+const REPORTS = {
+  seeds: ["Seeds", ["url", "seed", "host", url], ["state", "state", "", text], ["reason", "why", "", text], ["added", "added (UTC)", "", time], ["tags", "tags", "", (tags) => tags.join(" ")]],
+  "dead-links": ["Dead links", ["url", "URL", "host", url], ["reason", "why", "", text], ["status", "status", "number", plain], ["when", "given up (UTC)", "", time], ["attempts", "tries", "number", count], ["page", "first found on", "host", url]],
+  statuses: ["Statuses", ["status", "status", "host", plain], ["captures", "captures", "number", count]],
+  types: ["Types", ["media_type", "type", "host", plain], ["captures", "captures", "number", count], ["bytes", "bytes", "number", bytes]],
+  hosts: ["Hosts", ["host", "host", "host", hostName], ["queued", "queued", "number", count], ["retries", "to retry", "number", count], ["done", "done", "number", count], ["errors", "errors", "number", count], ["bytes", "received", "number", bytes], ["orders", "orders", "", ordered]],
+};
+
+let report = "seeds";
+/** The cursors of the pages gone through; the last one is that of the page shown. */
+let cursors = [""];
+let next = null;
+
+const isPaged = () => ["seeds", "dead-links", "hosts"].includes(report);
+
+/** The query of a report, without the page. */
+function path() {
+  const only = $("report-host").value.trim();
+  const query = new URLSearchParams(report === "dead-links" && only ? { host: only } : {});
+  return `api/v1/reports/${report}?${query}`;
+}
+
+const failed = (error) => say($("report-note"), error.message);
+
+async function look() {
+  if (!$("reports").open) return;
+  const [mine, cursor] = [report, cursors.at(-1)];
+  const paging = isPaged() ? `&limit=${LIMIT}${cursor && `&cursor=${encodeURIComponent(cursor)}`}` : "";
+  const answer = await get(`${path()}${paging}`);
+  if (mine !== report) return;
+  const items = answer.items ?? answer;
+  next = answer.next ?? null;
+  const columns = REPORTS[report].slice(1);
+  const parts = columns.map(([, title, kind]) => [title, kind]);
+  const made = table(parts);
+  redraw(made.tBodies[0], items.map((item) => row(parts, columns.map(([field, , , shown]) => shown(item[field])))));
+  redraw($("report-list"), items.length ? [made] : []);
+  const from = (cursors.length - 1) * LIMIT;
+  say($("report-note"), items.length ? `${count(from + 1)} to ${count(from + items.length)}${next ? ", and more" : ""}` : "nothing yet");
+  $("report-back").disabled = cursors.length < 2;
+  $("report-next").disabled = next === null;
+}
+
+const again = () => look().catch(failed);
+
+function first() {
+  [cursors, next] = [[""], null];
+  $("report-list").replaceChildren();
+  show($("report-host-line"), report === "dead-links");
+  again();
+}
+
+function buttons() {
+  $("report-next").addEventListener("click", () => {
+    if (next !== null) cursors.push(next);
+    again();
+  });
+  $("report-back").addEventListener("click", () => {
+    if (cursors.length > 1) cursors.pop();
+    again();
+  });
+  $("report-csv").addEventListener("click", ({ currentTarget }) => saveCsv(currentTarget, `${path()}&format=csv`, isPaged(), report, $("report-note")).catch(failed));
+  $("report-host-line").addEventListener("submit", (event) => {
+    event.preventDefault();
+    first();
+  });
+}
+
+/** Sets the panel up. */
+export function reports() {
+  $("reports").addEventListener("toggle", first);
+  const titles = Object.entries(REPORTS).map(([key, [title]]) => [key, title]);
+  choice($("report-kinds"), titles, report, (key) => {
+    report = key;
+    first();
+  });
+  show($("report-host-line"), false);
+  buttons();
+}

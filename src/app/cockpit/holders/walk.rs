@@ -1,0 +1,206 @@
+//! The walk over the archive: each metadata record of a page's newest capture, read once, a file after the other.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::dead::Dead;
+use crate::actors::node::Node;
+use crate::admin::reports::HoldersAbout;
+use crate::app::cockpit::commit::reading;
+use crate::app::cockpit::find::host_at;
+use crate::app::{Job, JobError};
+use crate::checkpoint::make::closed_files;
+use crate::checkpoint::uploads::read_list;
+use crate::domain::url::PageUrl;
+use crate::sort::Sorter;
+use crate::storage::keys::SeenKey;
+use crate::storage::read;
+use crate::storage::values::Tails;
+use crate::warc::date::parse_iso;
+use crate::warc::metadata::{MAX_OUTLINK_BYTES, omitted_links, outlinks};
+use crate::warc::name::open_name;
+use crate::warc::reader::{WarcHeader, WarcReader};
+
+/// Pages listed of one dead URL.
+pub(super) const PAGES: u32 = 100;
+/// Pages listed in all.
+const LISTED: u64 = 1_000_000;
+/// Files that are named as not read.
+const NAMED: usize = 100;
+/// Bytes of an archive file between two rests.
+const PIECE: u64 = 4 << 20;
+/// A rest, so that the crawl has the disk and the processor before this.
+const REST: Duration = Duration::from_millis(20);
+/// Longest content read of a metadata record.
+const MAX_METADATA: u64 = 2 * MAX_OUTLINK_BYTES as u64;
+
+/// An archive file, and how many bytes of it count.
+pub(super) struct Source {
+    path: PathBuf,
+    committed: Option<u64>,
+}
+
+pub(super) struct Walk<'j> {
+    pub node: &'j Node,
+    pub job: &'j Job,
+    pub dead: &'j mut Dead,
+    pub about: &'j mut HoldersAbout,
+    pub rows: Sorter,
+}
+
+/// The archive files here, in the order of their names; those that are kept elsewhere alone are told as not read.
+pub(super) fn sources(node: &Node, about: &mut HoldersAbout) -> Result<Vec<Source>, JobError> {
+    let failed = |e: &dyn std::fmt::Display| JobError::Failed(e.to_string());
+    let dir = node.rules.settings.warc_dir();
+    // Before the list: a file that is closed between the two is then on it, whole.
+    let tails: Tails = read::meta(&*node.storage, ()).map_err(|e| failed(&e))?.unwrap_or_default();
+    let mut names: Vec<String> = closed_files(&dir).map_err(|e| failed(&e))?.into_iter().map(|f| f.file).collect();
+    names.retain(|name| name.ends_with(".warc.gz"));
+    let uploaded = read_list(&node.rules.settings.store.data_dir).map_err(|e| failed(&e))?;
+    for name in uploaded.keys().filter(|name| name.ends_with(".warc.gz") && !names.contains(name)) {
+        not_read(about, format!("{name}: copied elsewhere and removed here"));
+    }
+    let mut found: Vec<Source> = names.iter().map(|n| Source { path: dir.join(n), committed: None }).collect();
+    if let Some((name, length)) = tails.warc.filter(|(name, _)| !names.contains(name)) {
+        found.push(Source { path: dir.join(open_name(&name)), committed: Some(length) });
+    }
+    Ok(found)
+}
+
+fn not_read(about: &mut HoldersAbout, what: String) {
+    about.not_read_total += 1;
+    if about.not_read.len() < NAMED {
+        about.not_read.push(what);
+    }
+}
+
+impl Walk<'_> {
+    /// Reads all files.
+    pub fn all(&mut self, sources: &[Source]) -> Result<(), JobError> {
+        for source in sources {
+            match self.file(source) {
+                Ok(()) => self.about.files += 1,
+                Err(Stopped::Job(e)) => return Err(e),
+                Err(Stopped::File(why)) => {
+                    let name = source.path.file_name().unwrap_or_default().to_string_lossy();
+                    not_read(self.about, format!("{name}: {why}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, source: &Source) -> Result<(), Stopped> {
+        let file = open(source).map_err(|e| Stopped::File(e.to_string()))?;
+        let file = file.take(source.committed.unwrap_or(u64::MAX));
+        let mut reader = WarcReader::new(BufReader::with_capacity(64 << 10, file), 0);
+        let mut rest_at = PIECE;
+        while let Some(header) = reader.next_record().map_err(|e| Stopped::File(e.to_string()))? {
+            if header.kind() == "metadata" {
+                let mut text = Vec::new();
+                let content = reader.content().take(MAX_METADATA).read_to_end(&mut text);
+                content.map_err(|e| Stopped::File(e.to_string()))?;
+                self.record(&header, &String::from_utf8_lossy(&text))?;
+            }
+            self.job.step(0, 0)?;
+            if header.offset >= rest_at {
+                rest_at = header.offset.saturating_add(PIECE);
+                std::thread::sleep(REST);
+            }
+        }
+        Ok(())
+    }
+
+    /// The links of one page.
+    fn record(&mut self, header: &WarcHeader, text: &str) -> Result<(), JobError> {
+        let Some(page) = header.target() else { return Ok(()) };
+        self.about.records += 1;
+        let mut newest = None;
+        for link in outlinks(text) {
+            let Some(number) = self.dead_one(link.url) else { continue };
+            let is_newest = match newest {
+                Some(known) => known,
+                None => *newest.insert(self.is_newest(page, header)?),
+            };
+            if !is_newest {
+                break; // the page was fetched again, or this capture was undone
+            }
+            self.hold(number, page, link.context)?;
+        }
+        self.about.links_omitted += omitted_links(text);
+        self.job.step(1, 0)
+    }
+
+    /// A dead URL, as it is written, or as the rules in force write it.
+    fn dead_one(&self, link: &str) -> Option<usize> {
+        let written = PageUrl::from_canonical(link).ok().and_then(|url| self.dead.find(&self.key(&url)));
+        written.or_else(|| {
+            let url = self.node.live().canon.parse(link).ok()?;
+            self.dead.find(&self.key(&url))
+        })
+    }
+
+    fn key(&self, url: &PageUrl) -> SeenKey {
+        host_at(self.node, url.host()).crawl(self.node.crawl).url(self.node.prints.url(url))
+    }
+
+    /// Whether the record is of the newest capture of its page.
+    fn is_newest(&self, page: &str, header: &WarcHeader) -> Result<bool, JobError> {
+        let Ok(url) = PageUrl::from_canonical(page) else { return Ok(false) };
+        let key = self.key(&url);
+        let newest = reading(self.job, || read::latest_page(&*self.node.storage, key))?;
+        let date = header.get("WARC-Date").and_then(parse_iso);
+        Ok(newest.is_some_and(|(_, capture)| Some(capture.fetched) == date))
+    }
+
+    fn hold(&mut self, number: usize, page: &str, context: &str) -> Result<(), JobError> {
+        self.job.step(0, 1)?;
+        if self.dead.hold(number) > PAGES {
+            return Ok(());
+        }
+        self.about.listed_cut = self.about.listed >= LISTED;
+        if self.about.listed_cut {
+            return Ok(());
+        }
+        self.about.listed += 1;
+        let row = row(number, page, context);
+        self.rows.push(&row).map_err(|e| JobError::Failed(format!("a temporary file cannot be written: {e}")))
+    }
+}
+
+/// A row to be sorted: the number of the dead URL, then the page and the context.
+fn row(number: usize, page: &str, context: &str) -> Vec<u8> {
+    let number = u32::try_from(number).unwrap_or(u32::MAX).to_be_bytes();
+    [&number[..], page.as_bytes(), b"\n", context.as_bytes()].concat()
+}
+
+/// The number, page and context of a row.
+pub(super) fn of_row(row: &[u8]) -> Option<(usize, String, String)> {
+    let (number, text) = row.split_first_chunk::<4>()?;
+    let (page, context) = std::str::from_utf8(text).ok()?.split_once('\n')?;
+    Some((usize::try_from(u32::from_be_bytes(*number)).ok()?, page.to_owned(), context.to_owned()))
+}
+
+/// The file; one that was closed meanwhile has another name.
+fn open(source: &Source) -> io::Result<File> {
+    match File::open(&source.path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound && source.committed.is_some() => {
+            File::open(source.path.with_extension(""))
+        }
+        other => other,
+    }
+}
+
+/// Why a file was not read to its end.
+enum Stopped {
+    Job(JobError),
+    File(String),
+}
+
+impl From<JobError> for Stopped {
+    fn from(error: JobError) -> Self {
+        Self::Job(error)
+    }
+}

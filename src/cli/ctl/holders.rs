@@ -1,0 +1,92 @@
+//! `lycosa ctl report dead-links --holders`: the pages that hold dead links. A job finds them first, if there is no report.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use super::door::{Ask, Door, send};
+use super::report::{ReportArgs, get, show};
+use super::safe::Safe;
+use super::{escaped_part, unread};
+use crate::admin::jobs::{JobState, JobView};
+use crate::admin::reports::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
+use crate::cli::exit::CliError;
+use crate::warc::date::iso;
+
+const PATH: &str = "/api/v1/reports/dead-links/holders";
+/// Between two looks at the job.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Shows the report; makes it first when there is none, when it is of another host, or when that is asked for.
+pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let there = first(door)?.about;
+    let fits = |about: &HoldersAbout| !args.again && about.host.as_deref() == args.host.as_deref();
+    if !there.as_ref().is_some_and(fits) {
+        make(door, args)?;
+    }
+    let mut page = first(door)?;
+    if let Some(about) = &page.about {
+        note(about);
+    }
+    let mut is_first = true;
+    loop {
+        show::<HeldLink>(json, &page.items, std::mem::take(&mut is_first), out)?;
+        let Some(next) = page.next.filter(|_| !page.items.is_empty()) else { return Ok(()) };
+        page = get(door, &format!("{PATH}?limit=1000&cursor={}", escaped_part(&next)))?;
+    }
+}
+
+fn first(door: &Door) -> Result<HoldersPage, CliError> {
+    get(door, &format!("{PATH}?limit=1000"))
+}
+
+/// Has the report made, and waits for it.
+fn make(door: &Door, args: &ReportArgs) -> Result<(), CliError> {
+    let which = WhichDead { host: args.host.clone() };
+    let body = serde_json::to_string(&which).map_err(unread)?;
+    let answer = actix_rt::System::new().block_on(send(door, Ask::post(PATH, body)))?;
+    let mut job: JobView = serde_json::from_str(&answer).map_err(unread)?;
+    let mut err = std::io::stderr();
+    let live = err.is_terminal();
+    let _ = writeln!(err, "job {} reads the archive; Ctrl-C leaves it to itself (/api/v1/jobs/{0})", job.id);
+    while job.state == JobState::Running {
+        std::thread::sleep(LOOK);
+        job = get(door, &format!("/api/v1/jobs/{}", job.id))?;
+        if live {
+            let _ = write!(err, "\r{} pages read, {} dead links on them", job.looked, job.changed);
+        }
+    }
+    if live {
+        let _ = writeln!(err);
+    }
+    match job.state {
+        JobState::Done => Ok(()),
+        JobState::Cancelled => Err(CliError::new(format!("job {} was cancelled; nothing was changed", job.id))),
+        _ => Err(CliError::new(format!("job {} failed: {}", job.id, job.error.unwrap_or_default()))),
+    }
+}
+
+/// What is to be known of the report, beside it.
+fn note(about: &HoldersAbout) {
+    let mut err = std::io::stderr();
+    let mut err = Safe(&mut err);
+    let _ = writeln!(
+        err,
+        "as of {} ({} dead URLs, {} pages read; --again makes it anew)",
+        iso(about.made),
+        about.dead,
+        about.records
+    );
+    if about.dead_cut || about.listed_cut {
+        let _ = writeln!(err, "there is more than the report can hold; ask for one host at a time with --host");
+    }
+    if about.links_omitted > 0 {
+        let _ = writeln!(err, "{} links of pages with very many are not in the archive", about.links_omitted);
+    }
+    for file in &about.not_read {
+        let _ = writeln!(err, "not read: {}", file);
+    }
+    let more = about.not_read_total.saturating_sub(about.not_read.len() as u64);
+    if more > 0 {
+        let _ = writeln!(err, "and {more} more files not read");
+    }
+}

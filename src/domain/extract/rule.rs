@@ -1,0 +1,294 @@
+//! One rule and all of them: which pages, which elements, what of them.
+
+use std::collections::BTreeMap;
+
+use regex::RegexSet;
+use select::document::Document;
+use select::node::{Data, Node};
+use serde::{Deserialize, Serialize};
+
+use super::{Selector, SelectorError};
+use crate::domain::text::cut_at;
+
+/// Values of one rule and page at most.
+const MAX_VALUES: usize = 100;
+/// Bytes of one value at most; it is cut there.
+const MAX_VALUE: usize = 8 * 1024;
+
+/// What of an element is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// Its text and that of all within, white space folded.
+    Text,
+    /// The value of an attribute, as written.
+    Attribute(String),
+    /// Its markup.
+    Html,
+}
+
+impl std::str::FromStr for Take {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        match (text, text.strip_prefix("attr:")) {
+            ("text", _) => Ok(Self::Text),
+            ("html", _) => Ok(Self::Html),
+            (_, Some(name)) if !name.trim().is_empty() => Ok(Self::Attribute(name.trim().to_ascii_lowercase())),
+            _ => Err(RuleError::Take(text.to_owned())),
+        }
+    }
+}
+
+/// What is wrong with a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// Not one of the three.
+    #[error("{0:?} is none of text, html, attr:NAME")]
+    Take(String),
+    /// Not understood.
+    #[error("the selector is not understood {0}")]
+    Selector(#[from] SelectorError),
+    /// A pattern that is no regular expression.
+    #[error("{0}")]
+    Urls(String),
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct ExtractRule {
+    name: String,
+    selector: Selector,
+    take: Take,
+    many: bool,
+    urls: Option<RegexSet>,
+}
+
+impl ExtractRule {
+    /// `name`: the key of its value; `many`: a list of all, not the first only; `urls`: patterns of the pages it is meant for, all
+    /// when there are none.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn new(name: &str, selector: &str, take: &str, many: bool, urls: &[String]) -> Result<Self, RuleError> {
+        let patterns = RegexSet::new(urls).map_err(|e| RuleError::Urls(e.to_string()))?;
+        Ok(Self {
+            name: name.to_owned(),
+            selector: selector.parse()?,
+            take: take.parse()?,
+            many,
+            urls: (!urls.is_empty()).then_some(patterns),
+        })
+    }
+
+    fn is_meant(&self, url: &str) -> bool {
+        self.urls.as_ref().is_none_or(|urls| urls.is_match(url))
+    }
+
+    /// `None` when nothing is found.
+    fn on(&self, page: &Document) -> Option<Extracted> {
+        let most = if self.many { MAX_VALUES } else { 1 };
+        let found = page.find(&self.selector).filter_map(|node| self.value(&node)).take(most).collect::<Vec<_>>();
+        if self.many {
+            return (!found.is_empty()).then_some(Extracted::Many(found));
+        }
+        found.into_iter().next().map(Extracted::One)
+    }
+
+    /// An element that has no such attribute, or no text, has no value.
+    fn value(&self, node: &Node<'_>) -> Option<String> {
+        let value = match &self.take {
+            Take::Text => text_of(node),
+            Take::Attribute(name) => node.attr(name)?.to_owned(),
+            Take::Html => node.html(),
+        };
+        Some(cut_at(value.trim(), MAX_VALUE)).filter(|value| !value.is_empty()).map(str::to_owned)
+    }
+}
+
+/// The text within, in the order of the page; scripts and styles have none.
+fn text_of(node: &Node<'_>) -> String {
+    let mut out = String::new();
+    let mut open = vec![*node];
+    while let Some(node) = open.pop() {
+        if out.len() > MAX_VALUE {
+            break;
+        }
+        match node.data() {
+            Data::Text(text) => fold(text, &mut out),
+            Data::Element(..) if matches!(node.name(), Some("script" | "style" | "template")) => {}
+            Data::Element(..) => {
+                let last = node.last_child();
+                open.extend(std::iter::successors(last, Node::prev));
+            }
+            Data::Comment(_) => {}
+        }
+    }
+    out
+}
+
+/// Runs of white space become one space.
+fn fold(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c.is_whitespace() {
+            true if out.ends_with(' ') || out.is_empty() => {}
+            true => out.push(' '),
+            false => out.push(c),
+        }
+    }
+}
+
+/// What one rule found on one page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Extracted {
+    /// The first value.
+    One(String),
+    /// All of them.
+    Many(Vec<String>),
+}
+
+/// All rules.
+#[derive(Clone, Debug, Default)]
+pub struct ExtractRules(Vec<ExtractRule>);
+
+impl ExtractRules {
+    /// In the order given; of two with one name the first that finds something counts.
+    #[must_use]
+    pub fn new(rules: Vec<ExtractRule>) -> Self {
+        Self(rules)
+    }
+
+    /// Whether any rule is meant for the page at this URL, in canonical form.
+    #[must_use]
+    pub fn are_meant_for(&self, url: &str) -> bool {
+        self.0.iter().any(|rule| rule.is_meant(url))
+    }
+
+    /// What they find on a page, by name.
+    #[must_use]
+    pub fn on(&self, url: &str, page: &Document) -> BTreeMap<String, Extracted> {
+        let mut found = BTreeMap::new();
+        for rule in self.0.iter().filter(|rule| rule.is_meant(url)) {
+            if !found.contains_key(&rule.name)
+                && let Some(value) = rule.on(page)
+            {
+                found.insert(rule.name.clone(), value);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree;
+    use super::*;
+
+    /// The value of each row of `tests/data/extract.tsv`, as JSON.
+    fn found(selector: &str, take: &str, many: bool, html: &str) -> String {
+        match ExtractRule::new("x", selector, take, many, &[]) {
+            Err(e) => format!("error {e}"),
+            Ok(rule) => serde_json::to_string(&rule.on(&tree(html).unwrap())).unwrap(),
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_gives_what_it_says() {
+        let table = include_str!("../../../tests/data/extract.tsv");
+        let (mut rows, mut wrong) = (0, Vec::new());
+        for row in table.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+            let [name, selector, take, html, wanted] = row.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("five fields: {row}")
+            };
+            let (take, many) = take.strip_suffix(" many").map_or((take, false), |take| (take, true));
+            let got = found(selector, take, many, html);
+            if got != wanted && !(wanted.starts_with("error") && got.starts_with(wanted)) {
+                wrong.push(format!("{name}: {got}, wanted {wanted}"));
+            }
+            rows += 1;
+        }
+        assert!(rows > 40 && wrong.is_empty(), "{rows} rows\n{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn rules_are_meant_for_the_pages_of_their_patterns() {
+        let rule = |name, selector, urls: &[&str]| {
+            let urls: Vec<String> = urls.iter().map(ToString::to_string).collect();
+            ExtractRule::new(name, selector, "text", false, &urls).unwrap()
+        };
+        let rules = ExtractRules::new(vec![
+            rule("a", "h1", &["/news/"]),
+            rule("b", "h2", &["/news/", "/blog/"]),
+            rule("b", "h1", &["/blog/"]),
+        ]);
+        let page = tree("<h1>one</h1>").unwrap();
+        assert!(rules.are_meant_for("http://a.test/blog/1") && !rules.are_meant_for("http://a.test/"));
+        assert_eq!(
+            rules.on("http://a.test/news/1", &page),
+            BTreeMap::from([("a".into(), Extracted::One("one".into()))])
+        );
+        assert_eq!(
+            rules.on("http://a.test/blog/1", &page),
+            BTreeMap::from([("b".into(), Extracted::One("one".into()))])
+        );
+        assert!(ExtractRule::new("a", "h1", "text", false, &["(".into()]).is_err());
+    }
+
+    #[test]
+    fn values_are_bounded_in_number_and_length() {
+        let page = tree(&format!("<p>{}</p>", "é".repeat(MAX_VALUE)).repeat(2)).unwrap();
+        let rule = ExtractRule::new("x", "p", "text", true, &[]).unwrap();
+        let Some(Extracted::Many(values)) = rule.on(&page) else { panic!("nothing found") };
+        assert!(
+            values.len() == 2 && values.iter().all(|value| value.len() <= MAX_VALUE && value.len() > MAX_VALUE - 4)
+        );
+        let page = tree(&"<i>x</i>".repeat(1_000)).unwrap();
+        let rule = ExtractRule::new("x", "i", "text", true, &[]).unwrap();
+        assert!(matches!(rule.on(&page), Some(Extracted::Many(values)) if values.len() == MAX_VALUES));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_a_panic_as_a_selector(text in "[a-z#.\\[\\]=~^$*:>+, ()'\"-]{0,24}") {
+            if let Ok(selector) = text.parse::<Selector>() {
+                let page = tree("<div class=a><p id=b>x</p></div>").unwrap();
+                let _ = page.find(&selector).count();
+            }
+        }
+
+        /// Steps found by going up from the element agree with trying all chains of ancestors.
+        #[test]
+        fn steps_are_found_as_by_trying_all_ways(
+            tags in proptest::collection::vec(0_usize..3, 1..7),
+            steps in proptest::collection::vec((0_usize..3, proptest::bool::ANY), 1..4),
+        ) {
+            const NAMES: [&str; 3] = ["div", "section", "main"];
+            let html: String = tags.iter().map(|tag| format!("<{}>", NAMES[*tag])).collect();
+            let text: String = steps.iter().enumerate().map(|(at, (tag, child))| {
+                let join = match (at, child) { (0, _) => "", (_, true) => " > ", (_, false) => " " };
+                format!("{join}{}", NAMES[*tag])
+            }).collect();
+            let page = tree(&html).unwrap();
+            let selector: Selector = text.parse().unwrap();
+            let mut quick: Vec<usize> = page.find(&selector).map(|node| depth(&node)).collect();
+            quick.sort_unstable();
+            let plain: Vec<usize> = (0..tags.len()).filter(|at| fits(&tags, &steps, *at, steps.len() - 1)).map(|at| at + 2).collect();
+            proptest::prop_assert_eq!(quick, plain, "{} in {}", text, html);
+        }
+    }
+
+    /// Elements above it: html, body, then the tags.
+    fn depth(node: &Node<'_>) -> usize {
+        std::iter::successors(node.parent(), Node::parent).count()
+    }
+
+    fn fits(tags: &[usize], steps: &[(usize, bool)], at: usize, step: usize) -> bool {
+        tags[at] == steps[step].0
+            && (step == 0
+                || if steps[step].1 {
+                    at > 0 && fits(tags, steps, at - 1, step - 1)
+                } else {
+                    (0..at).any(|a| fits(tags, steps, a, step - 1))
+                })
+    }
+}

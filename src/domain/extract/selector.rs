@@ -1,0 +1,329 @@
+//! The subset of CSS selectors that is understood.
+//!
+//! `tag`, `*`, `#id`, `.class`, `[a]`, `[a=b]`, `[a~=b]`, `[a^=b]`, `[a$=b]`, `[a*=b]`, `:not(…)` of one of these, `:first-child`,
+//! `:last-child`; joined by white space (within) or `>` (directly within); several separated by commas. Names of elements and attributes
+//! are compared without regard to case, values with it.
+
+use select::node::Node;
+use select::predicate::{Any, Attr, Class, Element, Name, Predicate};
+
+/// Steps of one selector at most.
+const MAX_STEPS: usize = 16;
+
+/// A selector that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector(Vec<Path>);
+
+/// What is wrong with a selector.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at character {at}: {what}")]
+pub struct SelectorError {
+    /// Characters before the fault, and one.
+    pub at: usize,
+    /// What was found there, and what is understood.
+    pub what: String,
+}
+
+/// Steps from the outermost to the element itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Path(Vec<(Join, Vec<Test>)>);
+
+/// How a step hangs on the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Join {
+    /// Anywhere within it; the first step hangs on the page.
+    Within,
+    /// Its child.
+    Child,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Test {
+    Any,
+    Tag(String),
+    Id(String),
+    Class(String),
+    Attribute(String, Compare, String),
+    First,
+    Last,
+    Not(Box<Test>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compare {
+    Present,
+    Equal,
+    Word,
+    Start,
+    End,
+    Part,
+}
+
+impl Test {
+    fn fits(&self, node: &Node<'_>) -> bool {
+        let value = |name: &str| node.attr(name);
+        match self {
+            Self::Any => Any.matches(node),
+            Self::Tag(name) => Name(name.as_str()).matches(node),
+            Self::Id(id) => Attr("id", id.as_str()).matches(node),
+            Self::Class(class) => Class(class.as_str()).matches(node),
+            Self::First => sibling(node, Node::prev).is_none(),
+            Self::Last => sibling(node, Node::next).is_none(),
+            Self::Not(inner) => !inner.fits(node),
+            Self::Attribute(name, compare, wanted) => value(name).is_some_and(|value| match compare {
+                Compare::Present => true,
+                Compare::Equal => value == wanted,
+                Compare::Word => value.split_ascii_whitespace().any(|word| word == wanted),
+                Compare::Start => !wanted.is_empty() && value.starts_with(wanted.as_str()),
+                Compare::End => !wanted.is_empty() && value.ends_with(wanted.as_str()),
+                Compare::Part => !wanted.is_empty() && value.contains(wanted.as_str()),
+            }),
+        }
+    }
+}
+
+/// The next element on one side.
+fn sibling<'a>(node: &Node<'a>, step: impl Fn(&Node<'a>) -> Option<Node<'a>>) -> Option<Node<'a>> {
+    std::iter::successors(step(node), step).find(|n| Element.matches(n))
+}
+
+impl Path {
+    /// Goes up from the element; each step keeps all places among its ancestors where what is below it fits, so that the work is
+    /// the depth times the steps whatever the page looks like.
+    fn fits(&self, node: &Node<'_>) -> bool {
+        let fits = |tests: &[Test], node: &Node<'_>| tests.iter().all(|test| test.fits(node));
+        let Some(((join, own), above)) = self.0.split_last() else { return false };
+        if !fits(own, node) {
+            return false;
+        }
+        if above.is_empty() {
+            return true;
+        }
+        let ancestors: Vec<Node<'_>> = std::iter::successors(node.parent(), Node::parent).collect();
+        // Place n is ancestors[n - 1]; 0 is the element itself.
+        let mut places = vec![0_usize];
+        let mut join = *join;
+        for (next_join, tests) in above.iter().rev() {
+            let lowest = places.iter().copied().min().unwrap_or(usize::MAX);
+            let reached = |n: usize| match join {
+                Join::Within => n > lowest,
+                Join::Child => places.contains(&(n - 1)),
+            };
+            places = ancestors
+                .iter()
+                .enumerate()
+                .map(|(at, ancestor)| (at + 1, ancestor))
+                .filter(|(n, ancestor)| reached(*n) && fits(tests, ancestor))
+                .map(|(n, _)| n)
+                .collect();
+            if places.is_empty() {
+                return false;
+            }
+            join = *next_join;
+        }
+        true
+    }
+}
+
+impl Predicate for &Selector {
+    fn matches(&self, node: &Node<'_>) -> bool {
+        Element.matches(node) && self.0.iter().any(|path| path.fits(node))
+    }
+}
+
+impl std::str::FromStr for Selector {
+    type Err = SelectorError;
+
+    fn from_str(text: &str) -> Result<Self, SelectorError> {
+        let mut input = Input { text, rest: text };
+        let mut paths = Vec::new();
+        loop {
+            paths.push(input.path()?);
+            match input.next() {
+                Some(',') => {}
+                None => return Ok(Self(paths)),
+                Some(c) => return Err(input.wrong(&format!("{c:?} is not understood here"))),
+            }
+        }
+    }
+}
+
+/// What is left to read.
+struct Input<'t> {
+    text: &'t str,
+    rest: &'t str,
+}
+
+impl Input<'_> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let mut chars = self.rest.chars();
+        let c = chars.next();
+        self.rest = chars.as_str();
+        c
+    }
+
+    fn eat(&mut self, wanted: &str) -> bool {
+        self.rest.strip_prefix(wanted).map(|rest| self.rest = rest).is_some()
+    }
+
+    fn space(&mut self) -> bool {
+        let trimmed = self.rest.trim_start();
+        std::mem::replace(&mut self.rest, trimmed).len() > trimmed.len()
+    }
+
+    fn wrong(&self, what: &str) -> SelectorError {
+        let before = self.text.len() - self.rest.len();
+        let at = self.text.get(..before).map_or(0, |read| read.chars().count()).max(1);
+        SelectorError { at, what: what.to_owned() }
+    }
+
+    fn path(&mut self) -> Result<Path, SelectorError> {
+        self.space();
+        let mut steps = vec![(Join::Within, self.tests()?)];
+        loop {
+            let space = self.space();
+            let join = match self.peek() {
+                None | Some(',') => return Ok(Path(steps)),
+                Some('>') => {
+                    self.next();
+                    self.space();
+                    Join::Child
+                }
+                Some('+' | '~') => {
+                    self.next();
+                    return Err(self.wrong("siblings (+ and ~) are not understood; use white space or >"));
+                }
+                Some(_) if space => Join::Within,
+                Some(c) => {
+                    self.next();
+                    return Err(self.wrong(&format!("{c:?} is not understood here")));
+                }
+            };
+            if steps.len() == MAX_STEPS {
+                return Err(self.wrong(&format!("more than {MAX_STEPS} steps")));
+            }
+            steps.push((join, self.tests()?));
+        }
+    }
+
+    fn tests(&mut self) -> Result<Vec<Test>, SelectorError> {
+        let mut tests = Vec::new();
+        while let Some(test) = self.test(tests.is_empty())? {
+            tests.push(test);
+        }
+        if tests.is_empty() {
+            self.next();
+            return Err(self.wrong("an element, .class, #id or [attribute] is expected"));
+        }
+        Ok(tests)
+    }
+
+    fn test(&mut self, first: bool) -> Result<Option<Test>, SelectorError> {
+        Ok(Some(match self.peek() {
+            Some('*') if first => {
+                self.next();
+                Test::Any
+            }
+            Some('#') => {
+                self.next();
+                Test::Id(self.name()?)
+            }
+            Some('.') => {
+                self.next();
+                Test::Class(self.name()?)
+            }
+            Some('[') => {
+                self.next();
+                self.attribute()?
+            }
+            Some(':') => {
+                self.next();
+                self.pseudo()?
+            }
+            Some(c) if first && is_name(c) => Test::Tag(self.name()?.to_ascii_lowercase()),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn name(&mut self) -> Result<String, SelectorError> {
+        let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        if name.is_empty() {
+            self.next();
+            return Err(self.wrong("a name is expected"));
+        }
+        self.rest = rest;
+        Ok(name.to_owned())
+    }
+
+    fn attribute(&mut self) -> Result<Test, SelectorError> {
+        self.space();
+        let name = self.name()?.to_ascii_lowercase();
+        self.space();
+        let compare = [
+            ("]", Compare::Present),
+            ("=", Compare::Equal),
+            ("~=", Compare::Word),
+            ("^=", Compare::Start),
+            ("$=", Compare::End),
+            ("*=", Compare::Part),
+        ];
+        let Some((_, compare)) = compare.into_iter().find(|(sign, _)| self.eat(sign)) else {
+            self.next();
+            return Err(self.wrong("one of = ~= ^= $= *= ] is expected"));
+        };
+        if compare == Compare::Present {
+            return Ok(Test::Attribute(name, compare, String::new()));
+        }
+        self.space();
+        let value = self.value()?;
+        self.space();
+        if self.eat("]") {
+            Ok(Test::Attribute(name, compare, value))
+        } else {
+            self.next();
+            Err(self.wrong("] is expected"))
+        }
+    }
+
+    fn value(&mut self) -> Result<String, SelectorError> {
+        let quote = self.peek().filter(|c| matches!(c, '"' | '\''));
+        let Some(quote) = quote else { return self.name() };
+        self.next();
+        let Some((value, rest)) = self.rest.split_once(quote) else {
+            return Err(self.wrong("the quote is not closed"));
+        };
+        self.rest = rest;
+        Ok(value.to_owned())
+    }
+
+    fn pseudo(&mut self) -> Result<Test, SelectorError> {
+        if self.eat("first-child") {
+            return Ok(Test::First);
+        }
+        if self.eat("last-child") {
+            return Ok(Test::Last);
+        }
+        if !self.eat("not(") {
+            return Err(self.wrong("of : only :not(…), :first-child and :last-child are understood"));
+        }
+        self.space();
+        let inner = self.test(true)?;
+        self.space();
+        match inner {
+            Some(inner) if self.eat(")") => Ok(Test::Not(Box::new(inner))),
+            _ => {
+                self.next();
+                Err(self.wrong(":not(…) takes one element, .class, #id or [attribute]"))
+            }
+        }
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_')
+}
