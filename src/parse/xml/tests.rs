@@ -62,7 +62,11 @@ impl Case {
 
     fn rules(&self) -> ParseRules {
         let extract = ExtractOptions { max_links: self.max, assets: self.assets, ..ExtractOptions::default() };
-        ParseRules { extract, sitemaps: SitemapLimits { max_urls: self.max, max_bytes: 1 << 20 }, ..ParseRules::default() }
+        ParseRules {
+            extract,
+            sitemaps: SitemapLimits { max_urls: self.max, max_bytes: 1 << 20 },
+            ..ParseRules::default()
+        }
     }
 
     /// Who reads it, and what that gives.
