@@ -90,7 +90,7 @@ def add_seeds(page):
 
 
 def explain(page):
-    for url, told in [("http://h0.test/", "It was fetched"), (f"http://h0.test/{SCRIPT}", "Nobody found a link"), ("nonsense", "URL")]:
+    for url, told in [("http://h0.test/", "Crawled at"), ("h0.test/", "as the crawl knows it"), (f"http://h0.test/{SCRIPT}", "nobody found a link"), ("nonsense", "URL")]:
         page.locator("#url").fill(url)
         page.locator("#url").press("Enter")
         expect(page.locator("#explained")).to_contain_text(told)

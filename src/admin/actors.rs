@@ -8,7 +8,7 @@ use actix_web::web::{self, Data, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 
-use super::bounded::within;
+use super::bounded::ordered;
 use super::control::{ControlError, Reply};
 use super::paging::{Page, Paging};
 use super::problem::Problem;
@@ -145,5 +145,5 @@ async fn actors(
 ))]
 async fn restart(path: Path<(ActorKindView, String)>, actors: Data<dyn Actors>) -> Result<HttpResponse, Problem> {
     let (kind, instance) = path.into_inner();
-    Ok(HttpResponse::Ok().json(within(actors.restart(kind, &instance)).await?))
+    Ok(HttpResponse::Ok().json(ordered(actors.restart(kind, &instance), "GET /api/v1/actors, its restarts").await?))
 }

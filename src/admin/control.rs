@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
+use crate::config::SeedSection;
 use crate::telemetry::StatusSnapshot;
 
 /// A future that a [`Control`] returns; it may be awaited on the admin thread only.
@@ -65,6 +66,13 @@ pub struct NewSeed {
 impl From<String> for NewSeed {
     fn from(url: String) -> Self {
         Self { url, ..Self::default() }
+    }
+}
+
+impl From<SeedSection> for NewSeed {
+    fn from(seed: SeedSection) -> Self {
+        let SeedSection { url, rank, max_depth, tags } = seed;
+        Self { url, rank, max_depth, tags }
     }
 }
 

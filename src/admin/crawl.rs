@@ -77,8 +77,11 @@ async fn add_seeds(
 ) -> Result<HttpResponse, Problem> {
     let body = whole(payload).await?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
-    let seeds = seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
-    Ok(HttpResponse::Ok().json(control.seeds(seeds).await?))
+    let seeds::Given { seeds, refused } =
+        seeds::parse(kind, &body).map_err(|e| Problem::new(StatusCode::BAD_REQUEST, e))?;
+    let mut report = control.seeds(seeds).await?;
+    report.rejected.extend(refused);
+    Ok(HttpResponse::Ok().json(report))
 }
 
 /// No new requests until `resume`.

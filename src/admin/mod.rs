@@ -14,6 +14,7 @@
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
+//! | `GET /api/v1/urls/rejected`, `/failed` `?reason=&host=` | [`UrlPage`](urls::lists::UrlPage): URLs turned away, and given up; paged, JSON or CSV |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
 //! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](reports::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |
@@ -35,7 +36,7 @@
 //! | `POST /api/v1/urls/readmit` | [`JobView`](jobs::JobView): rejected URLs judged again |
 //! | `GET /api/openapi.json` | all of this as OpenAPI 3.1 |
 //!
-//! Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
+//! A parameter or a field that is not described is refused with those that are. Errors are `application/problem+json` (RFC 9457). Requests are guarded against other machines (token), other names
 //! for this machine (Host, against DNS rebinding) and other web pages (Origin), see [`auth`].
 
 pub mod actors;
@@ -54,6 +55,7 @@ pub mod orders;
 pub mod own;
 pub mod pages;
 pub mod paging;
+mod parameters;
 pub mod pipeline;
 mod probes;
 mod problem;
@@ -76,5 +78,4 @@ pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedRepor
 pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;
-pub(crate) use seeds::lines as seed_lines;
-pub use server::{AdminError, AdminServer};
+pub use server::{AdminError, AdminServer, Listening};

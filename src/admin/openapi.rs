@@ -23,6 +23,7 @@ struct Doc;
 pub(super) fn describe(rooms: &[Room]) -> OpenApi {
     let mut doc = Doc::openapi();
     rooms.iter().for_each(|room| doc.merge(room.doc.clone()));
+    super::parameters::describe(&mut doc);
     doc
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
 use super::body::json;
-use super::bounded::within;
+use super::bounded::ordered;
 use super::control::{ControlError, Reply};
 use super::jobs::JobView;
 use super::problem::Problem;
@@ -115,8 +115,9 @@ pub fn room(crawl: Arc<dyn OrderHosts>) -> Room {
     })
 }
 
-async fn ordered(crawl: Crawl, host: Path<String>, command: HostCommand) -> Answer {
-    Ok(HttpResponse::Ok().json(within(crawl.order(host.into_inner(), command)).await?))
+async fn carried_out(crawl: Crawl, host: Path<String>, command: HostCommand) -> Answer {
+    let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
+    Ok(HttpResponse::Ok().json(ordered(crawl.order(host.into_inner(), command), look).await?))
 }
 
 /// Describes one of the commands, and carries it out.
@@ -133,7 +134,7 @@ macro_rules! commands {
                 (status = 503, body = Problem, content_type = "application/problem+json"),
         ))]
         async fn $name(host: Path<String>, crawl: Crawl) -> Answer {
-            ordered(crawl, host, $command).await
+            carried_out(crawl, host, $command).await
         }
     )*};
 }
@@ -173,5 +174,5 @@ async fn delay(host: Path<String>, payload: Payload, crawl: Crawl) -> Answer {
             ControlError::Invalid("min_delay: at most 24h; to stop requests altogether pause the host".into()).into()
         );
     }
-    ordered(crawl, host, HostCommand::MinDelay(delay)).await
+    carried_out(crawl, host, HostCommand::MinDelay(delay)).await
 }

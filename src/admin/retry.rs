@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
 use super::body::json;
-use super::bounded::within;
+use super::bounded::ordered;
 use super::control::Reply;
 use super::jobs::JobView;
 use super::problem::Problem;
@@ -66,5 +66,5 @@ pub fn room(crawl: Arc<dyn RetryUrls>) -> Room {
 ))]
 async fn retry(payload: Payload, crawl: Data<dyn RetryUrls>) -> Result<HttpResponse, Problem> {
     let which = json(payload).await?;
-    Ok(HttpResponse::build(StatusCode::ACCEPTED).json(within(crawl.retry(which)).await?))
+    Ok(HttpResponse::build(StatusCode::ACCEPTED).json(ordered(crawl.retry(which), "GET /api/v1/jobs").await?))
 }

@@ -3,73 +3,74 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::control::NewSeed;
-use crate::domain::frontier::RANKS;
-
-/// Tags of one seed.
-const TAGS: usize = 16;
-/// Characters of a tag.
-const TAG: usize = 64;
+use super::control::{NewSeed, RejectedSeed};
+use crate::domain::seed::{check_said, seed_lines};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Body {
     /// URLs of which nothing else is said.
     #[serde(default)]
-    urls: Vec<String>,
-    /// Seeds with what is said of them.
+    urls: Option<Vec<String>>,
+    /// Seeds with what is said of them; instead of `urls`.
     #[serde(default)]
-    seeds: Vec<NewSeed>,
+    seeds: Option<Vec<NewSeed>>,
+}
+
+/// The seeds of a request, with the lines of it that are none.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Given {
+    pub seeds: Vec<NewSeed>,
+    pub refused: Vec<RejectedSeed>,
 }
 
 /// Reads a request's body. Empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
 /// A sentence: what is wrong with the body and what it should be.
-pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Vec<NewSeed>, String> {
-    let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8 text".to_owned())?;
+pub(super) fn parse(content_type: Option<&str>, body: &[u8]) -> Result<Given, String> {
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     // No URL begins with a brace: what does is JSON, whatever a client such as curl says it is.
-    let json = text.trim_start_matches('\u{feff}').trim_start();
-    let seeds = if essence.eq_ignore_ascii_case("application/json") || json.starts_with('{') {
-        let expected =
-            "expected {\"urls\": [\"https://…\", …]} or {\"seeds\": [{\"url\": \"https://…\", \"rank\": 0}, …]}";
-        let Body { urls, mut seeds } = serde_json::from_str(json).map_err(|e| format!("{e}; {expected}"))?;
-        seeds.extend(urls.into_iter().map(NewSeed::from));
-        seeds
+    let bare = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    let given = if essence.eq_ignore_ascii_case("application/json") || bare.first() == Some(&b'{') {
+        Given { seeds: of_json(bare)?, ..Given::default() }
     } else {
-        lines(text).into_iter().map(NewSeed::from).collect()
+        of_text(body)
     };
-    if seeds.is_empty() {
+    if given.seeds.is_empty() && given.refused.is_empty() {
         return Err("no URL in the body; send one a line, or JSON {\"urls\": […]}".into());
     }
-    seeds.iter().try_for_each(check)?;
-    Ok(seeds)
+    let said = |seed: &NewSeed| check_said(seed.rank, &seed.tags).map_err(|why| format!("{}: {why}", seed.url));
+    given.seeds.iter().try_for_each(said)?;
+    Ok(given)
 }
 
-/// What is said of a seed makes sense.
-fn check(seed: &NewSeed) -> Result<(), String> {
-    let NewSeed { url, rank, tags, .. } = seed;
-    if let Some(rank) = rank.filter(|rank| usize::from(*rank) >= RANKS) {
-        return Err(format!("{url}: rank {rank}; expected 0 to {}", RANKS - 1));
+fn of_json(json: &[u8]) -> Result<Vec<NewSeed>, String> {
+    let expected = "expected {\"urls\": [\"https://…\", …]} or {\"seeds\": [{\"url\": \"https://…\", \"rank\": 0}, …]}";
+    if json.first() == Some(&b'[') {
+        return Err(format!("a list stands alone; {expected}")); // it would be read as the fields of the object
     }
-    if tags.len() > TAGS {
-        return Err(format!("{url}: {} tags; at most {TAGS}", tags.len()));
+    match serde_json::from_slice(json).map_err(|e| format!("{e}; {expected}"))? {
+        Body { urls: Some(_), seeds: Some(_) } => Err(
+            "`urls` and `seeds` are two forms of the same: send one of them, a URL of which more is said in `seeds`"
+                .into(),
+        ),
+        Body { urls: Some(urls), .. } => Ok(urls.into_iter().map(NewSeed::from).collect()),
+        Body { seeds, .. } => Ok(seeds.unwrap_or_default()),
     }
-    let good = |tag: &String| (1..=TAG).contains(&tag.chars().count()) && !tag.chars().any(char::is_control);
-    match tags.iter().find(|tag| !good(tag)) {
-        Some(tag) => {
-            Err(format!("{url}: the tag {tag:?}; expected 1 to {TAG} characters, none of them a control character"))
+}
+
+fn of_text(body: &[u8]) -> Given {
+    let mut given = Given::default();
+    for (number, line) in seed_lines(body) {
+        match line {
+            Ok(url) => given.seeds.push(NewSeed::from(url.to_owned())),
+            Err(shown) => {
+                given.refused.push(RejectedSeed { url: shown, reason: format!("line {number} is not UTF-8 text") });
+            }
         }
-        None => Ok(()),
     }
-}
-
-/// The URLs of a text, one a line.
-#[must_use]
-pub(crate) fn lines(text: &str) -> Vec<String> {
-    let text = text.trim_start_matches('\u{feff}');
-    text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).map(str::to_owned).collect()
+    given
 }
 
 #[cfg(test)]
@@ -78,7 +79,8 @@ mod tests {
 
     #[test]
     fn lines_and_json_give_the_same_seeds() {
-        let expected = Ok(["http://a.test/", "http://b.test/"].map(|url| NewSeed::from(url.to_owned())).to_vec());
+        let seeds = ["http://a.test/", "http://b.test/"].map(|url| NewSeed::from(url.to_owned())).to_vec();
+        let expected = Ok(Given { seeds, refused: Vec::new() });
         assert_eq!(parse(None, b"# mine\r\nhttp://a.test/\r\n\n  http://b.test/"), expected);
         let json = br#"{"urls": ["http://a.test/", "http://b.test/"]}"#;
         for kind in [Some("application/json; charset=utf-8"), Some("application/x-www-form-urlencoded"), None] {
@@ -91,7 +93,7 @@ mod tests {
         let body = br#"{"seeds": [{"url": "http://a.test/", "rank": 0, "max_depth": 3, "tags": ["news", "de"]}]}"#;
         let tags = vec!["news".to_owned(), "de".to_owned()];
         let seed = NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags };
-        assert_eq!(parse(None, body), Ok(vec![seed]));
+        assert_eq!(parse(None, body), Ok(Given { seeds: vec![seed], refused: Vec::new() }));
         let long = "x".repeat(65);
         for (said, why) in [
             ("\"rank\": 8", "0 to 7"),
@@ -110,10 +112,11 @@ mod tests {
 
     #[test]
     fn a_body_without_seeds_is_refused_with_the_form_expected() {
-        let bodies: [(Option<&str>, &[u8]); 5] = [
+        let bodies: [(Option<&str>, &[u8]); 6] = [
             (None, b""),
             (None, b"# nothing\n"),
-            (None, b"\xff\xfe"),
+            (Some("application/json"), b"\xff\xfe"),
+            (Some("application/json"), br#"[["http://a.test/"]]"#),
             (Some("application/json"), b"[]"),
             (Some("application/json"), br#"{"urls": [], "x": 1}"#),
         ];
@@ -121,5 +124,20 @@ mod tests {
             assert!(parse(kind, body).is_err());
         }
         assert!(parse(Some("application/json"), b"{}").unwrap_err().contains("\"urls\""));
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_costs_itself_alone_and_is_named_by_its_number() {
+        let given = parse(None, b"\xef\xbb\xbfhttp://a.test/\n\nhttp://b.test/\xff\r\nhttp://c.test/").unwrap();
+        let urls: Vec<&str> = given.seeds.iter().map(|seed| seed.url.as_str()).collect();
+        assert_eq!(urls, ["http://a.test/", "http://c.test/"]);
+        assert_eq!(given.refused.len(), 1);
+        assert!(given.refused[0].reason.contains("line 3") && given.refused[0].url.contains("b.test"), "{given:?}");
+    }
+
+    #[test]
+    fn both_forms_at_once_are_refused_in_a_sentence() {
+        let both = br#"{"urls": ["http://a.test/"], "seeds": [{"url": "http://b.test/"}]}"#;
+        assert!(parse(None, both).unwrap_err().contains("send one of them"));
     }
 }

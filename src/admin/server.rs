@@ -19,7 +19,7 @@ use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
 use super::room::Room;
-use super::{crawl, openapi, probes, ui};
+use super::{crawl, openapi, parameters, probes, ui};
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,32 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
+/// An address that is bound and not served yet: its port is known before the crawl begins, which must never speak to it.
+#[derive(Debug)]
+pub struct Listening {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Listening {
+    /// Binds; port 0 is any free one.
+    ///
+    /// # Errors
+    /// The address is taken, or is none of this machine.
+    pub fn bind(listen: SocketAddr) -> Result<Self, AdminError> {
+        let failed = |source| AdminError::Bind { address: listen, source };
+        let listener = TcpListener::bind(listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// The address, with the real port.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
 /// A running endpoint; dropping it ends it.
 #[derive(Debug)]
 pub struct AdminServer {
@@ -79,9 +105,22 @@ impl AdminServer {
         if entrance.keys.is_empty() && !is_loopback(listen) {
             return Err(AdminError::NeedsToken(listen));
         }
-        let bind = |source| AdminError::Bind { address: listen, source };
-        let listener = TcpListener::bind(listen).map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
+        Self::serve(Listening::bind(listen)?, entrance, control, more)
+    }
+
+    /// The same on an address that is bound already.
+    ///
+    /// # Errors
+    /// It is not loopback and there is no token.
+    pub fn serve(
+        Listening { listener, address }: Listening,
+        entrance: Entrance,
+        control: Arc<dyn Control>,
+        more: Vec<Room>,
+    ) -> Result<Self, AdminError> {
+        if entrance.keys.is_empty() && !is_loopback(address) {
+            return Err(AdminError::NeedsToken(address));
+        }
         let guard = Data::new(Guard::new(entrance, address));
         let mut rooms = vec![ui::room(), probes::room(control.clone()), crawl::room(control)];
         rooms.extend(more);
@@ -138,6 +177,7 @@ fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started:
             .app_data(guarded.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
             .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
+            .wrap(from_fn(parameters::known))
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
             .configure(move |app| {

@@ -165,6 +165,29 @@ fn bad_requests_are_problems_and_reach_nothing() {
 }
 
 #[test]
+fn a_parameter_that_there_is_not_is_refused_and_a_probe_may_have_its_own() {
+    let (server, recorder) = start(None);
+    let to = server.address();
+    for (status, text) in [get(to, "/api/v1/status?x=1", ""), post(to, "/api/v1/pause?for=2h", "", "")] {
+        assert!(status == 400 && text.contains("problem+json") && text.contains("takes none"), "{text}");
+    }
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+    for path in ["/metrics?x=1", "/healthz?x=1", "/?x=1"] {
+        assert_eq!(get(to, path, "").0, 200, "{path}");
+    }
+}
+
+#[test]
+fn a_body_that_does_not_arrive_in_time_is_answered_408() {
+    let (server, recorder) = start(None);
+    let to = server.address();
+    let head = format!("POST /api/v1/seeds HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nContent-Length: 100\r\n\r\n");
+    let (status, text) = ask(to, &format!("{head}http://a.test/"));
+    assert!(status == 408 && text.contains("problem+json") && text.contains("within 10 s"), "{text}");
+    assert_eq!(recorder.calls(), Vec::<String>::new());
+}
+
+#[test]
 fn other_names_and_other_pages_are_refused() {
     let (server, recorder) = start(None);
     let to = server.address();

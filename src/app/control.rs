@@ -56,7 +56,9 @@ impl NodeControl {
             }
         }
         for chunk in good.chunks(CHUNK) {
-            let late = |_| ControlError::Unavailable("the seeds were not committed in time; send them again".into());
+            let late = |_| {
+                ControlError::Unavailable("the seeds were not committed in time and may still be taken: send them again, then those are known".into())
+            };
             let done = tokio::time::timeout(PATIENCE, inject(&node, chunk.to_vec())).await.map_err(late)??;
             report.accepted += done.accepted;
             report.known += done.known;

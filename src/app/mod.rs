@@ -1,5 +1,6 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
+mod budget;
 mod checkpoint;
 mod cockpit;
 mod control;

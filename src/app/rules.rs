@@ -46,8 +46,8 @@ pub struct HostRules {
     pub pace: PaceRules,
     /// Requests at a time.
     pub connections: usize,
-    /// True when a `[[host]]` section says so: a site of the user's own.
-    pub special: bool,
+    /// True when a `[[host]]` section asks for more than strangers are asked for: a site of the user's own.
+    pub own_site: bool,
 }
 
 impl HostRules {
@@ -55,7 +55,7 @@ impl HostRules {
     #[must_use]
     pub fn of(settings: &Settings, name: &str) -> Self {
         let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
-        Self { pace: settings.pace_rules_for(name), connections, special: settings.host_rules(name).is_some() }
+        Self { pace: settings.pace_rules_for(name), connections, own_site: settings.is_own_site(name) }
     }
 }
 
@@ -106,7 +106,7 @@ impl Rules {
     /// The seeds of the settings.
     #[must_use]
     pub fn seeds(&self) -> Vec<PageUrl> {
-        self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(s).ok()).collect()
+        self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(&s.url).ok()).collect()
     }
 
     /// The scope that `settings` draw around the run's seeds, with what joined it before and is kept.

@@ -13,10 +13,10 @@ use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
-use crate::admin::{AdminError, AdminServer, ControlError, Entrance, SeedReport};
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, SeedReport};
 use crate::clock::{Clock, Stopwatch};
-use crate::config::Settings;
 use crate::config::units::format_duration;
+use crate::config::{Settings, without_credentials};
 use crate::fault::Faults;
 use crate::parse::MimeModules;
 use crate::storage::values::RunState;
@@ -82,11 +82,13 @@ pub fn run<W>(
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
+    let door = settings.admin_listen.map(Listening::bind).transpose()?;
+    settings.admin_listen = door.as_ref().map(Listening::address);
     let (placement, modules) = (Placement::Spread, MimeModules::default());
     let parts = Parts { storage, seed, clock, faults, placement, modules };
     let running = start(settings, parts)?;
     super::checkpoint::sweep(&running.node);
-    let admin = serve_admin(&running)?;
+    let admin = door.map(|door| serve_admin(&running, door)).transpose()?;
     let node = running.node.clone();
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
@@ -206,15 +208,14 @@ fn open_storage(_: &Settings, _: &Faults) -> Result<(Arc<dyn Storage>, u64), cra
     Ok((Arc::new(crate::storage::MemoryStorage::new()), 1))
 }
 
-fn serve_admin(running: &Running) -> Result<Option<AdminServer>, RunError> {
+fn serve_admin(running: &Running, door: Listening) -> Result<AdminServer, RunError> {
     let settings = &running.node.rules.settings;
-    let Some(listen) = settings.admin_listen else { return Ok(None) };
     let control = Arc::new(NodeControl(running.node.clone()));
     let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
     let entrance = Entrance::new(keys.map_err(AdminError::from)?);
-    let server = AdminServer::start(listen, entrance, control, super::cockpit::rooms(&running.node))?;
+    let server = AdminServer::serve(door, entrance, control, super::cockpit::rooms(&running.node))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
-    Ok(Some(server))
+    Ok(server)
 }
 
 /// Hands in the seeds of the settings; those known from a former run change nothing.
@@ -228,7 +229,7 @@ async fn begin(running: &Running) {
     match handed_in {
         Ok(report) => {
             for refused in &report.rejected {
-                log::warn!("seed not taken: seed={:?} why={}", refused.url, refused.reason);
+                log::warn!("seed not taken: seed={:?} why={}", without_credentials(&refused.url), refused.reason);
             }
             log::info!(
                 "crawl begins: run={} new_seeds={} known_seeds={}",

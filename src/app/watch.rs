@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::budget::used_up;
 use super::cockpit::statistics;
 use super::memory::Governor;
 use super::{disk, next, status};
@@ -68,20 +69,7 @@ fn publish(node: &Node) {
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    let live = node.live();
-    let crawl = &live.settings.crawl;
-    let counters = node.counters();
-    if crawl.max_pages.is_some_and(|max| counters.pages_stored >= max) {
-        Some(Stop::Pages)
-    } else if crawl.max_bytes.is_some_and(|max| counters.bytes >= max) {
-        Some(Stop::Bytes)
-    } else if crawl.max_time.is_some_and(|max| ran >= max) {
-        Some(Stop::Time)
-    } else if crawl.max_failures.is_some_and(|max| counters.error() >= max) {
-        Some(Stop::Failures)
-    } else {
-        None
-    }
+    used_up(&node.live().settings.crawl, &node.counters(), ran).map(|(stop, _)| stop)
 }
 
 /// `until_done`: over when nothing is left; when nothing was finished for `until_done_patience`; or at once when nothing

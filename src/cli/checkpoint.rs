@@ -57,7 +57,8 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
             let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
             let (token_file, config, json) = (token_file.clone(), args.config.clone(), args.json);
             let folder = Some(settings.store.data_dir.clone());
-            let crawl = CtlArgs { admin, token_file, config, json, folder, command: CtlCommand::Checkpoint };
+            let command = CtlCommand::Checkpoint;
+            let crawl = CtlArgs { admin, token_file, config, timeout: None, json, folder, command };
             made(args, settings, &crawl, faults, out)
         }
         CheckpointCommand::List => list(args, settings, out),

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::SettingsArgs;
 use super::exit::CliError;
 use super::gather::layers;
-use crate::config::Origin;
+use crate::config::{Origin, Shown};
 
 /// The file with every key, as shipped.
 pub const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
@@ -33,7 +33,7 @@ pub fn init(file: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     }
 }
 
-/// Shows every key with its value in force; unset ones as comments.
+/// Shows every key with its value in force, without what it should keep to itself; unset ones as comments.
 ///
 /// # Errors
 /// A bad source or value.
@@ -46,7 +46,7 @@ pub fn show(
 ) -> Result<(), CliError> {
     let layers = layers(config, args)?;
     layers.load()?;
-    for shown in layers.show()? {
+    for shown in layers.show()?.into_iter().map(Shown::without_secrets) {
         if json {
             let row = json!({ "key": shown.key, "value": shown.json, "origin": shown.origin.to_string() });
             writeln!(out, "{row}")?;

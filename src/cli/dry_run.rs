@@ -10,7 +10,7 @@ use crate::admin::AdminError;
 use crate::admin::auth::Keys;
 use crate::admin::own::is_loopback;
 use crate::app::{RunError, StartError};
-use crate::config::{Settings, admin_token_in_environment};
+use crate::config::{Settings, admin_token_in_environment, without_credentials};
 
 /// Looks at what a run would stumble over at its start; contacts and makes nothing.
 ///
@@ -36,14 +36,15 @@ fn token(settings: &Settings, listen: SocketAddr) -> Result<(), AdminError> {
 /// Seeds whose host is an address need no name server to be judged.
 fn addresses(settings: &Settings) -> Result<(), CliError> {
     let policy = settings.address_policy(settings.admin_listen.into_iter().collect()).map_err(CliError::usage)?;
-    for url in settings.crawl.seeds.iter().filter_map(|seed| Url::parse(seed).ok()) {
+    for url in settings.crawl.seeds.iter().filter_map(|seed| Url::parse(&seed.url).ok()) {
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
             Some(Host::Ipv6(ip)) => IpAddr::V6(ip),
             _ => continue,
         };
         let address = SocketAddr::new(ip, url.port_or_known_default().unwrap_or(80));
-        let refused = |why| CliError::usage(format!("the seed {url} would not be crawled: {why}"));
+        let shown = without_credentials(url.as_str());
+        let refused = |why| CliError::usage(format!("the seed {shown} would not be crawled: {why}"));
         policy.check(url.host_str().unwrap_or_default(), address).map_err(refused)?;
     }
     Ok(())

@@ -7,7 +7,8 @@ use toml::Value;
 
 use super::args::{RunArgs, SettingsArgs};
 use super::exit::CliError;
-use crate::config::{ConfigError, Layers, LogFormat, is_web_url};
+use crate::config::{ConfigError, Layers, LogFormat, is_web_url, without_credentials};
+use crate::domain::seed::seed_lines;
 
 /// Largest file of seeds, robots.txt or page that is read, bytes.
 const MAX_INPUT: u64 = 256 << 20;
@@ -90,25 +91,25 @@ const TOLD: usize = 10;
 /// a remark with its number, so that one of thousands does not keep the rest from being crawled.
 ///
 /// # Errors
-/// It cannot be read, is no text, or holds no URL at all.
+/// It cannot be read, or holds no URL at all.
 fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
     let name = file.display();
-    let text = String::from_utf8(read_input(file)?)
-        .map_err(|_| CliError::usage(format!("--seeds {name}: it is not UTF-8 text")))?;
-    let (mut good, mut notices, mut bad) = (Vec::new(), Vec::new(), 0_usize);
-    for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if is_web_url(line) {
-            good.push(line.to_owned());
-            continue;
-        }
+    let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);
+    for (number, line) in seed_lines(&list) {
+        let why = match line {
+            Ok(url) if is_web_url(url) => {
+                good.push(url.to_owned());
+                continue;
+            }
+            Ok(line) => {
+                let shown: String = without_credentials(line).chars().take(200).collect();
+                format!("{shown:?} is no http or https URL; {FULL}")
+            }
+            Err(shown) => format!("{shown:?} is not UTF-8 text"),
+        };
         bad += 1;
         if bad <= TOLD {
-            let shown: String = line.chars().take(200).collect();
-            notices.push(format!("seed skipped: {name}:{}: {shown:?} is no http or https URL; {FULL}", i + 1));
+            notices.push(format!("seed skipped: {name}:{number}: {why}"));
         }
     }
     if bad > TOLD {
@@ -160,7 +161,7 @@ mod tests {
         assert!(error.message.starts_with("--max-time: crawl.max_time: \"soon\""), "{error}");
         let settings = run_layers(&RunArgs { max_time: Some("30m".into()), ..args }).unwrap().load().unwrap();
         assert_eq!(settings.crawl.max_pages, Some(5));
-        assert_eq!(settings.crawl.seeds, ["http://a.test/"]);
+        assert_eq!(settings.crawl.seed_urls(), ["http://a.test/"]);
     }
 
     #[test]
@@ -194,8 +195,8 @@ mod tests {
             seeds: vec!["http://a.test/".into()],
             ..RunArgs::default()
         };
-        let seeds = run_layers(&args).unwrap().load().unwrap().crawl.seeds;
-        assert_eq!(seeds, ["http://a.test/", "http://b.test/", "http://c.test/"]);
+        let settings = run_layers(&args).unwrap().load().unwrap();
+        assert_eq!(settings.crawl.seed_urls(), ["http://a.test/", "http://b.test/", "http://c.test/"]);
         let missing = RunArgs { seeds_file: Some("/nonexistent".into()), ..RunArgs::default() };
         assert!(run_layers(&missing).unwrap_err().message.contains("/nonexistent"));
     }
@@ -206,11 +207,19 @@ mod tests {
         let args = RunArgs { seeds_file: Some(file.path().into()), ..RunArgs::default() };
         std::fs::write(file.path(), "\u{feff}# mine\r\nexample.org\r\nhttp://a.test/\r\nftp://b.test/\r\n").unwrap();
         let layers = run_layers(&args).unwrap();
-        assert_eq!(layers.load().unwrap().crawl.seeds, ["http://a.test/"]);
+        assert_eq!(layers.load().unwrap().crawl.seed_urls(), ["http://a.test/"]);
         let notices = layers.notices();
         assert!(
             notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"),
             "{notices:?}"
+        );
+        std::fs::write(file.path(), b"http://a.test/\nhttp://b\xff.test/\nhttp://c.test/\n").unwrap();
+        let layers = run_layers(&args).unwrap();
+        assert_eq!(layers.load().unwrap().crawl.seed_urls(), ["http://a.test/", "http://c.test/"]);
+        assert!(
+            layers.notices()[0].contains(":2: ") && layers.notices()[0].contains("UTF-8"),
+            "{:?}",
+            layers.notices()
         );
         std::fs::write(file.path(), "example.org\n".repeat(1_000)).unwrap();
         let error = run_layers(&args).unwrap_err();

@@ -74,7 +74,10 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
             let done = checkpoint::run(&args, out);
             in_json(args.json, done, out)
         }
-        Command::Ctl(args) => ctl::run(&args, out).map(|()| Exit::Done),
+        Command::Ctl(args) => {
+            let done = ctl::run(&args, out).map(|()| Exit::Done);
+            in_json(args.json, done, out)
+        }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lycosa", &mut text);

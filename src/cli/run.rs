@@ -10,8 +10,8 @@ use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
-use crate::config::Settings;
 use crate::config::units::format_duration;
+use crate::config::{Settings, without_credentials};
 use crate::disk::DiskFault;
 use crate::telemetry::log::escaped;
 
@@ -105,7 +105,7 @@ fn exit_of(outcome: &Outcome) -> Exit {
 fn plan(s: &Settings) -> String {
     let limit = |text: Option<String>| text.unwrap_or_else(|| "none".into());
     let rows = [
-        ("seeds", s.crawl.seeds.join(" ")),
+        ("seeds", without_credentials(&s.crawl.seed_urls().join(" "))),
         ("scope", format!("{:?}", s.scope.mode).to_lowercase()),
         ("order", format!("{:?}", s.crawl.order).to_lowercase()),
         ("depth", s.crawl.max_depth.to_string()),

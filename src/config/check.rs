@@ -17,6 +17,7 @@ use crate::checkpoint::Target;
 use crate::domain::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
 use crate::domain::host::is_canonical_host;
+use crate::domain::seed::check_said;
 use crate::net::guard::{HostPattern, parse_allow};
 use crate::telemetry::notice::NoticeKind;
 
@@ -153,11 +154,13 @@ fn is_mail(text: &str) -> bool {
 
 fn check_crawl(crawl: &CrawlSection) -> Checked {
     ensure(is_name(&crawl.name), "crawl.name", || "must be 1 to 64 letters, digits, '-', '_' or '.'".into())?;
-    for seed in &crawl.seeds {
-        ensure(is_web_url(seed), "crawl.seeds", || match Url::parse(seed) {
-            Err(url::ParseError::InvalidPort) => format!("the port of {seed:?} must be from 1 to 65535"),
-            _ => format!("{seed:?} is no http or https URL; write it in full, such as https://example.org/"),
+    for SeedSection { url, rank, tags, .. } in &crawl.seeds {
+        ensure(is_web_url(url), "crawl.seeds", || match Url::parse(url) {
+            Err(url::ParseError::InvalidPort) => format!("the port of {url:?} must be from 1 to 65535"),
+            _ => format!("{url:?} is no http or https URL; write it in full, such as https://example.org/"),
         })?;
+        let said = check_said(*rank, tags).err();
+        ensure(said.is_none(), "crawl.seeds", || format!("{url}: {}", said.unwrap_or_default()))?;
     }
     ensure(crawl.max_pages != Some(0), "crawl.max_pages", || "must be at least 1; leave it out for no limit".into())?;
     ensure(crawl.max_bytes != Some(0), "crawl.max_bytes", || "must be at least 1; leave it out for no limit".into())?;

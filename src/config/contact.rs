@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use url::{Host, Url};
 
 use super::error::ConfigError;
+use super::secrets::without_credentials;
 use super::settings::Settings;
 use crate::net::guard::is_public;
 
@@ -35,12 +36,12 @@ impl Settings {
     ///
     /// # Errors
     /// [`ConfigError::NoContact`] with the first such seed.
-    pub fn contact_for(&self, seeds: &[String]) -> Result<(), ConfigError> {
+    pub fn contact_for<S: AsRef<str>>(&self, seeds: &[S]) -> Result<(), ConfigError> {
         if self.agent.contact.is_some() {
             return Ok(());
         }
-        match seeds.iter().find(|seed| self.is_public_seed(seed)) {
-            Some(seed) => Err(ConfigError::NoContact { seed: seed.clone() }),
+        match seeds.iter().map(AsRef::as_ref).find(|seed| self.is_public_seed(seed)) {
+            Some(seed) => Err(ConfigError::NoContact { seed: without_credentials(seed) }),
             None => Ok(()),
         }
     }

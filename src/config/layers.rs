@@ -12,8 +12,11 @@ use toml::{Table, Value};
 use super::changeable::{HOST, check_changeable};
 use super::error::ConfigError;
 use super::file::FileForm;
+use super::secrets;
 use super::settings::Settings;
+use super::shape;
 use super::source::{self, Located};
+use super::variables;
 
 /// Largest configuration file that is read, bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -106,9 +109,9 @@ impl Layers {
     /// A variable of that form names an unknown key or holds a value of the wrong form.
     pub fn env<I: IntoIterator<Item = (String, String)>>(mut self, variables: I) -> Result<Self, ConfigError> {
         let variables: Vec<_> = variables.into_iter().collect();
-        self.notices.extend(variables.iter().filter_map(|(name, _)| source::misspelt(name)));
+        self.notices.extend(variables.iter().filter_map(|(name, _)| variables::misspelt(name)));
         let mut found: Vec<_> =
-            variables.into_iter().filter_map(|(name, value)| Some((source::env_key(&name)?, name, value))).collect();
+            variables.into_iter().filter_map(|(name, value)| Some((variables::key(&name)?, name, value))).collect();
         found.sort();
         for (key, name, value) in found {
             self = self.raw(Origin::Env(name), &key, &value)?;
@@ -195,6 +198,9 @@ impl Layers {
         let mut first = None;
         for value in readings {
             let layer = source::nested(&path, value);
+            if let Err((key, problem)) = shape::check(&layer) {
+                return Err(fault(&origin, &key, problem));
+            }
             match FileForm::deserialize(Value::Table(layer.clone())) {
                 Ok(_) => {
                     source::remove(&mut self.table, &path);
@@ -275,7 +281,7 @@ fn toml_of(key: &str, value: &Json) -> Result<Value, ConfigError> {
 }
 
 fn fault(origin: &Origin, key: &str, problem: String) -> ConfigError {
-    ConfigError::Value { place: origin.to_string(), key: key.to_owned(), problem }
+    ConfigError::Value { place: origin.to_string(), key: key.to_owned(), problem: secrets::told(key, &problem) }
 }
 
 /// Lays `over` upon `base`: tables are merged, everything else replaced.

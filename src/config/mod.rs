@@ -13,10 +13,13 @@ mod file;
 mod layers;
 mod places;
 mod rules;
+mod secrets;
 mod sections;
 mod settings;
+mod shape;
 mod source;
 pub mod units;
+mod variables;
 
 #[cfg(test)]
 mod tests;
@@ -28,5 +31,6 @@ pub use error::ConfigError;
 pub use file::FileForm;
 pub use layers::{Layers, Origin, Shown};
 pub use places::is_same_folder;
+pub use secrets::{server_only, without_credentials};
 pub use sections::*;
 pub use settings::{Agent, Settings};

@@ -121,6 +121,16 @@ impl Settings {
         self.host_rules(host).and_then(|section| section.max_connections).unwrap_or(1)
     }
 
+    /// Whether a host is a site of the user's own: its `[[host]]` asks for more than strangers are asked for, by several
+    /// requests at a time or a shorter gap. One that only slows a host down says nothing of the kind.
+    #[must_use]
+    pub fn is_own_site(&self, host: &str) -> bool {
+        self.host_rules(host).is_some_and(|own| {
+            let faster = own.min_delay.is_some_and(|gap| gap < self.politeness.min_delay);
+            faster || own.max_connections.is_some_and(|n| n > 1)
+        })
+    }
+
     /// How robots.txt files are kept.
     #[must_use]
     pub fn robots_policy(&self) -> RobotsCachePolicy {
@@ -289,6 +299,18 @@ mod tests {
         assert_eq!(s.max_connections("a.my.test"), 4);
         assert_eq!(s.pace_rules_for("my.test"), s.pace_rules());
         assert_eq!(s.max_connections("my.test"), 1);
+    }
+
+    #[test]
+    fn only_a_section_that_asks_for_more_makes_a_host_a_site_of_ones_own() {
+        let own = |rules: &str| settings(&[&format!(r#"host=[{{match="a.test"{rules}}}]"#)]).is_own_site("a.test");
+        for more in [", max_connections=2", ", min_delay=\"999ms\"", ", min_delay=\"5s\", max_connections=4"] {
+            assert!(own(more), "{more}");
+        }
+        for less in ["", ", max_connections=1", ", min_delay=\"1s\"", ", min_delay=\"5s\", max_connections=1"] {
+            assert!(!own(less), "{less}");
+        }
+        assert!(!settings(&[r#"host=[{match="a.test", max_connections=9}]"#]).is_own_site("b.test"));
     }
 
     #[test]

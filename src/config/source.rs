@@ -8,9 +8,10 @@ use toml::{Table, Value};
 
 use super::error::ConfigError;
 use super::file::FileForm;
+use super::{secrets, shape};
 
 /// Tables whose keys are the user's own: shown and located as one value.
-const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
+pub(super) const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
 
 /// A key of a file with its line, counted from 1.
 pub(super) struct Located {
@@ -28,15 +29,20 @@ pub(super) fn read_file(path: &Path, text: &str) -> Result<(Table, Vec<Located>)
     })?;
     let mut keys = Vec::new();
     locate(text, "", parsed.get_ref(), &mut keys);
+    let table = toml::from_str::<Table>(text)
+        .map_err(|e| ConfigError::Syntax { place: place(path, text, 0), problem: one_line(e.message()) })?;
+    if let Err((key, problem)) = shape::check(&table) {
+        let line = keys.iter().find(|k| k.key == key).map_or(1, |k| k.line);
+        return Err(ConfigError::Value { place: format!("{}:{line}", path.display()), key, problem });
+    }
     if let Err(e) = toml::from_str::<FileForm>(text) {
         let at = e.span().map_or(0, |s| s.start);
         let line = line_of(text, at);
         let key = keys.iter().rev().find(|k| k.line <= line && k.line > 0).map(|k| k.key.clone());
         let key = keys.iter().find(|k| k.line == line).map(|k| k.key.clone()).or(key).unwrap_or_default();
-        return Err(ConfigError::Value { place: place(path, text, at), key, problem: one_line(e.message()) });
+        let problem = secrets::told(&key, &one_line(e.message()));
+        return Err(ConfigError::Value { place: place(path, text, at), key, problem });
     }
-    let table = toml::from_str::<Table>(text)
-        .map_err(|e| ConfigError::Syntax { place: place(path, text, 0), problem: one_line(e.message()) })?;
     Ok((table, keys))
 }
 
@@ -74,26 +80,8 @@ fn locate(text: &str, prefix: &str, table: &DeTable<'_>, into: &mut Vec<Located>
     }
 }
 
-fn join(prefix: &str, name: &str) -> String {
+pub(super) fn join(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
-}
-
-/// `LYCOSA_FETCH__MAX_BODY` is `fetch.max_body`; names without a double underscore are not ours.
-pub(super) fn env_key(name: &str) -> Option<String> {
-    let key = name.strip_prefix("LYCOSA_")?;
-    key.contains("__").then(|| key.to_ascii_lowercase().replace("__", "."))
-}
-
-/// A remark on a variable that would be a key but for a missing underscore: `LYCOSA_FETCH_MAX_BODY`.
-pub(super) fn misspelt(name: &str) -> Option<String> {
-    let rest = name.strip_prefix("LYCOSA_").filter(|rest| !rest.contains("__"))?;
-    let (section, key) = rest.split_once('_')?;
-    let path = [section.to_ascii_lowercase(), key.to_ascii_lowercase()];
-    known(&path).ok()?;
-    Some(format!(
-        "environment variable {name} is not read; the key {} is set by LYCOSA_{section}__{key}",
-        path.join(".")
-    ))
 }
 
 /// Cuts `key=value` at the first `=` outside quotes.

@@ -64,11 +64,38 @@ fn values_on_the_command_line_may_be_toml_plain_text_or_a_list() {
     ];
     let s = sets.iter().fold(Layers::new(), |l, set| l.set(set).unwrap()).load().unwrap();
     assert!(s.agent.user_agent.starts_with("Mozilla/5.0 (compatible; 123/"));
-    assert_eq!(s.crawl.seeds, ["http://a.test/", "http://b.test/"]);
+    assert_eq!(s.crawl.seed_urls(), ["http://a.test/", "http://b.test/"]);
     assert_eq!(s.politeness.min_delay, Duration::from_millis(250));
     assert_eq!(s.dns.overrides.len(), 2);
     assert_eq!(s.durability.sync, Sync::Commit);
     assert_eq!((s.frontier.host_quantum.pages, s.frontier.host_quantum.time), (5, Duration::from_secs(60)));
+}
+
+#[test]
+fn a_seed_is_a_url_or_a_table_with_what_is_said_of_it() {
+    let text = "[crawl]\nseeds = [\"http://a.test/\", { url = \"http://b.test/\", rank = 0, max_depth = 3, tags = [\"x\"] }]\n";
+    let layers = file(text).unwrap();
+    let crawl = layers.load().unwrap().crawl;
+    assert_eq!(crawl.seed_urls(), ["http://a.test/", "http://b.test/"]);
+    assert_eq!((crawl.seeds[1].rank, crawl.seeds[1].max_depth, crawl.seeds[1].tags.len()), (Some(0), Some(3), 1));
+    let shown = layers.show().unwrap().into_iter().find(|s| s.key == "crawl.seeds").unwrap();
+    assert_eq!(shown.json[0], "http://a.test/");
+    assert_eq!(shown.json[1], serde_json::json!({"url": "http://b.test/", "rank": 0, "max_depth": 3, "tags": ["x"]}));
+    let again = Layers::new().set(&format!("crawl.seeds={}", shown.value.unwrap())).unwrap();
+    assert_eq!(again.load().unwrap().crawl.seeds, crawl.seeds);
+    for (said, part) in [
+        ("depth = 3", "unknown field"),
+        ("rank = 8", "0 to 7"),
+        ("tags = [\"\"]", "1 to 64"),
+        ("url = 5", "duplicate key"),
+    ] {
+        let error = text_error(&format!("[crawl]\nseeds = [{{ url = \"http://a.test/\", {said} }}]\n"));
+        assert!(error.starts_with("site.toml:2: ") && error.contains(part), "{said}: {error}");
+    }
+    for (seeds, part) in [("[5]", "a URL, or a table"), ("[{}]", "url"), ("[{ rank = 1 }]", "url")] {
+        let error = text_error(&format!("[crawl]\nseeds = {seeds}\n"));
+        assert!(error.starts_with("site.toml:2: crawl.seeds") && error.contains(part), "{seeds}: {error}");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod seed;
 pub mod sitemap;
 pub mod text;
 pub mod time;

@@ -124,6 +124,17 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
 }
 
 #[test]
+fn the_crawl_never_asks_its_own_endpoint_though_the_system_chose_its_port() {
+    let mut sandbox = endless();
+    let crawl = Running::start(&mut sandbox, &["--allow-net", "127.0.0.1/32"]);
+    let own = format!("http://{}/healthz", crawl.at);
+    assert_eq!(crawl.ctl(&["seeds", "add", &own]).0, 0);
+    crawl.until_status("a refusal", |s| s.rejected_by_reason.get("address") == Some(&1));
+    assert_eq!(crawl.ctl(&["stop"]).0, 0);
+    crawl.end();
+}
+
+#[test]
 fn a_pause_outlives_a_restart_and_a_kill() {
     let mut sandbox = endless();
     let crawl = Running::start(&mut sandbox, &[]);

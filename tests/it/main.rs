@@ -14,6 +14,7 @@ mod checkpoint;
 mod cli;
 mod cockpit;
 mod crawl;
+mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
 mod dice;

@@ -63,10 +63,15 @@ fn a_public_parser_reads_the_metrics_and_every_name_in_dashboard_alerts_and_docs
 }
 
 #[test]
-fn every_alert_has_its_place_in_the_runbook() {
+fn every_alert_leads_to_its_place_in_the_runbook() {
     let (alerts, runbook) = (shipped("config/alerts.yml"), shipped("docs/operations.md"));
-    let names: Vec<&str> = alerts.lines().filter_map(|l| l.trim().strip_prefix("- alert: ")).collect();
-    assert!(names.len() > 15, "{names:?}");
-    let missing: Vec<_> = names.iter().filter(|name| !runbook.contains(&format!("| `{name}` |"))).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    let rules: Vec<&str> = alerts.split("- alert: ").skip(1).collect();
+    assert!(rules.len() > 15, "{rules:?}");
+    for rule in rules {
+        let name = rule.lines().next().unwrap();
+        let anchor = name.to_lowercase();
+        let url = format!("runbook_url: https://lycosa.example/docs/operations.md#{anchor}\n");
+        assert!(rule.contains(&url), "{name} has no runbook_url of its own");
+        assert!(runbook.contains(&format!("| `{name}`<a id=\"{anchor}\"></a> |")), "{name} is not in the runbook");
+    }
 }

@@ -46,9 +46,9 @@ pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
         GroupBy::Domain => groups.push(whole(Group::Domain(registrable_domain(host).to_owned()))),
         GroupBy::Ip => groups.push(whole(Group::Address(address))),
     }
-    // A server that many sites share. Not for hosts that the user has set other rules for, nor for private networks, where
-    // an address says little (a proxy, a test).
-    if rules.group_by != GroupBy::Ip && is_public(address) && !own.special {
+    // A server that many sites share. Not for sites of the user's own, nor for private networks, where an address says little
+    // (a proxy, a test).
+    if rules.group_by != GroupBy::Ip && is_public(address) && !own.own_site {
         groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || SeatRules {
             pace: PaceRules { min_delay: Duration::ZERO, delay_factor: 0.0, ..own.pace.clone() },
             connections: usize::try_from(rules.per_ip_connections).unwrap_or(usize::MAX),

@@ -121,7 +121,8 @@ fn list<R: Row + Serialize>(rows: &[R], format: Format) -> HttpResponse {
     }
 }
 
-fn csv<R: Row>(rows: &[R], next: Option<&str>) -> HttpResponse {
+/// Rows as a table; the next page's cursor goes in a header.
+pub(super) fn csv<R: Row>(rows: &[R], next: Option<&str>) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     if let Some(next) = next {
         response.insert_header(("X-Next-Cursor", next));

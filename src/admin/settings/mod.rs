@@ -18,7 +18,7 @@ pub use views::{
 };
 
 use super::body;
-use super::bounded::{reading, within};
+use super::bounded::{ordered, reading, within};
 use super::control::{ControlError, Reply};
 use super::jobs::JobView;
 use super::problem::Problem;
@@ -27,16 +27,27 @@ use super::room::{Room, getting, posting, resource};
 /// Values by dotted key.
 pub type Changes = BTreeMap<String, Value>;
 
+/// How a change is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangeHow {
+    /// Rejected URLs are judged again.
+    pub readmit: bool,
+    /// Also when it ends the crawl, or turns most of the queue away.
+    pub force: bool,
+}
+
 /// What can be done to settings; the composition root implements it.
 pub trait SettingsControl: Send + Sync {
     /// The configuration in force.
     fn settings(&self) -> Result<SettingsView, ControlError>;
     /// The last changes, the newest first.
     fn history(&self) -> Result<Vec<ChangeView>, ControlError>;
+    /// The number of the rules in force.
+    fn generation(&self) -> u32;
     /// Changes settings; answers when that is committed.
-    fn change(&self, changes: Changes, readmit: bool) -> Reply<Changed>;
+    fn change(&self, changes: Changes, how: ChangeHow) -> Reply<Changed>;
     /// Takes back the last change.
-    fn undo(&self) -> Reply<Changed>;
+    fn undo(&self, force: bool) -> Reply<Changed>;
     /// Forgets what was set for a host.
     fn forget_host(&self, pattern: String) -> Reply<Changed>;
     /// What a change would do to a sample of the URLs.
@@ -64,6 +75,18 @@ pub(super) struct How {
     /// Judge rejected URLs again by the new rules, as a background job.
     #[serde(default)]
     readmit: bool,
+    /// Make it also when the crawl would end at once, or most of the queue be turned away.
+    #[serde(default)]
+    force: bool,
+}
+
+/// How a change is to be taken back.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct UndoHow {
+    /// Also when the crawl would end at once, or most of the queue be turned away.
+    #[serde(default)]
+    force: bool,
 }
 
 /// The rules of one host, a site of your own.
@@ -111,14 +134,20 @@ async fn settings(control: Control) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || control.settings()).await?))
 }
 
+/// Where it is seen whether a change came into force after all.
+fn in_force(control: &Control) -> String {
+    format!("GET /api/v1/settings, whose generation is {} as long as it has not", control.generation())
+}
+
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
-/// empty text to its built-in default. Answers when the change is committed and in force; all of it is made, or nothing.
+/// empty text to its built-in default. Answers when the change is committed and in force; all of it is made, or nothing. One that
+/// ends the crawl at once, or turns more than half of the sampled queue away, is made only with `force`.
 #[utoipa::path(patch, path = "/api/v1/settings", tag = "settings", params(How),
     request_body(content = Object, content_type = "application/json", example = json!({"politeness.min_delay": "2s"})),
     responses(
     (status = 200, body = Answered),
     (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "The key needs a restart."),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "The key needs a restart, or `force` is needed."),
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
@@ -129,7 +158,8 @@ async fn change(request: HttpRequest, payload: Payload, control: Control) -> Ans
         let tried = Answered::Tried(within(control.sample(changes)).await?);
         return Ok(HttpResponse::Ok().json(tried));
     }
-    let made = Answered::Made(within(control.change(changes, how.readmit)).await?);
+    let how = ChangeHow { readmit: how.readmit, force: how.force };
+    let made = Answered::Made(ordered(control.change(changes, how), in_force(&control)).await?);
     Ok(HttpResponse::Ok().json(made))
 }
 
@@ -143,14 +173,15 @@ async fn history(control: Control) -> Answer {
 }
 
 /// Takes back the last change made over HTTP that was not taken back yet.
-#[utoipa::path(post, path = "/api/v1/settings/undo", tag = "settings", responses(
+#[utoipa::path(post, path = "/api/v1/settings/undo", tag = "settings", params(UndoHow), responses(
     (status = 200, body = Changed),
     (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json", description = "There is none."),
+    (status = 409, body = Problem, content_type = "application/problem+json", description = "There is none, or `force` is needed."),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn undo(control: Control) -> Answer {
-    Ok(HttpResponse::Ok().json(within(control.undo()).await?))
+async fn undo(request: HttpRequest, control: Control) -> Answer {
+    let UndoHow { force } = body::query(&request)?;
+    Ok(HttpResponse::Ok().json(ordered(control.undo(force), in_force(&control)).await?))
 }
 
 /// What a change would do to all URLs there are, as a background job; its result is a TrialView.
@@ -165,7 +196,7 @@ async fn undo(control: Control) -> Answer {
 ))]
 async fn trial(payload: Payload, control: Control) -> Answer {
     let changes: Changes = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(within(control.trial(changes)).await?))
+    Ok(HttpResponse::Accepted().json(ordered(control.trial(changes), "GET /api/v1/jobs").await?))
 }
 
 /// Sets the rules of one host, or of all below a name (`*.example.org`): they go before those of the file.
@@ -187,7 +218,7 @@ async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> 
         return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections or min_delay"));
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
-    Ok(HttpResponse::Ok().json(within(control.change(changes, false)).await?))
+    Ok(HttpResponse::Ok().json(ordered(control.change(changes, ChangeHow::default()), in_force(&control)).await?))
 }
 
 /// Forgets what was set for a host over HTTP: what the file says of it holds again.
@@ -200,7 +231,7 @@ async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> 
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
 async fn forget_host(pattern: Path<String>, control: Control) -> Answer {
-    Ok(HttpResponse::Ok().json(within(control.forget_host(key_of(&pattern))).await?))
+    Ok(HttpResponse::Ok().json(ordered(control.forget_host(key_of(&pattern)), in_force(&control)).await?))
 }
 
 fn key_of(pattern: &str) -> String {

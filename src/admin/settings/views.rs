@@ -89,6 +89,10 @@ pub enum Answered {
 pub struct TrialView {
     /// True when only a part was looked at: the first URLs of some hosts.
     pub sample: bool,
+    /// What there is to fear: the crawl would end at once, or most of the queue be turned away. Such a change is made only
+    /// with `force`.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The keys that it would change.
     pub changed: Vec<ChangedView>,
     /// URLs in the queues: those that would be turned away when their turn comes, by the reason that would be given.

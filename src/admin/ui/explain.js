@@ -7,14 +7,8 @@ import { words } from "./format.js";
 
 function answer(e) {
   const state = { done: "good", error: "bad", rejected: "warn" }[e.state] ?? "";
-  const { canonical, rules, robots_verdict: verdict } = e;
-  const short = {
-    state: el("b", { class: state }, words(e.state)),
-    canonical: el("code", {}, canonical.url),
-    "rules in force": `${rules.accepted ? "accept it" : "turn it away"}: ${rules.rule}`,
-    "robots.txt": `${verdict.allowed === null ? "not asked yet" : verdict.allowed ? "allows it" : "forbids it"}: ${verdict.because}`,
-  };
-  const rows = Object.entries(short).flatMap(([name, what]) => [el("dt", {}, name), el("dd", {}, what)]);
+  const short = [["state", el("b", { class: state }, words(e.state))], ...e.facts.map((fact) => [fact.name, fact.text])];
+  const rows = short.flatMap(([name, what]) => [el("dt", {}, name), el("dd", {}, what)]);
   return [
     el("p", { class: "sentence" }, e.answer),
     el("dl", {}, ...rows),
@@ -23,7 +17,7 @@ function answer(e) {
     folded("Attempts", e.attempts),
     folded("What was stored", e.page),
     folded("Its robots.txt", e.robots),
-    folded("Canonical form", canonical),
+    folded("Canonical form", e.canonical),
   ];
 }
 

@@ -1,49 +1,24 @@
-//! The answer to "why was this URL (not) crawled?" in a plain sentence or two.
+//! The answer to "why was this URL (not) crawled?": a verdict in one sentence.
 
-use std::time::Duration;
-
-use super::views::{Explanation, FoundView, QueueView, UrlState};
-use crate::admin::views::WaitWhy;
+use super::told::{clock, soon, tries};
+use super::views::{Explanation, QueueView, UrlState};
+use crate::admin::host_list::{DelayFrom, Schedule};
+use crate::admin::views::{WaitView, WaitWhy};
 use crate::cli::why::advice;
-use crate::config::units::roughly;
+use crate::config::units::{format_duration, human_size};
 use crate::domain::time::UnixMillis;
 use crate::warc::date::iso;
 
 /// The answer, from everything else in the explanation.
 #[must_use]
 pub fn answer(e: &Explanation, now: UnixMillis) -> String {
-    let answer = match e.state {
-        UrlState::Unknown => format!("Nobody found a link to it yet; {}.", would_be(e)),
-        UrlState::Processing => in_hand(e),
+    match e.state {
+        UrlState::Unknown => format!("Not crawled: nobody found a link to it yet; {}.", would_be(e)),
+        UrlState::Processing => in_hand(e, now),
         UrlState::Waiting => waiting(e, now),
         UrlState::Done => done(e),
-        UrlState::Error => {
-            let reason = e.reason.as_deref().unwrap_or_default();
-            format!("It was given up: {reason}; {}.", advice(reason))
-        }
+        UrlState::Error => given_up(e),
         UrlState::Rejected => rejected(e),
-    };
-    format!("{answer}{}", found(e))
-}
-
-/// Where it comes from.
-fn found(e: &Explanation) -> String {
-    match &e.found {
-        Some(FoundView { via: Some(via), .. }) => format!(" It was found on {via}."),
-        Some(FoundView { seed: true, .. }) => " It is a seed.".into(),
-        _ => String::new(),
-    }
-}
-
-/// Its host takes some URLs at a time; what is in its hands may still wait for its turn.
-fn in_hand(e: &Explanation) -> String {
-    let wait = e.host.as_ref().and_then(|host| host.wait.as_ref());
-    match (wait, &e.queue, &e.hold) {
-        (_, _, Some(hold)) => format!("It is in hand, but nothing is begun now ({}).", hold.sentence),
-        (Some(wait), Some(queue), None) => {
-            format!("It is in the hands of its host: {}; {}.", host_wait(wait.why, wait.seconds), before(queue))
-        }
-        _ => "It is in hand: its request is under way, or its page waits for its commit.".into(),
     }
 }
 
@@ -59,65 +34,113 @@ fn would_be(e: &Explanation) -> String {
     }
 }
 
-fn waiting(e: &Explanation, now: UnixMillis) -> String {
-    let Some(queue) = &e.queue else { return "It waits in the queue of its host.".into() };
-    let mut parts = vec!["It waits".to_owned()];
-    if let Some(due) = queue.due_ms {
-        parts.push(retry(e, queue, UnixMillis(due), now));
+/// Its host takes some URLs at a time; what is in its hands may still wait for its turn.
+fn in_hand(e: &Explanation, now: UnixMillis) -> String {
+    let waits = e.host.as_ref().is_some_and(|host| host.wait.is_some());
+    match (&e.queue, &e.hold) {
+        (_, Some(hold)) => {
+            format!("Not crawled yet: in the hands of its host, but nothing is begun now ({}).", hold.sentence)
+        }
+        (Some(queue), None) if waits => {
+            format!("Not crawled yet: in the hands of its host, {}{}.", place(queue), earliest(e, queue, now))
+        }
+        _ => "Being crawled now: its request is under way, or its page waits for its commit.".into(),
     }
-    match &e.hold {
-        Some(hold) => parts.push(format!("nothing is begun now ({})", hold.sentence)),
-        None => parts
-            .extend(e.host.as_ref().and_then(|host| host.wait.as_ref()).map(|wait| host_wait(wait.why, wait.seconds))),
-    }
-    if queue.due_ms.is_none() {
-        parts.push(before(queue));
-    }
-    if let Some(false) = e.robots_verdict.allowed {
-        parts.push(format!("then robots.txt will turn it away ({})", e.robots_verdict.because));
-    }
-    let (first, rest) = parts.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-    format!("{first}: {}.", rest.join("; "))
 }
 
-fn retry(e: &Explanation, queue: &QueueView, due: UnixMillis, now: UnixMillis) -> String {
+fn waiting(e: &Explanation, now: UnixMillis) -> String {
+    let host = &e.canonical.host;
+    let Some(queue) = &e.queue else { return format!("Not crawled yet: waiting in the queue of {host}.") };
+    let mut text = match queue.due_ms {
+        Some(_) => format!("Not crawled yet: {}", failed(e, queue)),
+        None => format!("Not crawled yet: waiting in the queue of {host}, {}", place(queue)),
+    };
+    match &e.hold {
+        Some(hold) => text += &format!("; nothing is begun now ({})", hold.sentence),
+        None => text += &earliest(e, queue, now),
+    }
+    if e.robots_verdict.allowed == Some(false) {
+        text += &format!("; then robots.txt will turn it away ({})", e.robots_verdict.because);
+    }
+    text + "."
+}
+
+fn place(queue: &QueueView) -> String {
+    let before = match (queue.before, queue.before_is_exact) {
+        (0, true) => "next".into(),
+        (n, true) => format!("{n} before it"),
+        (n, false) => format!("{n} or more before it"),
+    };
+    format!("rank {}, {before}", queue.rank)
+}
+
+fn failed(e: &Explanation, queue: &QueueView) -> String {
     let failed = e.attempts.iter().find(|attempt| attempt.outcome != "stored").map(|attempt| attempt.outcome.as_str());
     let why = failed.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let tries = match queue.failed_attempts {
-        1 => "its first try failed".to_owned(),
-        n => format!("{n} tries failed"),
+    format!("{} failed{why}, it is tried again", tries(queue.failed_attempts.into()))
+}
+
+/// When its turn can come, and what sets that time.
+fn earliest(e: &Explanation, queue: &QueueView, now: UnixMillis) -> String {
+    let Some(at) = queue.earliest_ms.map(UnixMillis) else { return String::new() };
+    let host = e.host.as_ref();
+    let retried = queue.due_ms.is_some_and(|due| due >= at.0);
+    let cause = match host.and_then(|host| host.wait.as_ref()) {
+        _ if retried => "fetch.retry_delays".to_owned(),
+        Some(wait) if !wait.why.is_ordinary() => trouble(wait),
+        _ => host.map(|host| pace(&host.schedule)).unwrap_or_default(),
     };
-    format!("{tries}{why}, it is tried again in {}", roughly(due.since(now)))
+    match at > now {
+        true => format!("; earliest {} ({}), because {cause}", clock(at, now), soon(at, now)),
+        false => "; it may be asked for now".into(),
+    }
 }
 
-fn host_wait(why: WaitWhy, seconds: f64) -> String {
-    let time = roughly(Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    format!("the host is asked again in {time} ({})", why.words())
+fn trouble(wait: &WaitView) -> String {
+    match wait.why {
+        WaitWhy::RobotsUnreachable | WaitWhy::DnsFailing | WaitWhy::Parked => wait.words.clone(),
+        _ => format!("of {}", wait.words),
+    }
 }
 
-fn before(queue: &QueueView) -> String {
-    match (queue.before, queue.before_is_exact) {
-        (0, true) => "it is the next of its host".into(),
-        (1, true) => "1 URL of the host comes before it".into(),
-        (n, true) => format!("{n} URLs of the host come before it"),
-        (n, false) => format!("{n} URLs of the host or more come before it"),
+/// What asks for the gap between two requests.
+fn pace(schedule: &Schedule) -> String {
+    let millis = std::time::Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default().as_millis();
+    let gap = format_duration(std::time::Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)));
+    match schedule.delay_from {
+        DelayFrom::CrawlDelay => format!("of Crawl-delay {gap} in robots.txt"),
+        DelayFrom::MinDelay => format!("of the gap of {gap} between two requests (politeness.min_delay)"),
+        DelayFrom::AnswerTime => {
+            format!("of the gap of {gap}, by the time its last answer took (politeness.delay_factor)")
+        }
     }
 }
 
 fn done(e: &Explanation) -> String {
-    let Some(page) = &e.page else { return "It is done; nothing is kept of it.".into() };
+    let Some(page) = &e.page else { return "Crawled; nothing is kept of it.".into() };
     let (when, status) = (iso(UnixMillis(page.captured_ms)), page.status);
+    let kind = page.mime.as_deref().map(|mime| format!(" of {mime}")).unwrap_or_default();
+    let what = match page.how.as_str() {
+        "redirect" => {
+            format!("it redirects {}", page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}")))
+        }
+        "duplicate" => "its content was known already".into(),
+        "not_modified" => "it had not changed".into(),
+        _ => format!("{}{kind}", human_size(page.bytes)),
+    };
     let place = match &page.warc {
         Some(warc) => format!("its record is in {} at {}", warc.file, warc.offset),
         None => "the settings leave it out of the archive (store.statuses)".into(),
     };
-    let what = match page.how.as_str() {
-        "redirect" => "it redirects elsewhere",
-        "duplicate" => "its content was known already",
-        "not_modified" => "it had not changed",
-        _ => return format!("It was fetched at {when} with status {status}; {place}."),
-    };
-    format!("It was fetched at {when} with status {status}: {what}; {place}.")
+    format!("Crawled at {when} with status {status}: {what}; {place}.")
+}
+
+fn given_up(e: &Explanation) -> String {
+    let reason = e.reason.as_deref().unwrap_or_default();
+    let last = e.attempts.first();
+    let status = last.and_then(|last| last.status).map(|status| format!(", answer {status}")).unwrap_or_default();
+    let when = last.map(|last| format!(" at {}", iso(UnixMillis(last.at_ms)))).unwrap_or_default();
+    format!("Not crawled: given up{when} ({reason}{status}); {}.", advice(reason))
 }
 
 fn rejected(e: &Explanation) -> String {
@@ -125,17 +148,28 @@ fn rejected(e: &Explanation) -> String {
     let same = e.rules.reason.as_deref() == Some(reason);
     match (e.rules.accepted, reason) {
         (_, "robots") => match e.robots_verdict.allowed {
-            Some(false) => format!("robots.txt forbids it ({}); {}.", e.robots_verdict.because, way_out(reason)),
-            _ => "robots.txt forbade it when it was its turn; it does not now.".into(),
+            Some(false) => {
+                format!("Not crawled: robots.txt forbids it ({}); {}.", e.robots_verdict.because, way_out(reason))
+            }
+            _ => "Not crawled: robots.txt forbade it when it was its turn; it does not now: \
+                  `lycosa ctl urls readmit --reason robots` tries again."
+                .into(),
         },
-        (false, _) if same => format!("It was turned away ({reason}): {}; {}.", e.rules.rule, way_out(reason)),
-        (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
+        (false, _) if same => {
+            format!("Not crawled: turned away ({reason}), because {}; {}.", e.rules.rule, way_out(reason))
+        }
+        (
+            true,
+            "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params"
+            | "calendar" | "session",
+        ) => {
             format!(
-                "It was turned away ({reason}) by earlier rules or on a longer path; those in force would accept it ({}).",
+                "Not crawled: turned away ({reason}) by earlier rules or on a longer path; those in force would accept it \
+                 ({}): `lycosa ctl urls readmit --reason {reason}` queues it.",
                 e.rules.rule
             )
         }
-        _ => format!("It was turned away ({reason}): {}.", way_out(reason)),
+        _ => format!("Not crawled: turned away ({reason}); {}.", way_out(reason)),
     }
 }
 

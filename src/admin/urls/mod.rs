@@ -1,6 +1,9 @@
 //! URLs: look one up, and why it was, or was not, crawled.
 
 mod answer;
+mod facts;
+pub mod lists;
+mod told;
 mod views;
 
 use std::sync::Arc;
@@ -16,7 +19,10 @@ use super::problem::Problem;
 use super::room::{Room, getting};
 
 pub use answer::answer;
-pub use views::{AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView};
+pub use facts::deciding;
+pub use views::{
+    AttemptView, Explanation, FactView, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView,
+};
 
 /// What the room asks of the node. Reads only, bounded; nothing is asked of an actor.
 pub trait Urls: Send + Sync {
@@ -36,7 +42,8 @@ pub trait Urls: Send + Sync {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UrlQuery {
-    /// An absolute URL, http or https, percent-encoded; it is brought into canonical form.
+    /// A URL, http or https, percent-encoded; it is brought into canonical form. Without a scheme (`example.org/page`) that one is
+    /// taken which the crawl knows it by, else https.
     #[param(example = "https://example.org/")]
     pub url: String,
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::admin::host_list::Schedule;
 use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcView};
 
 /// The state a URL is in.
@@ -72,6 +73,9 @@ pub struct QueueView {
     pub before_is_exact: bool,
     /// When it is tried again, after an attempt that failed.
     pub due_ms: Option<u64>,
+    /// The first moment its turn can come: after the URLs before it, each with the gap of its host. None while nothing is begun,
+    /// or when not all before it were counted.
+    pub earliest_ms: Option<u64>,
     /// Attempts that failed so far.
     pub failed_attempts: u8,
     /// True for a seed.
@@ -104,6 +108,17 @@ pub struct UrlHost {
     pub wait: Option<WaitView>,
     /// URLs in its queue.
     pub queued: u64,
+    /// When it may be asked.
+    pub schedule: Schedule,
+}
+
+/// A fact, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FactView {
+    /// What it is of, such as `robots.txt`.
+    pub name: String,
+    /// The fact.
+    pub text: String,
 }
 
 /// Why nothing of any host is begun.
@@ -127,8 +142,12 @@ pub struct FoundView {
 /// All that decides over a URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
-    /// The answer in one plain sentence or two.
+    /// The verdict in one plain sentence.
     pub answer: String,
+    /// The handful of facts that decide, in words.
+    pub facts: Vec<FactView>,
+    /// Which scheme was taken, and why, when the question had none.
+    pub assumed: Option<String>,
     /// Its canonical form and what canonicalisation changed.
     pub canonical: CanonicalView,
     /// Its state.

@@ -5,7 +5,7 @@ use crate::actors::supervise::lock;
 use crate::admin::ControlError;
 use crate::admin::views::HostState;
 use crate::domain::partition::Partition;
-use crate::domain::url::PageUrl;
+use crate::domain::url::{PageUrl, with_schemes};
 use crate::storage::keys::{HostAt, PageKey, SeenKey};
 use crate::storage::tables::{Due, Queue};
 use crate::storage::values::{PageRecord, Place, QueueEntry, RejectedValue, UrlState};
@@ -31,10 +31,58 @@ impl Target {
         Ok(Self { url, key })
     }
 
+    /// As people type it: without a scheme that one is taken which the crawl knows it by.
+    ///
+    /// # Errors
+    /// As [`Target::parse`]; storage that does not answer.
+    pub fn typed(node: &Node, text: &str) -> Result<Typed, ControlError> {
+        let Some([https, http]) = with_schemes(text) else {
+            return Ok(Typed { target: Self::parse(node, text)?, text: text.to_owned(), assumed: None });
+        };
+        let (safe, plain) = (Self::parse(node, &https)?, Self::parse(node, &http)?);
+        let known = (safe.known(node).map_err(unread)?, plain.known(node).map_err(unread)?);
+        let (target, text) = if known.1 > known.0 { (plain, http) } else { (safe, https) };
+        let why = match known {
+            (Known::Not, Known::Not) => "as browsers do",
+            (Known::Url, Known::Url) => "the crawl knows it under http too",
+            (Known::Url, _) | (_, Known::Url) => "as the crawl knows it",
+            _ => "as the crawl asks its host",
+        };
+        let assumed = format!("{} was taken for its scheme, {why}", target.url.scheme().as_str());
+        Ok(Typed { target, text, assumed: Some(assumed) })
+    }
+
+    fn known(&self, node: &Node) -> Result<Known, StorageError> {
+        let (scheme, port) = (self.url.scheme(), self.url.port());
+        if read::seen_state(&*node.storage, self.key)?.is_some() {
+            return Ok(Known::Url);
+        }
+        let asked = read::robots(&*node.storage, self.host().robots(scheme, port))?.is_some();
+        Ok(if asked { Known::Host } else { Known::Not })
+    }
+
     /// The keys of its host.
     pub fn host(&self) -> HostAt {
         self.key.host_crawl().host_at()
     }
+}
+
+/// A URL as people type it.
+pub(super) struct Typed {
+    pub target: Target,
+    /// The text with its scheme.
+    pub text: String,
+    /// Which scheme was taken, and why, when there was none.
+    pub assumed: Option<String>,
+}
+
+/// How much the crawl knows under a scheme.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Known {
+    Not,
+    /// The host was asked for its robots.txt.
+    Host,
+    Url,
 }
 
 /// The keys of the host with this name.

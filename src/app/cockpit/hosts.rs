@@ -44,7 +44,7 @@ impl Hosts for Cockpit {
 
     fn robots(&self, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
         let name = name_of(&self.node, name)?;
-        let target = url.map(|url| Target::parse(&self.node, url)).transpose()?;
+        let target = url.map(|url| Target::typed(&self.node, url)).transpose()?.map(|typed| typed.target);
         if let Some(other) = target.as_ref().filter(|target| target.url.host() != name) {
             let detail = format!("url: expected a URL of {name}, not of {}", other.url.host());
             return Err(ControlError::Invalid(detail));
@@ -79,6 +79,10 @@ impl Row {
     pub fn new(node: &Node, at: HostAt, state: HostState, counts: HostCounts) -> Self {
         let pace = pace_of(node, at, Some(&state));
         Self { at, standing: host_state(node, at, counts.place), state, counts, pace }
+    }
+
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     fn known(node: &Node, at: HostAt, name: &str) -> Result<Self, ControlError> {
@@ -126,7 +130,7 @@ impl Row {
         })
     }
 
-    fn schedule(&self, node: &Node) -> Schedule {
+    pub(super) fn schedule(&self, node: &Node) -> Schedule {
         let own = node.live().host_rules(&self.state.name);
         let gap = self.pace.gap(&own.pace);
         let delay_from = match self.pace.gap_why(&own.pace) {
@@ -138,7 +142,7 @@ impl Row {
             earliest_ms: self.pace.earliest().0,
             delay_seconds: gap.as_secs_f64(),
             delay_from,
-            own_rules: own.special,
+            own_rules: node.live().settings.host_rules(&self.state.name).is_some(),
             connections: own.connections as u64,
             backoff_steps: self.pace.backoff(),
             refusals: self.pace.hostile_run(),

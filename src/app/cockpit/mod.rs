@@ -7,6 +7,7 @@ mod find;
 mod holders;
 mod host_look;
 mod hosts;
+mod lists;
 mod orders;
 mod pages;
 mod reports;
@@ -54,6 +55,7 @@ pub fn rooms(node: &Arc<Node>) -> Vec<Room> {
         pipeline::room(node.metrics.clone()),
         admin::settings::room(Arc::new(settings::NodeSettings(node.clone()))),
         url_room::room(cockpit.clone()),
+        url_room::lists::room(cockpit.clone()),
         idle_room::room(cockpit.clone()),
         host_list::room(cockpit.clone()),
         actor_room::room(cockpit.clone()),

@@ -45,7 +45,7 @@ impl Pages for Cockpit {
     }
 
     fn page(&self, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
-        let target = Target::parse(&self.node, url)?;
+        let target = Target::typed(&self.node, url)?.target;
         let captures = captures(&self.node, &target).map_err(unread)?;
         let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
         let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
@@ -55,7 +55,7 @@ impl Pages for Cockpit {
     fn snapshot(&self, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault> {
         let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
         let _turn = self.snapshots.try_acquire().map_err(busy)?;
-        let target = Target::parse(&self.node, url)?;
+        let target = Target::typed(&self.node, url)?.target;
         let captures = captures(&self.node, &target).map_err(unread)?;
         let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
         let holder = holder(&self.node, capture, &captures).map_err(unread)?;

@@ -50,7 +50,7 @@ impl Reporter {
     }
 }
 
-fn dead_link(failed: FailedValue) -> DeadLink {
+pub(super) fn dead_link(failed: FailedValue) -> DeadLink {
     let FailedValue { url, reason, status, when, attempts, origin, via, seed, .. } = failed;
     let seed = origin.or_else(|| seed.then(|| url.clone()));
     DeadLink { url, reason: reason.as_str().to_owned(), status, when, attempts, page: via, seed }

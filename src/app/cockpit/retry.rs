@@ -62,7 +62,7 @@ fn before(now: UnixMillis, ago: Duration) -> UnixMillis {
 }
 
 /// The reasons that a name stands for: its own, or those of a group.
-fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
+pub(super) fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
     let of =
         |fits: &dyn Fn(&str) -> bool| Failure::ALL.iter().copied().filter(|f| fits(f.as_str())).collect::<Vec<_>>();
     let found = match name {
@@ -78,12 +78,21 @@ fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
     Ok(found)
 }
 
+/// What the job is to do, for people.
+fn about(asked: &RetryWhich) -> String {
+    let or_any = |text: &Option<String>| text.clone().unwrap_or_else(|| "any".into());
+    let RetryWhich { reason, host, since, status } = asked;
+    let (reason, host, status) = (or_any(reason), or_any(host), or_any(&status.map(|status| status.to_string())));
+    let since = since.as_ref().map(|since| format!(" since={since}")).unwrap_or_default();
+    format!("URLs given up are queued again: reason={reason} host={host} status={status}{since}")
+}
+
 impl RetryUrls for Retry {
     fn retry(&self, asked: RetryWhich) -> Reply<JobView> {
         let node = self.0.clone();
         Box::pin(async move {
             let which = Which::of(&node, &asked)?;
-            let about = serde_json::to_string(&asked).unwrap_or_default();
+            let about = about(&asked);
             let of_job = node.clone();
             let job = node.jobs.start(&node.clock, "retry", about, move |job| work(&of_job, job, &which));
             job.map_err(|e| ControlError::Refused(e.to_string()))

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
 use crate::admin::settings::{
-    ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsControl, SettingsView, TrialView,
+    ChangeHow, ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsControl, SettingsView, TrialView,
 };
 use crate::admin::{ControlError, Reply};
 use crate::app::live::{self, Readmitting, Trial, Wish};
@@ -16,6 +16,7 @@ use crate::app::readmit::{self, Which};
 use crate::app::{JobError, Live};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable};
 use crate::domain::reason::Rejection;
+use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;
 
 /// A node's settings.
@@ -40,9 +41,16 @@ impl SettingsControl for NodeSettings {
         Ok(live::stored(&self.0)?.history.iter().rev().map(change_view).collect())
     }
 
-    fn change(&self, changes: Changes, readmit: bool) -> Reply<Changed> {
-        let node = self.0.clone();
+    fn generation(&self) -> u32 {
+        self.0.live.generation()
+    }
+
+    fn change(&self, changes: Changes, how: ChangeHow) -> Reply<Changed> {
+        let (node, readmit) = (self.0.clone(), how.readmit);
         Box::pin(async move {
+            if !how.force {
+                check(&node, Wish { changes: changes.clone(), readmit }).await?;
+            }
             let readmitting = readmit.then(|| Readmitting::begin(&node));
             let change = live::change(&node, Wish { changes, readmit }).await?;
             let mut made = changed(&change);
@@ -63,9 +71,14 @@ impl SettingsControl for NodeSettings {
         })
     }
 
-    fn undo(&self) -> Reply<Changed> {
+    fn undo(&self, force: bool) -> Reply<Changed> {
         let node = self.0.clone();
-        Box::pin(async move { Ok(changed(&live::undo(&node).await?)) })
+        Box::pin(async move {
+            if !force {
+                check(&node, live::undoing(&node)?).await?;
+            }
+            Ok(changed(&live::undo(&node).await?))
+        })
     }
 
     fn forget_host(&self, key: String) -> Reply<Changed> {
@@ -84,9 +97,7 @@ impl SettingsControl for NodeSettings {
         let node = self.0.clone();
         Box::pin(async move {
             let (draft, changed) = live::draft(&node, &Wish { changes, readmit: false }).await?;
-            let gone = |_| ControlError::Unavailable("the look was given up; see the log".into());
-            let look = move || Trial::new(node, draft, changed).sample();
-            tokio::task::spawn_blocking(look).await.map_err(gone)?.map_err(live::refused_by_storage)
+            looked(move || Trial::new(node, draft, changed).sample()).await
         })
     }
 
@@ -110,6 +121,24 @@ impl SettingsControl for NodeSettings {
     }
 }
 
+/// Refuses a change that ends the crawl or turns most of its queue away: who means it says so.
+async fn check(node: &Arc<Node>, wish: Wish) -> Result<(), ControlError> {
+    if !wish.changes.keys().any(|key| live::may_harm(key)) {
+        return Ok(());
+    }
+    let (draft, changed) = live::draft(node, &wish).await?;
+    let node = node.clone();
+    live::check_warnings(&looked(move || Trial::new(node, draft, changed).warnings()).await?)
+}
+
+/// What a look at the queues finds.
+async fn looked<T: Send + 'static>(
+    look: impl FnOnce() -> Result<T, StorageError> + Send + 'static,
+) -> Result<T, ControlError> {
+    let gone = |_| ControlError::Unavailable("the look was given up; see the log".into());
+    tokio::task::spawn_blocking(look).await.map_err(gone)?.map_err(live::refused_by_storage)
+}
+
 impl NodeSettings {
     /// One host's section; its origin is the file's unless it was set over HTTP.
     fn host_view(&self, live: &Live, host: &HostSection) -> SettingView {
@@ -128,38 +157,9 @@ impl NodeSettings {
 }
 
 fn view(shown: Shown, built_in: &mut BTreeMap<String, Json>) -> SettingView {
-    let (changeable, origin) = (is_changeable(&shown.key), shown.origin.to_string());
-    let value = if shown.key == "webhook" { hidden_paths(shown.json) } else { without_secrets(shown.json) };
-    let default = built_in.remove(&shown.key).unwrap_or_default();
-    SettingView { value, default, key: shown.key, origin, changeable }
-}
-
-/// Of a webhook's URL only the server is shown: its path is often what lets a caller in.
-fn hidden_paths(mut webhooks: Json) -> Json {
-    for url in webhooks.as_array_mut().into_iter().flatten().filter_map(|hook| hook.get_mut("url")) {
-        let server = url.as_str().and_then(|text| url::Url::parse(text).ok());
-        *url = Json::from(server.map_or("***".to_owned(), |u| format!("{}/***", u.origin().ascii_serialization())));
-    }
-    webhooks
-}
-
-/// User names and passwords in URLs are nobody's business.
-fn without_secrets(value: Json) -> Json {
-    match value {
-        Json::String(text) => Json::String(masked(text)),
-        Json::Array(items) => Json::Array(items.into_iter().map(without_secrets).collect()),
-        Json::Object(fields) => Json::Object(fields.into_iter().map(|(k, v)| (k, without_secrets(v))).collect()),
-        other => other,
-    }
-}
-
-fn masked(text: String) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        Some((user, _)) => format!("{scheme}://***{}", rest.get(user.len()..).unwrap_or_default()),
-        None => text,
-    }
+    let Shown { key, json, origin, .. } = shown.without_secrets();
+    let default = built_in.remove(&key).unwrap_or_default();
+    SettingView { changeable: is_changeable(&key), value: json, default, origin: origin.to_string(), key }
 }
 
 fn changed(change: &SettingsChange) -> Changed {
@@ -191,17 +191,4 @@ fn reason(text: String) -> Result<Rejection, ControlError> {
         let all: Vec<&str> = Rejection::ALL.iter().filter(|r| good(r)).map(|r| r.as_str()).collect();
         ControlError::Invalid(format!("reason: {text:?} is none that can be readmitted; there are {}", all.join(" ")))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn credentials_in_urls_are_not_shown() {
-        let shown = without_secrets(json!(["https://me:secret@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
-        assert_eq!(shown, json!(["https://***@a.test/x@y", "http://a.test/?q=b@c", "no@url", 5]));
-        let hooks = hidden_paths(json!([{"url": "https://me:pw@hooks.test:8443/T0/secret?x=y", "on": []}]));
-        assert_eq!(hooks, json!([{"url": "https://hooks.test:8443/***", "on": []}]));
-    }
 }

@@ -1,21 +1,24 @@
 //! URLs: what is known of one, and all that decides over it.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use super::Cockpit;
-use super::find::{Record, Target, host_state, unread};
+use super::find::{Record, Target, Typed, host_state, unread};
+use super::hosts::Row;
 use super::robots::Look;
-use super::waits::{pace_of, wait_of};
+use super::waits::wait_of;
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
     AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView, Urls,
-    answer,
+    answer, deciding,
 };
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
 use crate::domain::reason::Rejection;
 use crate::domain::sitemap::is_announced;
+use crate::domain::time::{UnixMillis, millis};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};
 use crate::storage::tables::{Failed, Pages};
@@ -30,14 +33,13 @@ const CAPTURES: usize = 16;
 
 impl Urls for Cockpit {
     fn look_up(&self, url: &str) -> Result<UrlView, ControlError> {
-        let target = Target::parse(&self.node, url)?;
+        let target = Target::typed(&self.node, url)?.target;
         let record = Record::read(&self.node, target.key).map_err(unread)?;
         Ok(view(&self.node, &target, &record))
     }
 
     fn explain(&self, url: &str) -> Result<Explanation, ControlError> {
-        let target = Target::parse(&self.node, url)?;
-        explained(&self.node, url, &target).map_err(unread)
+        explained(&self.node, Target::typed(&self.node, url)?).map_err(unread)
     }
 }
 
@@ -79,7 +81,8 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
     }
 }
 
-fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, StorageError> {
+fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
+    let Typed { target, text, assumed } = &typed;
     let now = node.clock.now();
     let url = &target.url;
     let record = Record::read(node, target.key)?;
@@ -88,22 +91,31 @@ fn explained(node: &Node, input: &str, target: &Target) -> Result<Explanation, S
     let kept = read::robots(&*node.storage, target.host().robots(url.scheme(), url.port()))?;
     let robots = Look::new(node, url.scheme(), url.port(), kept.as_ref(), now);
     let waits = matches!(state, State::Waiting | State::Processing);
+    let hold = idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits);
+    let host = counts.clone().map(|counts| host(node, target, counts)).transpose()?;
+    let mut queue = queue(node, target.key, &record, counts.as_ref())?;
+    if let (Some(queue), None) = (&mut queue, &hold) {
+        queue.earliest_ms = earliest(queue, host.as_ref(), now);
+    }
     let mut explanation = Explanation {
         answer: String::new(),
-        canonical: CanonicalView::new(input, url),
+        facts: Vec::new(),
+        assumed: assumed.clone(),
+        canonical: CanonicalView::new(text, url),
         state,
         reason: reason.map(Into::into),
         rules: rules(node, url, &record),
         robots_verdict: robots.verdict(url.tail()),
         robots: robots.view,
-        queue: queue(node, target.key, &record, counts.as_ref())?,
-        host: counts.map(|counts| host(node, target, &counts)).transpose()?,
-        hold: idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits),
+        queue,
+        host,
+        hold,
         attempts: attempts(node, target.key)?,
         found: found(node, target, &record)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
     };
     explanation.answer = answer(&explanation, now);
+    explanation.facts = deciding(&explanation, now);
     Ok(explanation)
 }
 
@@ -186,6 +198,7 @@ fn queue(
         before,
         before_is_exact,
         due_ms: due.map(|t| t.0),
+        earliest_ms: None,
         failed_attempts: entry.attempts,
         seed: entry.seed,
         discovered_ms: entry.discovered.0,
@@ -213,13 +226,23 @@ fn before(
     Ok((better.saturating_add(same as u64), same < COUNTED))
 }
 
-fn host(node: &Node, target: &Target, counts: &HostCounts) -> Result<UrlHost, StorageError> {
+/// When its turn can come: what is before it comes first, a gap apart.
+fn earliest(queue: &QueueView, host: Option<&UrlHost>, now: UnixMillis) -> Option<u64> {
+    let host = host.filter(|_| queue.before_is_exact)?;
+    let begin = host.wait.as_ref().map_or(now.0, |wait| wait.until_ms).max(queue.due_ms.unwrap_or(0));
+    let gap = Duration::try_from_secs_f64(host.schedule.delay_seconds).unwrap_or_default();
+    let rounds = queue.before.checked_div(host.schedule.connections.max(1)).unwrap_or_default();
+    Some(begin.saturating_add(millis(gap).saturating_mul(rounds)))
+}
+
+fn host(node: &Node, target: &Target, counts: HostCounts) -> Result<UrlHost, StorageError> {
     let (at, now) = (target.host(), node.clock.now());
-    let stored = read::host_state(&*node.storage, at)?;
-    let pace = pace_of(node, at, stored.as_ref());
-    let wait = wait_of(node, at, &pace, counts.place, now)?;
-    let state = host_state(node, at, counts.place);
-    Ok(UrlHost { state, wait: wait.map(|wait| wait.view(now)), queued: counts.queued_total() })
+    let stored = read::host_state(&*node.storage, at)?.unwrap_or_default();
+    let (place, queued) = (counts.place, counts.queued_total());
+    let row = Row::new(node, at, stored, counts);
+    let wait = wait_of(node, at, row.pace(), place, now)?;
+    let state = host_state(node, at, place);
+    Ok(UrlHost { state, wait: wait.map(|wait| wait.view(now)), queued, schedule: row.schedule(node) })
 }
 
 /// Failures of this process and captures, newest first.

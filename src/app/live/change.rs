@@ -62,15 +62,32 @@ pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, Cont
 pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
     let turn = node.live.turn().await;
     let mut record = stored(node)?;
-    let last = record.history.iter_mut().rfind(|c| c.by == "admin" && c.undoes.is_none() && !c.undone);
-    let last = last.ok_or_else(|| ControlError::Refused("there is no change left to take back".into()))?;
+    let last = last_change(&mut record)?;
     last.undone = true;
-    let back = last.changed.iter().map(|c| (c.key.clone(), c.before.as_deref().map_or(Json::Null, json))).collect();
-    let undoes = Some(last.generation);
+    let (undoes, back) = (Some(last.generation), before(last));
     let changed = lay_over(&mut record.overlay, &back);
     let base = node.live().base.clone();
     let entry = entry(node, "admin", undoes, changed);
     carry_out(node, turn, base, record, entry).await
+}
+
+/// What [`undo`] would ask for.
+///
+/// # Errors
+/// As [`undo`].
+pub(in crate::app) fn undoing(node: &Node) -> Result<Wish, ControlError> {
+    Ok(Wish { changes: before(last_change(&mut stored(node)?)?), readmit: false })
+}
+
+/// The last change made over HTTP that stands.
+fn last_change(record: &mut LiveSettings) -> Result<&mut SettingsChange, ControlError> {
+    let last = record.history.iter_mut().rfind(|c| c.by == "admin" && c.undoes.is_none() && !c.undone);
+    last.ok_or_else(|| ControlError::Refused("there is no change left to take back".into()))
+}
+
+/// The values that its keys had before it.
+fn before(change: &SettingsChange) -> BTreeMap<String, Json> {
+    change.changed.iter().map(|c| (c.key.clone(), c.before.as_deref().map_or(Json::Null, json))).collect()
 }
 
 /// Takes up what may change of settings read again; what was changed over HTTP stays laid over them.

@@ -9,6 +9,7 @@
 mod change;
 mod start;
 mod trial;
+mod warning;
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -65,10 +66,11 @@ impl Live {
 }
 
 pub use change::{Wish, change, readmitted, reload, undo};
-pub(super) use change::{changed_views, draft, refused_by_storage, stored};
+pub(super) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub(super) use start::at_start;
 pub use start::resync;
 pub(super) use trial::Trial;
+pub(super) use warning::{check as check_warnings, may_harm};
 
 /// Where the rules in force are kept.
 pub struct LiveCell {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::change::{Draft, changed_views};
+use super::warning;
 use crate::actors::admit::{LINK, judge};
 use crate::actors::node::Node;
 use crate::admin::settings::{TrialExample, TrialPart, TrialView};
@@ -43,11 +44,21 @@ impl Trial {
         let of = |of| TrialPart { of, ..TrialPart::default() };
         let view = TrialView {
             sample: true,
+            warnings: Vec::new(),
             changed: changed_views(&changed),
             queued: of(counters.queued),
             rejected: of(counters.rejected_total()),
         };
         Self { node, draft, view, host: None }
+    }
+
+    /// What there is to fear of the change; looks at the queue only when it would be judged by other rules.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn warnings(self) -> Result<Vec<String>, StorageError> {
+        let looks = warning::judges_anew(&self.node, &self.draft);
+        Ok(if looks { self.sample()?.warnings } else { self.warned().warnings })
     }
 
     /// Looks at the first URLs of some hosts.
@@ -72,7 +83,7 @@ impl Trial {
         at_first(Self::rejected)?;
         let looked = self.view.queued.looked.saturating_add(self.view.rejected.looked);
         self.view.sample = looked < self.view.queued.of.saturating_add(self.view.rejected.of);
-        Ok(self.view)
+        Ok(self.warned())
     }
 
     /// Looks at all.
@@ -91,7 +102,14 @@ impl Trial {
             }
         }
         self.view.sample = false;
-        serde_json::to_value(self.view).map_err(|e| JobError::Failed(e.to_string()))
+        serde_json::to_value(self.warned()).map_err(|e| JobError::Failed(e.to_string()))
+    }
+
+    /// What was found, with what there is to fear.
+    fn warned(self) -> TrialView {
+        let of_budget = warning::of_budget(&self.node, &self.draft);
+        let of_queue = warning::judges_anew(&self.node, &self.draft).then(|| warning::of_queue(&self.view)).flatten();
+        TrialView { warnings: of_budget.into_iter().chain(of_queue).collect(), ..self.view }
     }
 
     fn looked(&self) -> u64 {

@@ -1,18 +1,21 @@
-//! The crawl as a whole: status, seeds, pause, resume, checkpoint, stop.
+//! The crawl as a whole: status, seeds, pause, resume, checkpoints, stop; and which file knows which other command.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use super::door::Ask;
-use super::unread;
+use super::look::list;
+use super::table::{Column, Form, listed, table};
+use super::{jobs, unread, urls};
 use crate::admin::orders::HostOrdered;
-use crate::admin::{NewSeed, SeedReport, seed_lines};
+use crate::admin::{NewSeed, SeedReport};
 use crate::checkpoint::manifest::Summary;
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::exit::{CliError, unless_gone};
 use crate::cli::gather::read_input;
 use crate::cli::{checkpoint, summary};
+use crate::domain::seed::seed_lines;
 use crate::telemetry::StatusSnapshot;
 
 /// What a command asks.
@@ -31,17 +34,19 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
         CtlCommand::Seeds(SeedsCommand::Add { urls, file, said }) => {
             let mut urls = urls.clone();
             if let Some(file) = file {
-                urls.extend(seed_lines(&String::from_utf8_lossy(&read_input(file)?)));
+                urls.extend(urls_of(&read_input(file)?)?);
             }
             if urls.is_empty() {
                 return Err(CliError::usage("no URL given; try `lycosa ctl seeds add https://example.org/`"));
             }
             Ask::post("/api/v1/seeds", seeds(urls, said))
         }
+        CtlCommand::Seeds(SeedsCommand::List { paging }) => list("/api/v1/reports/seeds", &[], paging),
+        CtlCommand::Checkpoints => Ask::get("/api/v1/checkpoints"),
         CtlCommand::Host(host) => super::host::ask(host),
-        CtlCommand::Report(_) => Ask::get("/api/v1/reports/statuses"), // page by page, elsewhere
-        CtlCommand::Events(_) => Ask::get("/api/v1/events"),           // a stream, followed elsewhere
-        CtlCommand::Look(command) => super::look::ask(command),
+        CtlCommand::Urls(command) => urls::ask(command),
+        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) => Ask::get("/readyz"), // asked elsewhere
+        CtlCommand::Look(command) => super::look::ask(command)?,
         CtlCommand::Settings(command) => super::settings::ask(command)?,
     })
 }
@@ -60,7 +65,11 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             }
         }
         CtlCommand::Health => out.write_all(answer.as_bytes())?,
-        CtlCommand::Seeds(_) => {
+        CtlCommand::Seeds(SeedsCommand::List { .. }) => {
+            let list: Value = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(out.write_all(listed(&list, SEEDS).as_bytes()))?;
+        }
+        CtlCommand::Seeds(SeedsCommand::Add { .. }) => {
             let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(report(&seeds, out))?;
             if seeds.accepted + seeds.known == 0 {
@@ -71,23 +80,85 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             let made: Summary = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(checkpoint::told_made(&made, out))?;
         }
+        CtlCommand::Checkpoints => {
+            let list: Value = serde_json::from_str(answer).map_err(unread)?;
+            unless_gone(out.write_all(checkpoints(&list).as_bytes()))?;
+        }
+        CtlCommand::Urls(command) => {
+            let told = match urls::told(command, &serde_json::from_str(answer).map_err(unread)?) {
+                Some(list) => list,
+                None => jobs::sentence(&serde_json::from_str(answer).map_err(unread)?),
+            };
+            unless_gone(out.write_all(told.as_bytes()))?;
+        }
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
             writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
         }
         CtlCommand::Host(host) if host.command.is_none() => {
-            let answer: Value = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(out.write_all(super::look::facts(&answer).as_bytes()))?;
+            let told = super::host_facts::told(&serde_json::from_str(answer).map_err(unread)?);
+            unless_gone(out.write_all(told.as_bytes()))?;
         }
         CtlCommand::Host(_) => {
             let ordered: HostOrdered = serde_json::from_str(answer).map_err(unread)?;
             unless_gone(super::host::show(&ordered, out))?;
         }
-        CtlCommand::Report(_) | CtlCommand::Events(_) => {}
+        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) => {}
         CtlCommand::Look(command) => super::look::tell(command, answer, out)?,
         CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
     }
     Ok(())
+}
+
+/// The URLs of a file; a line that is no text is told and left out.
+fn urls_of(file: &[u8]) -> Result<Vec<String>, CliError> {
+    let mut urls = Vec::new();
+    for (number, line) in seed_lines(file) {
+        match line {
+            Ok(url) => urls.push(url.to_owned()),
+            // Who does not read this sees the same in the count.
+            Err(_) => _ = writeln!(std::io::stderr(), "lycosa: line {number} is not UTF-8 text and is left out"),
+        }
+    }
+    Ok(urls)
+}
+
+const SEEDS: &[Column] = &[
+    Column("state", "/state", Form::Plain),
+    Column("reason", "/reason", Form::Plain),
+    Column("added", "/added", Form::Time),
+    Column("rank", "/rank", Form::Plain),
+    Column("max depth", "/max_depth", Form::Plain),
+    Column("tags", "/tags", Form::Plain),
+    Column("URL", "/url", Form::Plain),
+];
+const CHECKPOINTS: &[Column] = &[
+    Column("name", "/name", Form::Plain),
+    Column("made", "/ts", Form::Plain),
+    Column("pages", "/counts/pages_stored", Form::Plain),
+    Column("waiting", "/counts/waiting", Form::Plain),
+    Column("size", "/bytes", Form::Size),
+    Column("archive files", "/archive_files", Form::Plain),
+    Column("by hand", "/by_hand", Form::Plain),
+];
+
+/// The oldest first, then what is damaged.
+fn checkpoints(list: &Value) -> String {
+    let items = |name: &str| list.get(name).and_then(Value::as_array).into_iter().flatten();
+    let good: Vec<&Value> = items("checkpoints").collect();
+    let damaged = items("damaged").map(|text| format!("damaged: {}\n", super::table::cell(text)));
+    let good =
+        if good.is_empty() { "none; `lycosa ctl checkpoint` makes one\n".into() } else { table(&good, CHECKPOINTS) };
+    good + &damaged.collect::<String>()
+}
+
+/// Whether a job carries a command out whose end is waited for.
+pub(super) fn waits(command: &CtlCommand) -> bool {
+    match command {
+        CtlCommand::Urls(command) => urls::waits(command),
+        CtlCommand::Settings(command) => super::settings::waits(command),
+        _ => false,
+    }
 }
 
 /// Seeds as the endpoint takes them.

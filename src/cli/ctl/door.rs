@@ -14,6 +14,7 @@ use crate::admin::{Problem, auth};
 use crate::cli::args::{CtlArgs, SettingsArgs};
 use crate::cli::exit::CliError;
 use crate::cli::gather::layers;
+use crate::config::units::format_duration;
 use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 
 /// Largest answer taken, bytes.
@@ -48,10 +49,30 @@ impl Ask {
     }
 }
 
-/// Where the endpoint is and how to be let in.
+/// Where the endpoint is, how to be let in, and how long an answer is waited for.
 pub(super) struct Door {
     pub address: SocketAddr,
     token: Option<String>,
+    timeout: Option<Duration>,
+}
+
+impl Door {
+    /// Longest wait for an answer, or for the next part of a stream that has an end.
+    pub fn patience(&self) -> Duration {
+        self.timeout.unwrap_or(PATIENCE)
+    }
+
+    /// Nothing came in time.
+    pub fn too_slow(&self) -> CliError {
+        self.slower_than(self.patience())
+    }
+
+    fn slower_than(&self, patience: Duration) -> CliError {
+        let (address, patience) = (self.address, format_duration(patience));
+        CliError::new(format!(
+            "{address} did not answer within {patience}: is it a lycosa, and is its machine well? --timeout waits longer"
+        ))
+    }
 }
 
 /// The address and token: flags, else the crawl's own settings.
@@ -75,22 +96,24 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
         Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
         None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),
     };
-    Ok(Door { address, token })
+    Ok(Door { address, token, timeout: args.timeout })
 }
 
-type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>>;
+/// An answer whose body is still to come.
+pub(super) type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>>;
 
 /// Asks and gives the answer.
 ///
 /// # Errors
 /// Nobody listens, or the endpoint refuses.
 pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
-    let patience = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
+    let usual = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
+    let patience = door.timeout.unwrap_or(usual);
     let whole = async {
-        let mut response = request(door, ask, Some(patience)).await?;
+        let mut response = request(door, ask).await?;
         body(door, &mut response).await
     };
-    tokio::time::timeout(patience, whole).await.map_err(|_| too_slow(door, patience))?
+    tokio::time::timeout(patience, whole).await.map_err(|_| door.slower_than(patience))?
 }
 
 /// Asks for an answer without end.
@@ -98,26 +121,21 @@ pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
 /// # Errors
 /// Nobody listens, or the endpoint refuses.
 pub(super) async fn stream(door: &Door, path: &str) -> Result<Answer, CliError> {
-    let begin = request(door, Ask::get(path), None);
-    tokio::time::timeout(PATIENCE, begin).await.map_err(|_| too_slow(door, PATIENCE))?
+    let begin = request(door, Ask::get(path));
+    tokio::time::timeout(door.patience(), begin).await.map_err(|_| door.too_slow())?
 }
 
-async fn request(door: &Door, ask: Ask, patience: Option<Duration>) -> Result<Answer, CliError> {
+async fn request(door: &Door, ask: Ask) -> Result<Answer, CliError> {
     let kind = if ask.body.starts_with('{') { "application/json" } else { "text/plain; charset=utf-8" };
-    let builder = Client::builder().disable_redirects();
-    let client =
-        patience.map_or_else(|| Client::builder().disable_redirects().disable_timeout(), |p| builder.timeout(p));
-    let mut request = client.finish().request(ask.method, format!("http://{}{}", door.address, ask.path));
+    // The wait is bounded by whoever asks; the client's own bound would name no reason.
+    let client = Client::builder().disable_redirects().disable_timeout().finish();
+    let mut request = client.request(ask.method, format!("http://{}{}", door.address, ask.path));
     if let Some(token) = &door.token {
         request = request.bearer_auth(token);
     }
     let sent = request.insert_header(("Content-Type", kind)).send_body(ask.body).await;
     let mut response = sent.map_err(|e| unreachable_endpoint(door.address, &e))?;
     if response.status().is_success() { Ok(response) } else { Err(refusal(door, &mut response).await) }
-}
-
-fn too_slow(door: &Door, patience: Duration) -> CliError {
-    CliError::new(format!("{} did not answer in {} s; is it a lycosa?", door.address, patience.as_secs()))
 }
 
 async fn body(door: &Door, response: &mut Answer) -> Result<String, CliError> {
@@ -143,6 +161,8 @@ async fn refusal(door: &Door, response: &mut Answer) -> CliError {
         });
     }
     match serde_json::from_str::<Problem>(&text) {
+        // What was typed is wrong.
+        Ok(problem) if status == StatusCode::BAD_REQUEST => CliError::usage(problem.detail),
         Ok(problem) => CliError::new(problem.detail),
         Err(_) if text.starts_with("not ready: ") => CliError::new(text.trim_end()),
         Err(_) => CliError::new(format!("{} answered {status}; is it a lycosa?", door.address)),

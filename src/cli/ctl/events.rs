@@ -7,7 +7,7 @@ use serde_json::Value;
 use url::form_urlencoded::byte_serialize;
 
 use super::door::{Door, stream};
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::CliError;
 use crate::telemetry::log::escaped;
 
 /// Longest line of the stream, bytes.
@@ -15,6 +15,7 @@ const LONGEST: usize = 1 << 20;
 
 /// Which events.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(after_help = "Example: lycosa ctl events --kind error,retry --host example.org")]
 pub struct EventsArgs {
     /// Kinds, such as page,error: page, error, retry, rejected, blocked, restart, state
     #[arg(long)]
@@ -36,7 +37,7 @@ impl EventsArgs {
 /// Shows events as they come, until the crawl ends.
 ///
 /// # Errors
-/// Nobody listens, the endpoint refuses, or the connection breaks.
+/// Nobody listens, the endpoint refuses, or the connection breaks; whoever reads went away, which is no fault.
 pub(super) async fn follow(door: &Door, args: &EventsArgs, json: bool, out: &mut dyn Write) -> Result<(), CliError> {
     let mut chunks = stream(door, &args.path()).await?;
     let mut buffer = Vec::new();
@@ -45,7 +46,7 @@ pub(super) async fn follow(door: &Door, args: &EventsArgs, json: bool, out: &mut
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = buffer.drain(..=end).collect();
             if let Some(told) = tell(&String::from_utf8_lossy(&line), json) {
-                unless_gone(writeln!(out, "{told}").and_then(|()| out.flush()))?;
+                writeln!(out, "{told}").and_then(|()| out.flush())?;
             }
         }
         if buffer.len() > LONGEST {

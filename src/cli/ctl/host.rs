@@ -14,6 +14,9 @@ use crate::warc::date::iso;
 
 /// `lycosa ctl host …`.
 #[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: lycosa ctl host example.org\n          lycosa ctl host example.org pause\n          lycosa ctl host example.org delay 5s"
+)]
 pub struct HostArgs {
     /// Its name, as in its URLs
     pub name: String,
@@ -26,18 +29,27 @@ pub struct HostArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum HostCommand {
     /// Send it no new requests, also after a restart
+    #[command(after_help = "Example: lycosa ctl host example.org pause")]
     Pause,
     /// Go on with it
+    #[command(after_help = "Example: lycosa ctl host example.org resume")]
     Resume,
     /// Turn away what is queued of it
+    #[command(after_help = "Example: lycosa ctl host example.org drop")]
     Drop,
     /// Never request or queue anything of it again
+    #[command(after_help = "Example: lycosa ctl host example.org block")]
     Block,
     /// Take the block back
+    #[command(after_help = "Example: lycosa ctl host example.org unblock")]
     Unblock,
     /// Fetch what was fetched of it once more
+    #[command(after_help = "Example: lycosa ctl host example.org recrawl")]
     Recrawl,
     /// Set the least gap between two requests
+    #[command(
+        after_help = "Examples: lycosa ctl host example.org delay 5s\n          lycosa ctl host example.org delay none"
+    )]
     Delay {
         /// Such as 5s; `none` for that of the settings
         gap: String,
@@ -81,5 +93,5 @@ pub(super) fn show(ordered: &HostOrdered, out: &mut dyn Write) -> std::io::Resul
     );
     let told = if told.is_empty() { "no order stands".to_owned() } else { told.join(", ") };
     writeln!(out, "{}: {told}", ordered.host)?;
-    ordered.job.iter().try_for_each(|job| writeln!(out, "job {}: {}", job.id, job.kind))
+    ordered.job.iter().try_for_each(|job| write!(out, "{}", super::jobs::started(job)))
 }

@@ -1,27 +1,50 @@
-//! Questions to a running crawl: why this URL, why nothing happens, hosts, actors, pages, jobs.
+//! Questions to a running crawl: why this URL, why nothing happens, hosts, actors, pages, jobs, how it went.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
+use super::actors::{self, ActorsArgs};
 use super::door::Ask;
-use super::unread;
+use super::jobs::{self, JobsArgs};
+use super::robots::{self, RobotsArgs};
+use super::table::{Column, Form, cell, listed, table};
+use super::{explain, unread};
 use crate::cli::exit::{CliError, unless_gone};
-use crate::telemetry::log::escaped;
+use crate::config::units::parse_duration;
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum LookCommand {
     /// Say why a URL was, or was not, crawled
+    #[command(
+        after_help = "Examples: lycosa ctl explain example.org/page\n          lycosa ctl explain --all https://example.org/page"
+    )]
     Explain {
-        /// The URL
+        /// The URL; without a scheme that one is taken which the crawl knows it by
         url: String,
+        /// Everything that is known, not only what decides
+        #[arg(long)]
+        all: bool,
     },
     /// Say why nothing is happening
+    #[command(after_help = "Example: lycosa ctl why-idle")]
     WhyIdle,
+    /// Show pages, rates, queues and memory over time
+    #[command(after_help = "Example: lycosa ctl statistics --since 12h --points 24")]
+    Statistics {
+        /// Since when
+        #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1h")]
+        since: Duration,
+        /// At most so many lines
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        points: usize,
+    },
     /// List hosts with their queues
+    #[command(after_help = "Example: lycosa ctl hosts --sort queue --limit 20")]
     Hosts {
         /// Only those that stand there: active, waiting, parked, idle, held
         #[arg(long)]
@@ -33,16 +56,12 @@ pub enum LookCommand {
         #[command(flatten)]
         paging: PagingArgs,
     },
-    /// List actors: queue, handled, latency, restarts
-    Actors {
-        /// Only of this kind, such as store
-        #[arg(long)]
-        kind: Option<String>,
-        /// Which part.
-        #[command(flatten)]
-        paging: PagingArgs,
-    },
+    /// Show a host's robots.txt: what it said, when, and what that means for a URL
+    Robots(RobotsArgs),
+    /// List actors (queue, handled, latency, restarts); restart one
+    Actors(ActorsArgs),
     /// List captures
+    #[command(after_help = "Example: lycosa ctl pages --host example.org")]
     Pages {
         /// Only of this host
         #[arg(long)]
@@ -51,12 +70,8 @@ pub enum LookCommand {
         #[command(flatten)]
         paging: PagingArgs,
     },
-    /// List background jobs
-    Jobs {
-        /// Stop this one instead
-        #[arg(long, value_name = "ID")]
-        cancel: Option<u64>,
-    },
+    /// List background jobs; show or cancel one
+    Jobs(JobsArgs),
 }
 
 /// Which part of a list.
@@ -64,10 +79,10 @@ pub enum LookCommand {
 pub struct PagingArgs {
     /// At most so many
     #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    pub limit: Option<usize>,
     /// Go on after the former part, which ended by naming this
     #[arg(long)]
-    cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// A path with the parameters that are there.
@@ -84,60 +99,65 @@ fn path(base: &str, parameters: &[(&str, Option<String>)]) -> String {
     }
 }
 
+/// A part of a list.
+pub(super) fn list(base: &str, own: &[(&str, &Option<String>)], paging: &PagingArgs) -> Ask {
+    let own = own.iter().map(|(name, value)| (*name, (*value).clone()));
+    let paging = [("limit", paging.limit.map(|n| n.to_string())), ("cursor", paging.cursor.clone())];
+    Ask::get(path(base, &own.chain(paging).collect::<Vec<_>>()))
+}
+
 /// What a command asks.
-pub(super) fn ask(command: &LookCommand) -> Ask {
-    let list = |base: &str, own: &[(&str, &Option<String>)], paging: &PagingArgs| {
-        let own = own.iter().map(|(name, value)| (*name, (*value).clone()));
-        let paging = [("limit", paging.limit.map(|n| n.to_string())), ("cursor", paging.cursor.clone())];
-        Ask::get(path(base, &own.chain(paging).collect::<Vec<_>>()))
-    };
-    match command {
-        LookCommand::Explain { url } => Ask::get(path("/api/v1/explain", &[("url", Some(url.clone()))])),
+///
+/// # Errors
+/// It is not clear what is meant.
+pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
+    Ok(match command {
+        LookCommand::Explain { url, .. } => Ask::get(path("/api/v1/explain", &[("url", Some(url.clone()))])),
         LookCommand::WhyIdle => Ask::get("/api/v1/why-idle"),
+        LookCommand::Statistics { since, points } => {
+            let since = since.as_secs().max(1).to_string();
+            let query = [("since", Some(since)), ("points", Some(points.to_string()))];
+            Ask::get(path("/api/v1/statistics", &query))
+        }
         LookCommand::Hosts { state, sort, paging } => {
             list("/api/v1/hosts", &[("state", state), ("sort", sort)], paging)
         }
-        LookCommand::Actors { kind, paging } => list("/api/v1/actors", &[("kind", kind)], paging),
+        LookCommand::Robots(args) => robots::ask(args)?,
+        LookCommand::Actors(args) => actors::ask(args)?,
         LookCommand::Pages { host, paging } => list("/api/v1/pages", &[("host", host)], paging),
-        LookCommand::Jobs { cancel: None } => Ask::get("/api/v1/jobs"),
-        LookCommand::Jobs { cancel: Some(id) } => Ask::delete(format!("/api/v1/jobs/{id}")),
-    }
+        LookCommand::Jobs(args) => jobs::ask(args),
+    })
 }
 
-/// Headings of a table, and where in an item the value stands.
-type Columns = &'static [(&'static str, &'static str)];
-
-const HOSTS: Columns = &[
-    ("host", "/name"),
-    ("state", "/state"),
-    ("queued", "/queued"),
-    ("retries", "/due"),
-    ("done", "/done"),
-    ("errors", "/errors"),
-    ("waits for", "/wait/why"),
-    ("orders", "/orders/0"),
+const HOSTS: &[Column] = &[
+    Column("host", "/name", Form::Plain),
+    Column("state", "/state", Form::Plain),
+    Column("queued", "/queued", Form::Plain),
+    Column("retries", "/due", Form::Plain),
+    Column("done", "/done", Form::Plain),
+    Column("errors", "/errors", Form::Plain),
+    Column("waits for", "/wait/why", Form::Plain),
+    Column("until", "/wait/until_ms", Form::Time),
+    Column("orders", "/orders", Form::Plain),
 ];
-const ACTORS: Columns = &[
-    ("actor", "/kind"),
-    ("instance", "/instance"),
-    ("state", "/state"),
-    ("queue", "/queue"),
-    ("handled", "/handled"),
-    ("p50 s", "/handle_p50_seconds"),
-    ("p99 s", "/handle_p99_seconds"),
-    ("restarts", "/restarts"),
-    ("last fault", "/last_fault/why"),
+const PAGES: &[Column] = &[
+    Column("status", "/status", Form::Plain),
+    Column("how", "/how", Form::Plain),
+    Column("when", "/captured_ms", Form::Time),
+    Column("type", "/mime", Form::Plain),
+    Column("size", "/bytes", Form::Size),
+    Column("URL", "/url", Form::Plain),
 ];
-const PAGES: Columns =
-    &[("status", "/status"), ("how", "/how"), ("type", "/mime"), ("bytes", "/bytes"), ("URL", "/url")];
-const JOBS: Columns = &[
-    ("job", "/id"),
-    ("kind", "/kind"),
-    ("state", "/state"),
-    ("looked at", "/looked"),
-    ("changed", "/changed"),
-    ("about", "/about"),
-    ("error", "/error"),
+const STATISTICS: &[Column] = &[
+    Column("when", "/at_ms", Form::Time),
+    Column("pages", "/pages", Form::Plain),
+    Column("pages/s", "/pages_per_second", Form::Plain),
+    Column("received/s", "/bytes_per_second", Form::Size),
+    Column("errors", "/errors", Form::Plain),
+    Column("waiting", "/waiting", Form::Plain),
+    Column("in flight", "/in_flight", Form::Plain),
+    Column("hosts active", "/hosts_active", Form::Plain),
+    Column("memory", "/resident_bytes", Form::Size),
 ];
 
 /// Shows an answer.
@@ -145,34 +165,22 @@ const JOBS: Columns = &[
 /// # Errors
 /// It is none.
 pub(super) fn tell(command: &LookCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let answer: Value = serde_json::from_str(answer).map_err(unread)?;
     let text = match command {
-        LookCommand::Explain { .. } => explained(answer),
-        LookCommand::WhyIdle => idle(&answer),
-        LookCommand::Hosts { .. } => listed(&answer, HOSTS),
-        LookCommand::Actors { .. } => listed(&answer, ACTORS),
-        LookCommand::Pages { .. } => listed(&answer, PAGES),
-        LookCommand::Jobs { cancel: Some(_) } => table(&[&answer], JOBS),
-        LookCommand::Jobs { cancel: None } => listed(&answer, JOBS),
+        LookCommand::Robots(args) => robots::told(args, &serde_json::from_str(answer).map_err(unread)?),
+        _ => told(command, serde_json::from_str(answer).map_err(unread)?),
     };
     unless_gone(out.write_all(text.as_bytes()))
 }
 
-/// The answer first, then every fact it rests on, one a line.
-fn explained(mut explanation: Value) -> String {
-    let answer = explanation.as_object_mut().and_then(|facts| facts.remove("answer"));
-    format!("{}\n\n{}", answer.as_ref().map(cell).unwrap_or_default(), facts(&explanation))
-}
-
-fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
-    let within = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
-    match value {
-        Value::Null => {}
-        Value::Object(parts) => parts.iter().for_each(|(part, value)| flatten(&within(part), value, facts)),
-        Value::Array(items) => {
-            items.iter().zip(1..).for_each(|(item, n)| flatten(&within(&n.to_string()), item, facts));
-        }
-        plain => facts.push((name.to_owned(), cell(plain))),
+fn told(command: &LookCommand, answer: Value) -> String {
+    match command {
+        LookCommand::Explain { all, .. } => explain::told(answer, *all),
+        LookCommand::WhyIdle => idle(&answer),
+        LookCommand::Statistics { .. } => statistics(&answer),
+        LookCommand::Hosts { .. } | LookCommand::Robots(_) => listed(&answer, HOSTS),
+        LookCommand::Actors(args) => actors::told(args, &answer),
+        LookCommand::Pages { .. } => listed(&answer, PAGES),
+        LookCommand::Jobs(args) => jobs::told(args, &answer),
     }
 }
 
@@ -186,53 +194,12 @@ fn idle(why: &Value) -> String {
     format!("{}\n{}", text(why, "/answer"), told.collect::<String>())
 }
 
-/// One thing, every fact a line.
-pub(super) fn facts(answer: &Value) -> String {
-    let mut facts = Vec::new();
-    flatten("", answer, &mut facts);
-    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    facts.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
-}
-
-/// A list, or one page of it with the way to the next.
-fn listed(answer: &Value, columns: Columns) -> String {
-    let items = answer.get("items").unwrap_or(answer).as_array();
-    let items: Vec<&Value> = items.into_iter().flatten().collect();
-    let mut text = if items.is_empty() { "none\n".to_owned() } else { table(&items, columns) };
-    if answer.get("all_looked_at") == Some(&Value::Bool(false)) {
-        text.push_str("there are more hosts than were looked at for this order\n");
-    }
-    if let Some(next) = answer.get("next").and_then(Value::as_str) {
-        text.push_str(&format!("more: --cursor {next}\n"));
-    }
-    text
-}
-
-/// Columns as wide as their widest cell; those of numbers to the right; empty ones are left out.
-fn table(items: &[&Value], columns: Columns) -> String {
-    let mut lines = vec![String::new(); items.len() + 1];
-    for (heading, at) in columns {
-        let values: Vec<&Value> = items.iter().map(|item| item.pointer(at).unwrap_or(&Value::Null)).collect();
-        if values.iter().all(|value| value.is_null()) {
-            continue;
-        }
-        let right = values.iter().all(|value| value.is_number() || value.is_null());
-        let cells: Vec<String> = std::iter::once((*heading).to_owned()).chain(values.iter().map(|v| cell(v))).collect();
-        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-        for (line, cell) in lines.iter_mut().zip(&cells) {
-            line.push_str(&if right { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") });
-        }
-    }
-    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// A value as people read it; what came from a site cannot steer the terminal.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => escaped(text).to_string(),
-        Value::Number(n) if n.is_f64() => format!("{:.4}", n.as_f64().unwrap_or_default()),
-        other => other.to_string(),
+/// A line for each moment, the oldest first.
+fn statistics(answer: &Value) -> String {
+    let points: Vec<&Value> = answer.get("points").and_then(Value::as_array).into_iter().flatten().collect();
+    match points.is_empty() {
+        true => "nothing was noted yet; look again in a few seconds\n".to_owned(),
+        false => table(&points, STATISTICS),
     }
 }
 
@@ -244,32 +211,25 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_encoded_and_what_is_absent_is_left_out() {
-        let explain = ask(&LookCommand::Explain { url: "http://a.test/?q=1&r=ü#x".into() });
-        assert_eq!(explain.path, "/api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x");
+        let asked = |command| ask(&command).unwrap().path;
+        let explain = asked(LookCommand::Explain { url: "http://a.test/?q=1&r=ü#x".into(), all: true });
+        assert_eq!(explain, "/api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x");
         let paging = PagingArgs { limit: Some(5), cursor: None };
-        let hosts = ask(&LookCommand::Hosts { state: Some("parked".into()), sort: None, paging });
-        assert_eq!(hosts.path, "/api/v1/hosts?state=parked&limit=5");
+        let hosts = asked(LookCommand::Hosts { state: Some("parked".into()), sort: None, paging });
+        assert_eq!(hosts, "/api/v1/hosts?state=parked&limit=5");
+        let statistics = LookCommand::Statistics { since: Duration::from_secs(7_200), points: 9 };
+        assert_eq!(asked(statistics), "/api/v1/statistics?since=7200&points=9");
     }
 
     #[test]
-    fn a_list_is_a_table_with_the_way_to_its_next_part() {
-        let answer = json!({"items": [
-            {"name": "a.test", "state": "active", "queued": 7, "wait": {"why": "gap"}},
-            {"name": "long.name.test", "state": "parked", "queued": 1200, "wait": null},
-        ], "next": "0a0b", "all_looked_at": true});
-        let expected = "host            state   queued  waits for\n\
-                        a.test          active       7  gap\n\
-                        long.name.test  parked    1200\n\
-                        more: --cursor 0a0b\n";
-        assert_eq!(listed(&answer, HOSTS), expected);
-        assert_eq!(listed(&json!([]), JOBS), "none\n");
-    }
-
-    #[test]
-    fn an_explanation_begins_with_its_answer_and_no_site_steers_the_terminal() {
-        let told =
-            explained(json!({"answer": "It is done.", "page": {"title": "\u{1b}[2J", "status": 200}, "x": [1, null]}));
-        assert!(told.starts_with("It is done.\n\n") && told.contains("\npage.status  200\n"), "{told}");
-        assert!(!told.contains('\u{1b}') && told.contains("\nx.1          1\n"), "{told}");
+    fn statistics_are_a_table_the_oldest_first() {
+        let point =
+            |at: u64, pages| json!({"at_ms": at, "pages": pages, "pages_per_second": 1.26, "bytes_per_second": 2048.4});
+        let answer = json!({"points": [point(1_714_979_289_000, 7), point(1_714_979_294_000, 1_200)]});
+        let expected = "when                  pages  pages/s  received/s\n\
+                        2024-05-06T07:08:09Z      7      1.3     2.0 KiB\n\
+                        2024-05-06T07:08:14Z   1200      1.3     2.0 KiB\n";
+        assert_eq!(statistics(&answer), expected);
+        assert!(statistics(&json!({"points": []})).starts_with("nothing was noted yet"));
     }
 }

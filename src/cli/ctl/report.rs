@@ -11,10 +11,13 @@ use super::{escaped_part, holders, unread};
 use crate::admin::csv::{Row, line, names};
 use crate::admin::paging::Page;
 use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::CliError;
 
 /// `lycosa ctl report …`.
 #[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: lycosa ctl report dead-links --host example.org > dead.csv\n          lycosa ctl report seeds --json"
+)]
 pub struct ReportArgs {
     /// Which
     #[arg(value_enum)]
@@ -48,6 +51,11 @@ pub enum ReportName {
 
 /// Fetches and shows a report, page by page.
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if let (Some(host), true) = (&args.host, args.name != ReportName::DeadLinks) {
+        return Err(CliError::usage(format!(
+            "--host is for the report dead-links alone; `lycosa ctl host {host}` shows that host"
+        )));
+    }
     match args.name {
         ReportName::DeadLinks if args.holders => holders::run(json, door, args, out),
         _ if args.holders => Err(CliError::usage("--holders: of dead links only")),
@@ -76,11 +84,12 @@ fn paged<R: Row + Serialize + DeserializeOwned>(
 ) -> Result<(), CliError> {
     let (mut cursor, mut first) = (String::new(), true);
     loop {
-        let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{cursor}"))?;
+        let from = if first { String::new() } else { format!("&cursor={}", escaped_part(&cursor)) };
+        let page: Page<R> = get(door, &format!("/api/v1/reports/{name}?limit=1000{more}{from}"))?;
         show(json, &page.items, std::mem::take(&mut first), out)?;
-        // A page of a list that goes on has something on it, and another cursor than the one before.
-        match page.next.map(|next| format!("&cursor={}", escaped_part(&next))) {
-            Some(next) if next != cursor && !page.items.is_empty() => cursor = next,
+        // Cursors are keys, and keys go up: a list whose do not would have no end.
+        match page.next {
+            Some(next) if next > cursor => cursor = next,
             Some(_) => return Err(CliError::new("the report does not come to its end; is it a lycosa?")),
             None => return Ok(()),
         }
@@ -103,5 +112,6 @@ pub(super) fn show<R: Row + Serialize>(
             text += &line(row);
         }
     }
-    unless_gone(out.write_all(text.as_bytes()))
+    // A reader that went away has what it wanted: the rest is not fetched.
+    Ok(out.write_all(text.as_bytes())?)
 }

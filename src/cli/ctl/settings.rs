@@ -1,4 +1,4 @@
-//! Settings of a running crawl: set, unset, shown, taken back; rejected URLs judged again.
+//! Settings of a running crawl: set, unset, shown, taken back, tried.
 
 use std::io::Write;
 
@@ -7,17 +7,20 @@ use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::door::Ask;
+use super::jobs::started;
 use super::unread;
-use super::urls::RetryArgs;
-use crate::admin::jobs::JobView;
-use crate::admin::settings::{Changed, ReadmitView, SettingsView, TrialPart, TrialView};
+use crate::admin::jobs::{JobState, JobView};
+use crate::admin::settings::{ChangeView, Changed, SettingsView, TrialPart, TrialView};
 use crate::cli::exit::{CliError, unless_gone};
 use crate::config::{ConfigError, Layers, Origin};
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum SettingsCommand {
-    /// Change settings while the crawl runs, such as: lycosa ctl set politeness.min_delay=2s
+    /// Change settings while the crawl runs
+    #[command(
+        after_help = "Examples: lycosa ctl set politeness.min_delay=2s\n          lycosa ctl set scope.exclude=/private/ --dry-run --all"
+    )]
     Set {
         /// The values; host.PATTERN={min_delay="2s"} is the section of one host; an empty value is the built-in default
         #[arg(required = true, value_name = "KEY=VALUE")]
@@ -25,43 +28,57 @@ pub enum SettingsCommand {
         /// Change nothing; show what it would do to a sample of the URLs there are
         #[arg(long)]
         dry_run: bool,
+        /// With --dry-run: look at all URLs there are, as a job
+        #[arg(long, requires = "dry_run")]
+        all: bool,
+        /// With --all: start the job and do not wait for its end
+        #[arg(long, requires = "all")]
+        no_wait: bool,
         /// Judge rejected URLs again by the new rules
         #[arg(long)]
         readmit: bool,
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
     },
     /// Take keys back to what file, environment and flags say
+    #[command(after_help = "Example: lycosa ctl unset scope.exclude")]
     Unset {
         /// The keys
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
     },
     /// Take back the last change of the settings
-    Undo,
-    /// Show the settings in force
+    #[command(after_help = "Example: lycosa ctl undo")]
+    Undo {
+        /// Also when the crawl would end at once, or most of the queue be turned away
+        #[arg(long)]
+        force: bool,
+    },
+    /// Show the settings in force, or their last changes
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples: lycosa ctl settings --origin\n          lycosa ctl settings history"
+    )]
     Settings {
         /// Show who set each
         #[arg(long)]
         origin: bool,
+        /// What of them; without it they are shown.
+        #[command(subcommand)]
+        command: Option<SettingsPart>,
     },
-    /// URLs
-    #[command(subcommand)]
-    Urls(UrlsCommand),
 }
 
-/// `lycosa ctl urls …`.
-#[derive(Clone, Debug, Subcommand)]
-pub enum UrlsCommand {
-    /// Judge rejected URLs again by the rules in force; what they admit is queued
-    Readmit {
-        /// Those turned away for this reason, such as scope or robots; all that depend on the rules when absent
-        #[arg(long)]
-        reason: Option<String>,
-        /// Those of this host
-        #[arg(long)]
-        host: Option<String>,
-    },
-    /// Queue URLs again that ended in an error
-    Retry(RetryArgs),
+/// Of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum SettingsPart {
+    /// Show the last changes, the newest first
+    #[command(after_help = "Example: lycosa ctl settings history")]
+    History,
 }
 
 /// What a command asks.
@@ -74,24 +91,32 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
         Ask { method: Method::PATCH, path, body }
     };
     Ok(match command {
-        SettingsCommand::Set { assignments, dry_run, readmit } => {
+        SettingsCommand::Set { assignments, all: true, .. } => {
+            let changes: Map<String, Value> =
+                assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
+            Ask::post("/api/v1/settings/dry-run", Value::Object(changes).to_string())
+        }
+        SettingsCommand::Set { assignments, dry_run, readmit, force, .. } => {
             let changes = assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
-            let query = match (dry_run, readmit) {
-                (true, _) => "?dry_run=true",
-                (false, true) => "?readmit=true",
-                (false, false) => "",
+            let query = match (dry_run, readmit, force) {
+                (true, ..) => "?dry_run=true",
+                (false, true, true) => "?readmit=true&force=true",
+                (false, true, false) => "?readmit=true",
+                (false, false, force) => forced(*force),
             };
             patch(query, changes)
         }
-        SettingsCommand::Unset { keys } => patch("", keys.iter().map(|key| (key.clone(), Value::Null)).collect()),
-        SettingsCommand::Undo => Ask::post("/api/v1/settings/undo", String::new()),
-        SettingsCommand::Settings { .. } => Ask::get("/api/v1/settings"),
-        SettingsCommand::Urls(UrlsCommand::Readmit { reason, host }) => {
-            let which = ReadmitView { reason: reason.clone(), host: host.clone() };
-            Ask::post("/api/v1/urls/readmit", json!(which).to_string())
+        SettingsCommand::Unset { keys, force } => {
+            patch(forced(*force), keys.iter().map(|key| (key.clone(), Value::Null)).collect())
         }
-        SettingsCommand::Urls(UrlsCommand::Retry(which)) => super::urls::ask(which),
+        SettingsCommand::Undo { force } => Ask::post(format!("/api/v1/settings/undo{}", forced(*force)), String::new()),
+        SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => Ask::get("/api/v1/settings/history"),
+        SettingsCommand::Settings { command: None, .. } => Ask::get("/api/v1/settings"),
     })
+}
+
+fn forced(force: bool) -> &'static str {
+    if force { "?force=true" } else { "" }
 }
 
 /// Shows an answer.
@@ -100,14 +125,21 @@ pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
 /// It is none.
 pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
     let told = match command {
+        SettingsCommand::Set { all: true, readmit, .. } => {
+            tried(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)?
+        }
         SettingsCommand::Set { dry_run: true, readmit, .. } => {
             trial(&serde_json::from_str(answer).map_err(unread)?, *readmit, out)
         }
-        SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo => {
+        SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo { .. } => {
             changed(&serde_json::from_str(answer).map_err(unread)?, out)
         }
-        SettingsCommand::Settings { origin } => settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out),
-        SettingsCommand::Urls(_) => started(&serde_json::from_str(answer).map_err(unread)?, out),
+        SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => out.write_all(
+            super::history::told(&serde_json::from_str::<Vec<ChangeView>>(answer).map_err(unread)?).as_bytes(),
+        ),
+        SettingsCommand::Settings { origin, .. } => {
+            settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out)
+        }
     };
     unless_gone(told)
 }
@@ -147,11 +179,20 @@ fn changed(made: &Changed, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(hint) = super::hint::after(made) {
         writeln!(out, "{hint}")?;
     }
-    made.job.as_ref().map_or(Ok(()), |job| started(job, out))
+    made.job.as_ref().map_or(Ok(()), |job| write!(out, "{}", started(job)))
 }
 
-fn started(job: &JobView, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "job {}: {}", job.id, crate::telemetry::log::escaped(&job.about))
+/// A dry run of all URLs: its result, or that it goes on.
+fn tried(job: &JobView, readmit: bool, out: &mut dyn Write) -> Result<std::io::Result<()>, CliError> {
+    if job.state != JobState::Done {
+        return Ok(write!(out, "{}", started(job)));
+    }
+    Ok(trial(&serde_json::from_value(job.result.clone()).map_err(unread)?, readmit, out))
+}
+
+/// Whether a job carries it out whose end is waited for.
+pub(super) fn waits(command: &SettingsCommand) -> bool {
+    matches!(command, SettingsCommand::Set { all: true, no_wait: false, .. })
 }
 
 fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io::Result<()> {
@@ -171,6 +212,9 @@ fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io:
 }
 
 fn trial(view: &TrialView, readmit: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    for warning in &view.warnings {
+        writeln!(out, "needs --force: {warning}")?;
+    }
     let sample = if view.sample { ", a sample" } else { "" };
     let mut part = |what: &str, condition: &str, would: &str, part: &TrialPart| {
         writeln!(out, "{} of {} {what} URLs looked at{sample}", part.looked, part.of)?;
@@ -210,6 +254,10 @@ mod tests {
         }
     }
 
+    fn tried_with(assignments: Vec<String>, dry_run: bool, readmit: bool) -> SettingsCommand {
+        SettingsCommand::Set { assignments, dry_run, all: false, no_wait: false, readmit, force: false }
+    }
+
     fn shown(command: &SettingsCommand, answer: &Value) -> String {
         let mut out = Vec::new();
         tell(command, &answer.to_string(), &mut out).unwrap();
@@ -220,7 +268,7 @@ mod tests {
     fn a_dry_run_without_readmit_says_that_rejected_urls_would_come_back_only_with_it() {
         let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
         let view = json!(TrialView { rejected: part, ..TrialView::default() });
-        let set = |readmit| SettingsCommand::Set { assignments: Vec::new(), dry_run: true, readmit };
+        let set = |readmit| tried_with(Vec::new(), true, readmit);
         assert!(shown(&set(false), &view).contains("\n  with --readmit 3 would be readmitted, now: scope\n"));
         assert!(shown(&set(true), &view).contains("\n  3 would be readmitted, now: scope\n"));
     }
@@ -231,23 +279,57 @@ mod tests {
             let changed = json!([{"key": "scope.exclude", "before": before, "after": after}]);
             let change =
                 json!({"generation": 3, "at": 0, "by": "admin", "undoes": null, "undone": false, "changed": changed});
-            shown(&SettingsCommand::Undo, &json!({"change": change, "job": null, "note": null}))
+            shown(&SettingsCommand::Undo { force: false }, &json!({"change": change, "job": null, "note": null}))
         };
         assert!(change(json!(["/a"]), json!(null)).contains("stay rejected; `lycosa ctl urls readmit`"));
         assert!(!change(json!(null), json!(["/a"])).contains("readmit"));
     }
 
     #[test]
+    fn a_dry_run_of_all_is_a_job_and_its_result_is_told() {
+        let set = SettingsCommand::Set {
+            assignments: vec!["scope.mode=any".into()],
+            dry_run: true,
+            all: true,
+            no_wait: false,
+            readmit: false,
+            force: false,
+        };
+        let asked = ask(&set).unwrap();
+        assert_eq!((asked.path.as_str(), asked.body.as_str()), ("/api/v1/settings/dry-run", r#"{"scope.mode":"any"}"#));
+        let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
+        let job = |state: &str, result: Value| {
+            json!({"id": 6, "kind": "dry-run", "about": "", "state": state, "looked": 9, "changed": 0, "started": 0,
+                "ended": null, "error": null, "result": result})
+        };
+        let done = job("done", json!(TrialView { queued: part, ..TrialView::default() }));
+        assert!(shown(&set, &done).contains("9 of 9 queued URLs looked at\n  3 would be turned away: scope\n"));
+        assert!(shown(&set, &job("running", Value::Null)).starts_with("job 6 (dry-run) has begun; "));
+    }
+
+    #[test]
     fn what_is_asked_is_told_by_the_command() {
-        let set =
-            |dry_run, readmit| SettingsCommand::Set { assignments: vec!["crawl.max_pages=5".into()], dry_run, readmit };
+        let set = |dry_run, readmit| tried_with(vec!["crawl.max_pages=5".into()], dry_run, readmit);
         let asked = |command: &SettingsCommand| ask(command).map(|a| (a.method.to_string(), a.path, a.body)).unwrap();
         let body = r#"{"crawl.max_pages":5}"#;
         let patch = |path: &str, body: &str| ("PATCH".to_owned(), path.to_owned(), body.to_owned());
         assert_eq!(asked(&set(false, false)), patch("/api/v1/settings", body));
         assert_eq!(asked(&set(true, true)), patch("/api/v1/settings?dry_run=true", body));
         assert_eq!(asked(&set(false, true)), patch("/api/v1/settings?readmit=true", body));
-        let unset = SettingsCommand::Unset { keys: vec!["log.level".into()] };
-        assert_eq!(asked(&unset), patch("/api/v1/settings", r#"{"log.level":null}"#));
+        let unset = |force| SettingsCommand::Unset { keys: vec!["log.level".into()], force };
+        assert_eq!(asked(&unset(false)), patch("/api/v1/settings", r#"{"log.level":null}"#));
+        assert_eq!(asked(&unset(true)), patch("/api/v1/settings?force=true", r#"{"log.level":null}"#));
+        for (readmit, path) in [(false, "?force=true"), (true, "?readmit=true&force=true")] {
+            let set = SettingsCommand::Set {
+                assignments: vec!["crawl.max_pages=5".into()],
+                dry_run: false,
+                all: false,
+                no_wait: false,
+                readmit,
+                force: true,
+            };
+            assert_eq!(asked(&set), patch(&format!("/api/v1/settings{path}"), body));
+        }
+        assert_eq!(asked(&SettingsCommand::Undo { force: true }).1, "/api/v1/settings/undo?force=true");
     }
 }

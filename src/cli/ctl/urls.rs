@@ -1,10 +1,61 @@
-//! `lycosa ctl urls retry`: URLs that were given up, back into the queue.
+//! `lycosa ctl urls …`: URLs turned away or given up, listed and queued again.
 
-use clap::Args;
-use serde_json::json;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::door::Ask;
+use super::jobs::WaitArgs;
+use super::look::{PagingArgs, list};
+use super::table::{Column, Form, listed};
 use crate::admin::retry::RetryWhich;
+use crate::admin::settings::ReadmitView;
+
+/// `lycosa ctl urls …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum UrlsCommand {
+    /// List URLs that were turned away
+    #[command(after_help = "Example: lycosa ctl urls rejected --reason scope --host example.org")]
+    Rejected {
+        /// Only those of this reason, such as scope, excluded, robots, too_deep
+        #[arg(long)]
+        reason: Option<String>,
+        /// Only those of this host
+        #[arg(long)]
+        host: Option<String>,
+        /// Which part.
+        #[command(flatten)]
+        paging: PagingArgs,
+    },
+    /// List URLs that were given up
+    #[command(after_help = "Example: lycosa ctl urls failed --reason timeout --limit 20")]
+    Failed {
+        /// Only those of this reason, such as reset, or timeout, dns, connect, tls, status
+        #[arg(long)]
+        reason: Option<String>,
+        /// Only those of this host
+        #[arg(long)]
+        host: Option<String>,
+        /// Which part.
+        #[command(flatten)]
+        paging: PagingArgs,
+    },
+    /// Judge rejected URLs again by the rules in force; what they admit is queued
+    #[command(after_help = "Example: lycosa ctl urls readmit --reason scope")]
+    Readmit {
+        /// Those turned away for this reason, such as scope or robots; all that depend on the rules when absent
+        #[arg(long)]
+        reason: Option<String>,
+        /// Those of this host
+        #[arg(long)]
+        host: Option<String>,
+        /// Whether its end is waited for.
+        #[command(flatten)]
+        wait: WaitArgs,
+    },
+    /// Queue URLs again that ended in an error
+    #[command(after_help = "Example: lycosa ctl urls retry --reason timeout --since 2h")]
+    Retry(RetryArgs),
+}
 
 /// Which errors; what is not said does not matter.
 #[derive(Clone, Debug, Default, Args)]
@@ -21,10 +72,75 @@ pub struct RetryArgs {
     /// Whose last answer had this status
     #[arg(long)]
     pub status: Option<u16>,
+    /// Whether its end is waited for.
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
+const REJECTED: &[Column] = &[
+    Column("reason", "/reason", Form::Plain),
+    Column("depth", "/depth", Form::Plain),
+    Column("URL", "/url", Form::Plain),
+    Column("found on", "/via", Form::Plain),
+];
+const FAILED: &[Column] = &[
+    Column("reason", "/reason", Form::Plain),
+    Column("status", "/status", Form::Plain),
+    Column("when", "/when", Form::Time),
+    Column("tries", "/attempts", Form::Plain),
+    Column("URL", "/url", Form::Plain),
+    Column("found on", "/page", Form::Plain),
+];
+
 /// The request.
-pub(super) fn ask(args: &RetryArgs) -> Ask {
-    let RetryArgs { reason, host, since, status } = args.clone();
-    Ask::post("/api/v1/urls/retry", json!(RetryWhich { reason, host, since, status }).to_string())
+pub(super) fn ask(command: &UrlsCommand) -> Ask {
+    match command {
+        UrlsCommand::Rejected { reason, host, paging } => {
+            list("/api/v1/urls/rejected", &[("reason", reason), ("host", host)], paging)
+        }
+        UrlsCommand::Failed { reason, host, paging } => {
+            list("/api/v1/urls/failed", &[("reason", reason), ("host", host)], paging)
+        }
+        UrlsCommand::Readmit { reason, host, .. } => {
+            let which = ReadmitView { reason: reason.clone(), host: host.clone() };
+            Ask::post("/api/v1/urls/readmit", json!(which).to_string())
+        }
+        UrlsCommand::Retry(which) => {
+            let RetryArgs { reason, host, since, status, .. } = which.clone();
+            Ask::post("/api/v1/urls/retry", json!(RetryWhich { reason, host, since, status }).to_string())
+        }
+    }
+}
+
+/// A list; nothing of a job, whose end is told elsewhere.
+pub(super) fn told(command: &UrlsCommand, answer: &Value) -> Option<String> {
+    match command {
+        UrlsCommand::Rejected { .. } => Some(listed(answer, REJECTED)),
+        UrlsCommand::Failed { .. } => Some(listed(answer, FAILED)),
+        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) => None,
+    }
+}
+
+/// Whether a job carries it out whose end is waited for.
+pub(super) fn waits(command: &UrlsCommand) -> bool {
+    match command {
+        UrlsCommand::Readmit { wait, .. } | UrlsCommand::Retry(RetryArgs { wait, .. }) => !wait.no_wait,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_asked_by_reason_and_host() {
+        let (reason, host) = (Some("scope".to_owned()), Some("a.test".to_owned()));
+        let paging = PagingArgs::default();
+        let rejected = UrlsCommand::Rejected { reason, host, paging: paging.clone() };
+        assert_eq!(ask(&rejected).path, "/api/v1/urls/rejected?reason=scope&host=a.test");
+        let failed = UrlsCommand::Failed { reason: None, host: None, paging };
+        assert_eq!(ask(&failed).path, "/api/v1/urls/failed");
+        assert!(!waits(&failed) && waits(&UrlsCommand::Retry(RetryArgs::default())));
+    }
 }

@@ -140,8 +140,7 @@ impl Session {
 
     /// The scope of a crawl with the settings' seeds, or with this one when there are none.
     pub(super) fn scope(&self, start: &PageUrl) -> Result<Scope, CliError> {
-        let seeds = &self.rules.settings.crawl.seeds;
-        let mut seeds: Vec<PageUrl> = seeds.iter().filter_map(|s| self.rules.canon.parse(s).ok()).collect();
+        let mut seeds = self.rules.seeds();
         if seeds.is_empty() {
             seeds.push(start.clone());
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::domain::rank::Order;
 
+use super::SeedSection;
 use crate::config::units::{duration, optional_duration, optional_size};
 
 /// `[agent]`: how the crawler introduces itself.
@@ -43,7 +44,7 @@ pub struct CrawlSection {
     /// Name of the crawl, written into the WARC files.
     pub name: String,
     /// Start URLs.
-    pub seeds: Vec<String>,
+    pub seeds: Vec<SeedSection>,
     /// Order of the crawl.
     pub order: Order,
     /// Stop after so many stored pages.
@@ -86,6 +87,14 @@ impl Default for CrawlSection {
             until_done_patience: Duration::from_secs(3_600),
             until_done_first_patience: Duration::from_secs(30),
         }
+    }
+}
+
+impl CrawlSection {
+    /// The URLs of the seeds.
+    #[must_use]
+    pub fn seed_urls(&self) -> Vec<&str> {
+        self.seeds.iter().map(|seed| seed.url.as_str()).collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub struct PolitenessSection {
     pub respect_robots: bool,
     /// Which hosts share one connection and its gap.
     pub group_by: GroupBy,
-    /// Requests in flight at one public address, whatever the hosts. Not where a `[[host]]` says otherwise.
+    /// Requests in flight at one public address, whatever the hosts; not counting hosts whose `[[host]]` asks for more.
     pub per_ip_connections: u32,
     /// Shortest time between the starts of two requests to one public address.
     #[serde(with = "duration")]

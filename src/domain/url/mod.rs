@@ -11,12 +11,14 @@ mod clean;
 mod joiner;
 mod page_url;
 mod percent;
+mod typed;
 
 pub use canonical::{Canonicaliser, MAX_INPUT_LENGTH};
 pub use changes::changes;
 pub use clean::CleanRules;
 pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
+pub use typed::with_schemes;
 
 use crate::domain::reason::Rejection;
 

@@ -52,6 +52,19 @@ fn hosts_are_listed_filtered_sorted_and_paged() {
     }
     found.sort();
     assert_eq!(found, ["a.test", "b.test", "c.test"]);
+
+    for (sort, first) in [("name", "a.test"), ("queue", "a.test"), ("errors", "c.test"), ("next", "a.test")] {
+        let whole = desk.get(&format!("/api/v1/hosts?sort={sort}"));
+        let (mut found, mut path) = (Vec::new(), format!("/api/v1/hosts?sort={sort}&limit=2"));
+        loop {
+            let page = desk.get(&path);
+            found.extend(names(&page).into_iter().map(str::to_owned));
+            let Some(next) = page.get("next") else { break };
+            path = format!("/api/v1/hosts?sort={sort}&limit=2&cursor={}", next.as_str().unwrap());
+        }
+        assert_eq!(found, names(&whole), "the pages of {sort} are the list, cut");
+        assert_eq!(found[0], first, "{sort}");
+    }
     drop(desk);
     live.close();
 }
@@ -143,6 +156,12 @@ fn bad_questions_about_hosts_are_refused() {
         ("/api/v1/hosts?limit=0", "expected 1 to 1000"),
         ("/api/v1/hosts?limit=x", "invalid digit"),
         ("/api/v1/hosts?cursor=zz", "expected `next`"),
+        (
+            "/api/v1/hosts?stat=active",
+            "no parameter \"stat\"; /api/v1/hosts takes state, contains, sort, limit, cursor",
+        ),
+        ("/api/v1/hosts/a.test?sort=name", "takes none"),
+        ("/api/v1/hosts/a.test/robots?urls=http://a.test/", "takes url"),
         ("/api/v1/hosts?contains=", "expected 1 to 253"),
         ("/api/v1/hosts/a%20b", "expected a name"),
         ("/api/v1/hosts/a.test:80", "expected a name"),

@@ -3,6 +3,7 @@
 mod actors;
 mod hosts;
 mod idle;
+mod lists;
 mod pages;
 mod urls;
 
@@ -26,6 +27,29 @@ pub fn described() -> Vec<String> {
     let live = sandbox.start_bare();
     let doc = Desk::of(&live).get("/api/openapi.json");
     doc["paths"].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn no_route_takes_a_parameter_that_it_does_not_describe() {
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() });
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    let doc = desk.get("/api/openapi.json");
+    let mut asked = 0;
+    for (path, methods) in doc["paths"].as_object().unwrap().iter().filter(|(path, _)| path.starts_with("/api/")) {
+        for method in methods.as_object().unwrap().keys() {
+            let of_one = path.replace("{kind}", "store").replace("{id}", "1").replace(['{', '}'], "");
+            let (status, problem) = desk.json(&method.to_uppercase(), &format!("{of_one}?nonsense=1"));
+            let told = problem["detail"].as_str().unwrap();
+            assert!(status == 400 && told.contains("no parameter \"nonsense\""), "{method} {path}: {status} {told}");
+            assert!(methods[method]["responses"]["400"].is_object(), "{method} {path} says so");
+            asked += 1;
+        }
+    }
+    assert!(asked > 30, "{asked}");
+    assert!(live.node.stop.borrow().is_none(), "nothing was done");
+    drop(desk);
+    live.close();
 }
 
 /// The endpoint of a live node.

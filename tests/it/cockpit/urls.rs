@@ -35,6 +35,13 @@ fn explain(desk: &Desk, url: &str) -> Value {
     explained
 }
 
+/// One of the deciding facts.
+fn fact(explained: &Value, name: &str) -> String {
+    let facts = explained["facts"].as_array().unwrap();
+    let found = facts.iter().find(|fact| fact["name"] == name).unwrap_or_else(|| panic!("no {name}: {explained:#}"));
+    found["text"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn a_url_in_each_state_is_explained() {
     let (open, gate) = channel();
@@ -51,25 +58,27 @@ fn a_url_in_each_state_is_explained() {
         assert!(e["state"] == state && answer.contains(part), "{url}: {e:#}");
         e
     };
-    let ok = says("HTTP://A.test:80/x/../ok#top", "done", "with status 200; its record is in ");
+    let ok = says("HTTP://A.test:80/x/../ok#top", "done", "with status 200: ");
     assert_eq!(ok["page"]["title"], "fine", "{ok:#}");
     assert_eq!(ok["found"], serde_json::json!({"via": "http://a.test/", "seed": false}), "{ok:#}");
-    assert!(ok["answer"].as_str().unwrap().ends_with(" It was found on http://a.test/."), "{ok:#}");
-    says("http://a.test/", "done", " It is a seed.");
+    assert!(ok["answer"].as_str().unwrap().contains("; its record is in "), "{ok:#}");
+    assert_eq!(fact(&ok, "found"), "on http://a.test/");
+    assert!(fact(&ok, "WARC").contains(".warc.gz") && fact(&ok, "page").contains("“fine”"), "{ok:#}");
+    assert_eq!(fact(&says("http://a.test/", "done", "Crawled at "), "found"), "as a seed");
     assert_eq!(ok["canonical"]["url"], "http://a.test/ok");
     assert_eq!(ok["canonical"]["changed"].as_array().unwrap().len(), 5, "{ok:#}");
     assert_eq!(ok["attempts"][0]["status"], 200, "{ok:#}");
     let (ok, same) = (ok["page"]["how"].clone(), explain(&desk, "http://a.test/same")["page"]["how"].clone());
     assert!([&ok, &same].iter().any(|how| *how == "duplicate"), "one of two equal pages came second: {ok} {same}");
-    says("http://a.test/moved", "done", "status 301: it redirects elsewhere");
-    let missing = says("http://a.test/missing", "error", "It was given up: status_4xx; ");
+    says("http://a.test/moved", "done", "status 301: it redirects to http://a.test/ok; ");
+    let missing = says("http://a.test/missing", "error", "(status_4xx, answer 404); ");
     assert_eq!(missing["attempts"][0]["status"], 404, "{missing:#}");
     says("http://a.test/private/x", "rejected", "robots.txt forbids it (2: Disallow: /private)");
-    says("http://other.test/", "rejected", "It was turned away (scope): other.test is no host of the scope");
-    says("http://a.test/x/a/a/a", "rejected", "It was turned away (repeats): path segments are repeated");
+    says("http://other.test/", "rejected", "turned away (scope), because other.test is no host of the scope");
+    says("http://a.test/x/a/a/a", "rejected", "turned away (repeats), because path segments are repeated");
     says("http://a.test/pic.png", "rejected", "skip_extensions names png");
 
-    let begin = "Nobody found a link to it yet; ";
+    let begin = "Not crawled: nobody found a link to it yet; ";
     says("http://a.test/never", "unknown", &format!("{begin}it would be accepted: a.test is a host of the scope"));
     says("http://a.test/private/never", "unknown", "robots.txt forbids it (2: Disallow: /private)");
     says("http://third.test/", "unknown", &format!("{begin}it would be turned away (scope): third.test is no host"));
@@ -77,12 +86,13 @@ fn a_url_in_each_state_is_explained() {
 
     live.seed(&["http://b.test/slow"]);
     live.until("the slow page to be asked for", |s| s.in_flight == 1);
-    says("http://b.test/slow", "processing", "It is in hand");
+    says("http://b.test/slow", "processing", "Being crawled now: ");
     live.control().pause().unwrap();
     live.seed(&["http://b.test/1", "http://b.test/2"]);
     let second = says("http://b.test/2", "waiting", "nothing is begun now (paused by the operator)");
     let before = second["queue"]["before"].as_u64().unwrap();
-    assert!(before >= 1 && second["answer"].as_str().unwrap().contains("of the host come"), "{second:#}");
+    let place = format!("waiting in the queue of b.test, rank 0, {before} before it");
+    assert!(before >= 1 && second["answer"].as_str().unwrap().contains(&place), "{second:#}");
     assert_eq!((&second["queue"]["seed"], &second["hold"]["code"]), (&true.into(), &"paused".into()));
     open.send(()).unwrap();
     live.control().resume().unwrap();
@@ -91,7 +101,7 @@ fn a_url_in_each_state_is_explained() {
     let busy = says(
         "http://b.test/busy",
         "waiting",
-        "It waits: its first try failed (status_5xx), it is tried again in 59 min",
+        "Not crawled yet: its first try failed (status_5xx), it is tried again; earliest ",
     );
     let outcome = &busy["attempts"][0]["outcome"];
     assert_eq!((&busy["queue"]["failed_attempts"], outcome), (&1.into(), &"status_5xx".into()), "{busy:#}");
@@ -109,10 +119,37 @@ fn a_waiting_url_is_told_when_its_host_is_asked_again() {
     live.until("robots.txt to be there", |s| s.hosts_parked == 1);
     let e = explain(&desk, "http://a.test/2");
     let answer = e["answer"].as_str().unwrap();
-    let begin =
-        "It waits: the host is asked again in 59 min (the gap between two requests); 1 URL of the host comes before it";
-    assert!(answer.starts_with(begin), "{e:#}");
+    let begin = "Not crawled yet: waiting in the queue of a.test, rank 0, 1 before it; earliest ";
+    let end = "(in 1 h 59 min), because of the gap of 1h between two requests (politeness.min_delay).";
+    assert!(answer.starts_with(begin) && answer.ends_with(end), "{e:#}");
     assert_eq!((&e["host"]["state"], &e["host"]["wait"]["why"]), (&"parked".into(), &"gap".into()), "{e:#}");
+    drop(desk);
+    live.close();
+}
+
+#[test]
+fn a_url_without_a_scheme_is_taken_as_the_crawl_knows_it_and_else_as_browsers_do() {
+    let site = Site::http(|_, path| if path == "/robots.txt" { none() } else { html("x") });
+    let sandbox = in_front_of(&site);
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    live.seed(&["http://a.test/1"]);
+    live.until("the page", |s| s.done == 1);
+    for (typed, url, why) in [
+        ("a.test/1", "http://a.test/1", "as the crawl knows it"),
+        ("//A.test:80/1#top", "http://a.test/1", "as the crawl knows it"),
+        ("a.test/2", "http://a.test/2", "as the crawl asks its host"),
+        ("b.test", "https://b.test/", "as browsers do"),
+        ("a.test:8080/1", "https://a.test:8080/1", "as browsers do"),
+    ] {
+        let e = explain(&desk, typed);
+        let (assumed, text) = (e["assumed"].as_str().unwrap(), fact(&e, "URL"));
+        assert!(e["canonical"]["url"] == url && assumed.ends_with(why) && text.contains(assumed), "{typed}: {e:#}");
+    }
+    assert_eq!(explain(&desk, "http://a.test/1")["assumed"], Value::Null);
+    assert_eq!(desk.get("/api/v1/page?url=a.test/1")["capture"]["url"], "http://a.test/1");
+    assert_eq!(desk.get("/api/v1/hosts/a.test/robots?url=a.test/1")["robots"]["scheme"], "http");
+    desk.refuses(&[("/api/v1/explain?url=word", "such as https://example.org/")]);
     drop(desk);
     live.close();
 }

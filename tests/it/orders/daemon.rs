@@ -76,7 +76,10 @@ fn orders_are_given_by_hand_outlive_a_kill_and_make_sense_or_are_refused() {
     let hosts: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(code == 0 && hosts.iter().any(|h| h["host"] == "h1.test" && h["orders"]["paused"].is_u64()), "{text}");
     let (code, text) = ctl(at, &["urls", "retry", "--reason", "status", "--host", "h0.test"]);
-    assert!(code == 0 && text.starts_with("job "), "{text}");
+    assert!(code == 0 && text.contains("given up") && text.contains("looked at"), "{text}");
+    let (code, text) = ctl(at, &["--json", "urls", "retry", "--reason", "weather"]);
+    let error: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert!(code == 2 && error["exit"] == 2 && error["detail"].as_str().unwrap().contains("is no reason"), "{text}");
     let (code, text) =
         ctl(at, &["seeds", "add", "--rank", "0", "--max-depth", "1", "--tag", "x", "http://h0.test/new"]);
     assert!(code == 0 && text.contains("1 accepted"), "{text}");

@@ -14,7 +14,7 @@ use lycosa::storage::keys::SeenKey;
 use lycosa::storage::read;
 use lycosa::storage::values::{Counters, UrlState};
 
-use super::{large_host, requests_to, web};
+use super::{large_host, metric, requests_to, web};
 use crate::support::{Sandbox, truth_any};
 
 const HOST: &str = "h1.test";
@@ -74,7 +74,9 @@ fn a_dropped_queue_is_turned_away_and_the_rest_of_the_crawl_goes_on() {
     assert!(job.changed > 256, "{job:?}");
     let asked = sandbox.web.audit_len();
     assert_eq!(live.until_stop(), Stop::Done);
+    let counted = metric(&live, "lycosa_rejected_total{reason=\"dropped\"}");
     let ended = live.end();
+    assert!((job.changed..=ended.status.rejected_by_reason["dropped"]).contains(&counted), "{counted}");
     let dropped = |state: &&UrlState| matches!(state, UrlState::Rejected { reason: Rejection::Dropped, .. });
     let dropped: Vec<_> = ended.found.seen.iter().filter(|(_, s)| dropped(s)).collect();
     // And what pages in flight linked to meanwhile.
@@ -183,9 +185,13 @@ fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
     let live = sandbox.start();
     live.until("pages", |s| s.pages_stored >= 10);
     let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
-    assert_eq!(live.until_job(job.id).state, JobState::Done);
+    let job = live.until_job(job.id);
+    assert_eq!(job.state, JobState::Done);
     let asked = requests_to(&sandbox.web, HOST).len();
     assert_eq!(live.until_stop(), Stop::Done);
+    let counted = metric(&live, "lycosa_rejected_total{reason=\"blocked\"}");
+    let all = live.node.counters().rejected[&Rejection::Blocked.code()];
+    assert!(job.changed > 0 && (job.changed..=all).contains(&counted), "{counted}");
     live.close();
     let live = sandbox.start();
     let report = live.seed(&["http://h1.test/fresh"]);

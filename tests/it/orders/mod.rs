@@ -8,7 +8,10 @@ mod recrawl;
 mod retry;
 mod seeds;
 
+use lycosa::admin::Control as _;
 use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig};
+
+use crate::support::Live;
 
 /// A web of a few hosts that link to each other.
 pub fn web() -> TestWebConfig {
@@ -31,4 +34,11 @@ pub fn large_host() -> TestWebConfig {
 /// Requests to a host.
 pub fn requests_to(web: &TestWeb, host: &str) -> Vec<AuditEntry> {
     web.audit().into_iter().filter(|entry| entry.host == host).collect()
+}
+
+/// A sample of `/metrics`, by its name with its labels.
+fn metric(live: &Live<'_>, name: &str) -> u64 {
+    let text = live.control().metrics_text();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name} in\n{text}"));
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
 }

@@ -51,6 +51,26 @@ fn a_depth_budget_bounds_what_is_found_from_a_seed_and_its_tags_are_in_the_lines
 }
 
 #[test]
+fn a_seed_of_the_configuration_may_say_as_much() {
+    let sandbox = Sandbox::new(web());
+    let said = r#"{url = "http://h1.test/", rank = 3, max_depth = 0, tags = ["news"]}"#;
+    let seeds = format!(r#"crawl.seeds=["http://h2.test/none", {said}]"#);
+    let sandbox = sandbox.set(&seeds).set("crawl.max_depth=0");
+    let live = sandbox.start_bare();
+    let seeds = live.node.rules.settings.crawl.seeds.clone();
+    let report = live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();
+    assert_eq!(report.accepted, 2);
+    assert_eq!(live.until_stop(), Stop::Done);
+    let reporter = Reporter(live.node.clone());
+    let lines = reporter.seeds(&Paging::default()).unwrap().items;
+    let said: BTreeSet<_> = lines.iter().map(|l| (l.url.as_str(), l.rank, l.max_depth)).collect();
+    assert_eq!(said, BTreeSet::from([("http://h1.test/", Some(3), Some(0)), ("http://h2.test/none", None, None)]));
+    drop(reporter);
+    let lines = live.end().file("crawl.jsonl");
+    assert!(lines.lines().any(|l| l.contains("http://h1.test/") && l.contains(r#""tags":["news"]"#)), "{lines}");
+}
+
+#[test]
 fn the_reports_say_what_was_counted() {
     let sandbox = Sandbox::new(TestWebConfig { errors: 0.1, ..web() }).set("fetch.retries=0");
     let live = sandbox.start();

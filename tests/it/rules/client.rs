@@ -51,6 +51,11 @@ impl Admin {
         self.told("PATCH", "/api/v1/settings", changes)
     }
 
+    /// The same, whatever it does to the crawl and its queue.
+    pub fn force(&self, changes: &Value) -> Value {
+        self.told("PATCH", "/api/v1/settings?force=true", changes)
+    }
+
     /// The value in force of a key, and who set it.
     pub fn get(&self, key: &str) -> (Value, String) {
         let all = self.told("GET", "/api/v1/settings", &Value::Null);

@@ -40,9 +40,9 @@ fn seeds_added_before_and_under_any_are_in_the_scope_of_hosts_also_after_a_resta
     seed("h1");
     admin.set(&json!({"scope.mode": "any"}));
     seed("h2");
-    admin.set(&json!({"scope.mode": "prefixes", "scope.prefixes": ["http://h3.test/"]}));
+    admin.force(&json!({"scope.mode": "prefixes", "scope.prefixes": ["http://h3.test/"]}));
     assert_eq!(wanted(&live), [false, false, false, true], "prefixes say exactly what is wanted");
-    admin.set(&json!({"scope.mode": null, "scope.prefixes": null}));
+    admin.force(&json!({"scope.mode": null, "scope.prefixes": null}));
     assert_eq!(wanted(&live), [true, true, true, false]);
     let mut kept = read::joined_hosts(&*live.storage, live.node.crawl).unwrap();
     kept.sort();

@@ -1,6 +1,7 @@
 //! The rules of a running crawl, read and changed over HTTP.
 
 mod client;
+mod force;
 mod joined;
 mod pace;
 mod readmit;

@@ -76,7 +76,7 @@ fn a_limit_that_is_set_ends_the_crawl() {
     let live = sandbox.start();
     let admin = Admin::of(&live);
     live.until("some pages", |s| s.pages_stored >= 3);
-    admin.set(&json!({"crawl.max_pages": 4}));
+    admin.force(&json!({"crawl.max_pages": 4}));
     assert_eq!(live.until_stop(), Stop::Pages);
     drop(admin);
     live.close().assert_none_twice();

@@ -65,7 +65,7 @@ fn a_running_crawl_that_is_narrowed_and_widened_again_ends_as_the_wide_one() {
     let live = sandbox.start();
     let admin = Admin::of(&live);
     live.until("some pages", |s| s.pages_stored >= 10);
-    admin.set(&json!({"scope.mode": "hosts"}));
+    admin.force(&json!({"scope.mode": "hosts"}));
     until_idle(&live);
     let rejected = read::scan::<tables::Rejected>(&*live.storage, &KeyRange::all(), usize::MAX).unwrap();
     assert!(rejected.iter().any(|(_, value)| value.generation == 2), "queued URLs are turned away by the new rules");
@@ -89,7 +89,7 @@ fn changes_in_quick_succession_lose_no_url() {
     let admin = Admin::of(&live);
     for pages in [5, 15, 25, 40, 60] {
         live.until("more pages", |s| s.pages_stored >= pages || idle(s));
-        admin.set(&json!({"scope.mode": "hosts", "scope.exclude": ["/[0-9]*7"]}));
+        admin.force(&json!({"scope.mode": "hosts", "scope.exclude": ["/[0-9]*7"]}));
         widen_all(&admin);
     }
     until_idle(&live);

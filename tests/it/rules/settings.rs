@@ -52,6 +52,8 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
     }
     for (method, path, body, status) in [
         ("PATCH", "/api/v1/settings?dry_run=perhaps", "{}", 400),
+        ("PATCH", "/api/v1/settings?dry-run=true", r#"{"crawl.max_depth": 1}"#, 400),
+        ("PATCH", "/api/v1/settings?dry_run=true&dry_run=false", "{}", 400),
         ("PATCH", "/api/v1/settings", "{", 400),
         ("POST", "/api/v1/settings", "{}", 405),
         ("POST", "/api/v1/settings/undo", "", 409),

@@ -31,7 +31,7 @@ fn a_trial_of_all_tells_exactly_what_the_change_does_and_a_sample_says_that_it_i
         assert!(n(&sample["queued"]["changing"]["scope"]) <= turned);
     }
     // Now for earnest.
-    admin.set(&narrower);
+    admin.force(&narrower);
     admin.told("POST", "/api/v1/resume", &Value::Null);
     live.until("an empty frontier", |s| s.waiting + s.processing == 0);
     let rejected = live.node.counters().rejected_total();

@@ -1,7 +1,7 @@
 //! One sentence for each kind of state.
 
 use super::*;
-use crate::admin::urls::{AttemptView, HoldView, RuleView, UrlHost};
+use crate::admin::urls::{AttemptView, HoldView, RuleView, UrlHost, deciding};
 use crate::admin::views::{
     CanonicalView, CaptureView, HostState, RobotsStanding, RobotsView, VerdictView, WaitView, WarcView,
 };
@@ -13,6 +13,8 @@ fn explanation(state: UrlState, reason: Option<&str>) -> Explanation {
     let url = Canonicaliser::default().parse("http://a.test/x").unwrap();
     Explanation {
         answer: String::new(),
+        facts: Vec::new(),
+        assumed: None,
         canonical: CanonicalView::new("http://a.test/x", &url),
         state,
         reason: reason.map(Into::into),
@@ -50,12 +52,33 @@ fn queued(before: u64) -> QueueView {
         before,
         before_is_exact: before < 1_000,
         due_ms: None,
+        earliest_ms: None,
         failed_attempts: 0,
         seed: false,
         discovered_ms: 1,
         via: None,
         origin: None,
     }
+}
+
+fn host(wait: Option<WaitView>, delay_from: DelayFrom) -> UrlHost {
+    let schedule = Schedule {
+        earliest_ms: 0,
+        delay_seconds: 10.0,
+        delay_from,
+        own_rules: false,
+        connections: 1,
+        backoff_steps: 0,
+        refusals: 0,
+        last_answer_ms: None,
+        last_answer_seconds: 0.0,
+    };
+    UrlHost { state: HostState::Active, wait, queued: 41, schedule }
+}
+
+fn wait(seconds: u32, why: WaitWhy) -> Option<WaitView> {
+    let until_ms = NOW.0 + u64::from(seconds) * 1_000;
+    Some(WaitView { until_ms, seconds: seconds.into(), why, words: why.words().into() })
 }
 
 fn said(e: &Explanation) -> String {
@@ -65,103 +88,167 @@ fn said(e: &Explanation) -> String {
 #[test]
 fn a_url_never_seen_is_told_what_would_become_of_it() {
     let mut e = explanation(UrlState::Unknown, None);
-    let begin = "Nobody found a link to it yet; ";
+    let begin = "Not crawled: nobody found a link to it yet; ";
     assert_eq!(said(&e), format!("{begin}it would be accepted: a.test is a host of the scope."));
     e.robots_verdict = VerdictView { allowed: Some(false), because: "2: Disallow: /x".into() };
     assert_eq!(said(&e), format!("{begin}the rules would accept it, but robots.txt forbids it (2: Disallow: /x)."));
-    e.rules = RuleView {
-        accepted: false,
-        reason: Some("scope".into()),
-        rule: "a.test is no host of the scope".into(),
-        depth: 1,
-    };
+    e.rules = outside();
     assert_eq!(said(&e), format!("{begin}it would be turned away (scope): a.test is no host of the scope."));
 }
 
+fn outside() -> RuleView {
+    RuleView { accepted: false, reason: Some("scope".into()), rule: "a.test is no host of the scope".into(), depth: 1 }
+}
+
 #[test]
-fn a_waiting_url_is_told_its_hosts_time_and_what_comes_before() {
+fn a_waiting_url_is_told_its_place_and_when_its_turn_can_come_and_why_then() {
     let mut e = explanation(UrlState::Waiting, None);
-    e.queue = Some(queued(40));
-    let wait = WaitView { until_ms: NOW.0 + 12_000, seconds: 12.0, why: WaitWhy::Gap, words: String::new() };
-    e.host = Some(UrlHost { state: HostState::Active, wait: Some(wait), queued: 41 });
-    assert_eq!(
-        said(&e),
-        "It waits: the host is asked again in 12 s (the gap between two requests); 40 URLs of the host come before it."
+    e.queue = Some(QueueView { earliest_ms: Some(NOW.0 + 182_000), ..queued(17) });
+    e.host = Some(host(wait(12, WaitWhy::CrawlDelay), DelayFrom::CrawlDelay));
+    let place = "waiting in the queue of a.test, rank 2, 17 before it";
+    let because = "because of Crawl-delay 10s in robots.txt";
+    assert_eq!(said(&e), format!("Not crawled yet: {place}; earliest 07:11:11 UTC (in 3 min), {because}."));
+    e.host = Some(host(wait(12, WaitWhy::Gap), DelayFrom::MinDelay));
+    assert!(
+        said(&e).ends_with("because of the gap of 10s between two requests (politeness.min_delay)."),
+        "{}",
+        said(&e)
     );
+    e.host = Some(host(wait(12, WaitWhy::RobotsUnreachable), DelayFrom::MinDelay));
+    assert!(said(&e).ends_with("because its robots.txt cannot be reached."), "{}", said(&e));
+    e.host = Some(host(wait(12, WaitWhy::RetryAfter), DelayFrom::MinDelay));
+    assert!(said(&e).ends_with("because of the Retry-After of its server."), "{}", said(&e));
     e.state = UrlState::Processing;
-    let begin = "It is in the hands of its host: the host is asked again in 12 s (the gap between two requests); ";
-    assert_eq!(said(&e), format!("{begin}40 URLs of the host come before it."));
-    e.state = UrlState::Waiting;
+    assert!(said(&e).starts_with("Not crawled yet: in the hands of its host, rank 2, 17 before it; earliest "));
+    e.host = Some(host(None, DelayFrom::MinDelay));
+    assert!(said(&e).starts_with("Being crawled now: "), "{}", said(&e));
+}
+
+#[test]
+fn what_cannot_be_said_of_a_waiting_url_is_left_out() {
+    let mut e = explanation(UrlState::Waiting, None);
     e.hold = Some(HoldView { code: "paused".into(), sentence: "paused by the operator".into() });
     e.queue = Some(queued(0));
-    assert_eq!(said(&e), "It waits: nothing is begun now (paused by the operator); it is the next of its host.");
-    (e.hold, e.host, e.queue) = (None, None, Some(queued(1_000)));
-    assert_eq!(said(&e), "It waits: 1000 URLs of the host or more come before it.");
+    let begin = "Not crawled yet: waiting in the queue of a.test, rank 2, ";
+    assert_eq!(said(&e), format!("{begin}next; nothing is begun now (paused by the operator)."));
+    (e.hold, e.queue) = (None, Some(queued(1_000)));
+    assert_eq!(said(&e), format!("{begin}1000 or more before it."));
+    e.queue = Some(QueueView { earliest_ms: Some(NOW.0), ..queued(0) });
+    e.robots_verdict = VerdictView { allowed: Some(false), because: "2: Disallow: /x".into() };
+    let robots = "then robots.txt will turn it away (2: Disallow: /x)";
+    assert_eq!(said(&e), format!("{begin}next; it may be asked for now; {robots}."));
 }
 
 #[test]
 fn a_url_that_is_tried_again_is_told_why_and_when() {
     let mut e = explanation(UrlState::Waiting, None);
-    e.queue = Some(QueueView { due_ms: Some(NOW.0 + 60_000), failed_attempts: 2, ..queued(0) });
+    let due = Some(NOW.0 + 60_000);
+    e.queue = Some(QueueView { due_ms: due, earliest_ms: due, failed_attempts: 2, ..queued(0) });
     e.attempts = vec![AttemptView { at_ms: 1, outcome: "connect_refused".into(), status: None }];
-    assert_eq!(said(&e), "It waits: 2 tries failed (connect_refused), it is tried again in 1 min.");
+    assert_eq!(
+        said(&e),
+        "Not crawled yet: 2 tries failed (connect_refused), it is tried again; earliest 07:09:09 UTC (in 1 min), because \
+         fetch.retry_delays."
+    );
 }
 
-#[test]
-fn a_fetched_url_is_told_when_and_where_its_record_is() {
-    let mut e = explanation(UrlState::Done, Some("stored"));
-    let mut page = CaptureView {
+fn captured() -> CaptureView {
+    CaptureView {
         url: "http://a.test/x".into(),
         captured_ms: NOW.0,
         status: 200,
         how: "stored".into(),
         took_ms: 3,
-        mime: None,
+        mime: Some("text/html".into()),
         charset: None,
-        bytes: 1,
+        bytes: 2_048,
         cut: None,
         digest: String::new(),
         target: None,
         extracted: None,
-        title: None,
-        out_links: 0,
+        title: Some("A page".into()),
+        out_links: 5,
         depth: 1,
         hops: 0,
         etag: None,
         last_modified: None,
         warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
-    };
-    e.page = Some(page.clone());
+    }
+}
+
+#[test]
+fn a_fetched_url_is_told_when_and_where_its_record_is() {
+    let mut e = explanation(UrlState::Done, Some("stored"));
+    e.page = Some(captured());
     assert_eq!(
         said(&e),
-        "It was fetched at 2024-05-06T07:08:09.000Z with status 200; its record is in w.warc.gz at 7."
+        "Crawled at 2024-05-06T07:08:09.000Z with status 200: 2.0 KiB of text/html; its record is in w.warc.gz at 7."
     );
-    (page.how, page.status, page.warc) = ("redirect".into(), 301, None);
-    e.page = Some(page);
+    e.page = Some(CaptureView { how: "redirect".into(), status: 301, warc: None, ..captured() });
     assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
+    let target = Some("http://b.test/".into());
+    e.page = Some(CaptureView { how: "redirect".into(), status: 301, target, ..captured() });
+    assert!(said(&e).contains("status 301: it redirects to http://b.test/; its record "), "{}", said(&e));
 }
 
 #[test]
 fn what_was_given_up_or_turned_away_has_its_reason_and_what_to_do() {
-    let e = explanation(UrlState::Error, Some("dns_not_found"));
-    assert_eq!(said(&e), "It was given up: dns_not_found; check how the name is spelt.");
+    let mut e = explanation(UrlState::Error, Some("dns_not_found"));
+    assert_eq!(said(&e), "Not crawled: given up (dns_not_found); check how the name is spelt.");
+    e.reason = Some("status_4xx".into());
+    e.attempts = vec![AttemptView { at_ms: NOW.0, outcome: "status_4xx".into(), status: Some(404) }];
+    let begin = "Not crawled: given up at 2024-05-06T07:08:09.000Z (status_4xx, answer 404); the server ";
+    assert!(said(&e).starts_with(begin), "{}", said(&e));
     let mut e = explanation(UrlState::Rejected, Some("scope"));
     assert!(said(&e).contains("those in force would accept it"), "{}", said(&e));
-    e.rules = RuleView {
-        accepted: false,
-        reason: Some("scope".into()),
-        rule: "a.test is no host of the scope".into(),
-        depth: 1,
-    };
-    assert!(
-        said(&e).starts_with("It was turned away (scope): a.test is no host of the scope; add it as a seed"),
-        "{}",
-        said(&e)
-    );
+    e.rules = outside();
+    let begin = "Not crawled: turned away (scope), because a.test is no host of the scope; add it as a seed";
+    assert!(said(&e).starts_with(begin), "{}", said(&e));
     let mut e = explanation(UrlState::Rejected, Some("robots"));
     assert!(said(&e).contains("it does not now"));
     e.robots_verdict = VerdictView { allowed: Some(false), because: "2: Disallow: /x".into() };
-    assert!(said(&e).starts_with("robots.txt forbids it (2: Disallow: /x); "), "{}", said(&e));
+    assert!(said(&e).starts_with("Not crawled: robots.txt forbids it (2: Disallow: /x); "), "{}", said(&e));
     let e = explanation(UrlState::Rejected, Some("host_budget"));
     assert!(said(&e).contains("traps.pages_per_host"), "{}", said(&e));
+}
+
+/// The facts as lines.
+fn facts(e: &Explanation) -> Vec<String> {
+    deciding(e, NOW).into_iter().map(|fact| format!("{}: {}", fact.name, fact.text)).collect()
+}
+
+#[test]
+fn the_deciding_facts_are_a_handful_of_lines() {
+    let mut e = explanation(UrlState::Done, Some("stored"));
+    e.page = Some(captured());
+    e.assumed = Some("https was taken for its scheme, as browsers do".into());
+    e.attempts = vec![AttemptView { at_ms: NOW.0, outcome: "stored".into(), status: Some(200) }; 6];
+    let attempt = "2024-05-06T07:08:09.000Z stored 200, ".repeat(4);
+    assert_eq!(
+        facts(&e),
+        [
+            "URL: http://a.test/x (https was taken for its scheme, as browsers do)".to_owned(),
+            "traps: none applies".into(),
+            "scope and filters: accept it: a.test is a host of the scope; depth 1".into(),
+            "robots.txt: allows it: no rule matches (its group for all (*), fetched 1 s ago)".into(),
+            format!("attempts: {attempt}and 2 before"),
+            "page: 200, 2.0 KiB, 5 links, text/html, “A page”".into(),
+            "WARC: w.warc.gz at 7, 9 bytes".into(),
+        ]
+    );
+}
+
+#[test]
+fn a_trap_is_named_as_one_and_a_queue_with_its_host() {
+    let mut e = explanation(UrlState::Waiting, None);
+    e.queue = Some(queued(17));
+    e.host = Some(host(wait(12, WaitWhy::Gap), DelayFrom::MinDelay));
+    let told = facts(&e);
+    let line = "host: active, 41 queued, asked again at 07:08:21 UTC (in 12 s): the gap between two requests";
+    assert!(told.contains(&line.to_owned()), "{told:#?}");
+    assert!(told.contains(&"queue: rank 2, 17 before it, found 1970-01-01T00:00:00.001Z".to_owned()), "{told:#?}");
+    e.rules = RuleView { accepted: false, reason: Some("repeats".into()), rule: "again /a".into(), depth: 1 };
+    let told = facts(&e);
+    assert!(told.contains(&"traps: turn it away (repeats): again /a".to_owned()), "{told:#?}");
+    assert!(told.contains(&"scope and filters: not asked".to_owned()), "{told:#?}");
 }

@@ -1,0 +1,89 @@
+//! What may stand in a query: the parameters that the description names for a route, and no others. One that is misspelt
+//! would else be ignored, and a whole list taken for the answer.
+
+use std::borrow::Cow;
+
+use actix_web::Error;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::web::Data;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::{Content, OpenApi, PathItem, Ref, ResponseBuilder};
+
+use super::problem::Problem;
+
+/// Probes and scrapers have parameters of their own habit; the rest is for people and their programs.
+fn is_ours(path: &str) -> bool {
+    path.starts_with("/api/")
+}
+
+/// Longest name that is told.
+const LONGEST: usize = 100;
+
+/// Refuses a request whose query holds a parameter that its route does not have.
+pub(super) async fn known(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    match stranger(&request) {
+        Some(problem) => Err(problem.into()),
+        None => next.call(request).await,
+    }
+}
+
+fn stranger(request: &ServiceRequest) -> Option<Problem> {
+    if request.query_string().is_empty() || !is_ours(request.path()) {
+        return None;
+    }
+    let doc = request.app_data::<Data<OpenApi>>()?;
+    let path = doc.paths.paths.get(&request.match_pattern()?)?;
+    let there = names(operation(path, request.method())?);
+    let mut asked = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let (wrong, _) = asked.find(|(name, _)| !there.contains(&name.as_ref()))?;
+    Some(Problem::new(StatusCode::BAD_REQUEST, sentence(request.path(), wrong, &there)))
+}
+
+fn sentence(path: &str, wrong: Cow<'_, str>, there: &[&str]) -> String {
+    let wrong: String = wrong.chars().take(LONGEST).collect();
+    match there {
+        [] => format!("the query: there is no parameter {wrong:?}; {path} takes none"),
+        some => format!("the query: there is no parameter {wrong:?}; {path} takes {}", some.join(", ")),
+    }
+}
+
+/// The parameters of an operation's query.
+fn names(operation: &Operation) -> Vec<&str> {
+    let all = operation.parameters.iter().flatten();
+    all.filter(|p| p.parameter_in == ParameterIn::Query).map(|p| p.name.as_str()).collect()
+}
+
+fn operation<'d>(path: &'d PathItem, method: &Method) -> Option<&'d Operation> {
+    match *method {
+        Method::GET | Method::HEAD => path.get.as_ref(),
+        Method::POST => path.post.as_ref(),
+        Method::PUT => path.put.as_ref(),
+        Method::PATCH => path.patch.as_ref(),
+        Method::DELETE => path.delete.as_ref(),
+        _ => None,
+    }
+}
+
+/// So every operation may answer 400: those that do not say so by themselves say it here.
+pub(super) fn describe(doc: &mut OpenApi) {
+    for (_, path) in doc.paths.paths.iter_mut().filter(|(path, _)| is_ours(path)) {
+        let operations = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];
+        for operation in operations.into_iter().flatten() {
+            operation.responses.responses.entry("400".to_owned()).or_insert_with(|| refusal().into());
+        }
+    }
+}
+
+fn refusal() -> utoipa::openapi::Response {
+    let content = Content::new(Some(Ref::from_schema_name("Problem")));
+    ResponseBuilder::new()
+        .description("A parameter that there is not.")
+        .content("application/problem+json", content)
+        .build()
+}

@@ -1,0 +1,140 @@
+//! The handful of facts that decide over a URL, each a line.
+
+use std::time::Duration;
+
+use super::told::{clock, soon};
+use super::views::{AttemptView, Explanation, FactView, QueueView, UrlHost};
+use crate::admin::views::{CaptureView, RobotsStanding, RobotsView};
+use crate::config::units::{human_size, roughly};
+use crate::domain::time::UnixMillis;
+use crate::warc::date::iso;
+
+/// Attempts that are told.
+const ATTEMPTS: usize = 4;
+/// The traps among the reasons of a rejection.
+const TRAPS: [&str; 9] = [
+    "too_long",
+    "segments",
+    "repeats",
+    "params",
+    "calendar",
+    "session",
+    "pattern_budget",
+    "duplicates",
+    "domain_budget",
+];
+
+/// The facts, in the order in which they decide.
+#[must_use]
+pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
+    let found = [
+        Some(("URL", url(e))),
+        found(e).map(|text| ("found", text)),
+        Some(("traps", traps(e))),
+        Some(("scope and filters", scope(e))),
+        Some(("robots.txt", robots(e))),
+        e.host.as_ref().map(|host| ("host", of_host(host, now))),
+        e.queue.as_ref().map(|queue| ("queue", of_queue(queue, now))),
+        attempts(&e.attempts).map(|text| ("attempts", text)),
+        e.page.as_ref().map(|page| ("page", of_page(page))),
+        e.page.as_ref().and_then(warc).map(|text| ("WARC", text)),
+    ];
+    let fact = |(name, text): (&str, String)| FactView { name: name.to_owned(), text };
+    found.into_iter().flatten().map(fact).collect()
+}
+
+fn url(e: &Explanation) -> String {
+    let url = &e.canonical.url;
+    let changed: Vec<&str> = e.assumed.iter().chain(&e.canonical.changed).map(String::as_str).collect();
+    if changed.is_empty() { url.clone() } else { format!("{url} ({})", changed.join(", ")) }
+}
+
+fn found(e: &Explanation) -> Option<String> {
+    let found = e.found.as_ref()?;
+    match &found.via {
+        Some(via) => Some(format!("on {via}")),
+        None => found.seed.then(|| "as a seed".to_owned()),
+    }
+}
+
+fn traps(e: &Explanation) -> String {
+    match e.rules.reason.as_deref() {
+        Some(reason) if TRAPS.contains(&reason) => format!("turn it away ({reason}): {}", e.rules.rule),
+        _ => "none applies".into(),
+    }
+}
+
+fn scope(e: &Explanation) -> String {
+    let depth = e.rules.depth;
+    match e.rules.reason.as_deref() {
+        Some(reason) if TRAPS.contains(&reason) => "not asked".into(),
+        Some(reason) => format!("turn it away ({reason}): {}; depth {depth}", e.rules.rule),
+        None => format!("accept it: {}; depth {depth}", e.rules.rule),
+    }
+}
+
+fn robots(e: &Explanation) -> String {
+    let verdict = match e.robots_verdict.allowed {
+        Some(true) => "allows it",
+        Some(false) => "forbids it",
+        None => "is not known",
+    };
+    format!("{verdict}: {}{}", e.robots_verdict.because, copy(&e.robots))
+}
+
+/// Whose rules, and how old they are.
+fn copy(robots: &RobotsView) -> String {
+    let group = match robots.group.as_str() {
+        "named" => "its group for this crawler",
+        "star" => "its group for all (*)",
+        _ => "no group of it is for this crawler",
+    };
+    let rules = matches!(robots.standing, RobotsStanding::Rules | RobotsStanding::StaleRules);
+    let age = robots.age_seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let age = age.map(|age| format!(", fetched {} ago", roughly(age))).unwrap_or_default();
+    if rules { format!(" ({group}{age})") } else { String::new() }
+}
+
+fn of_host(host: &UrlHost, now: UnixMillis) -> String {
+    let state = serde_json::to_value(host.state).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let wait = match &host.wait {
+        Some(wait) => {
+            let until = UnixMillis(wait.until_ms);
+            format!("asked again at {} ({}): {}", clock(until, now), soon(until, now), wait.words)
+        }
+        None => "may be asked now".into(),
+    };
+    format!("{state}, {} queued, {wait}", host.queued)
+}
+
+fn of_queue(queue: &QueueView, now: UnixMillis) -> String {
+    let more = if queue.before_is_exact { "" } else { " or more" };
+    let before = match queue.due_ms {
+        Some(due) => format!("tried again at {}", clock(UnixMillis(due), now)),
+        None => format!("{}{more} before it", queue.before),
+    };
+    format!("rank {}, {before}, found {}", queue.rank, iso(UnixMillis(queue.discovered_ms)))
+}
+
+fn attempts(all: &[AttemptView]) -> Option<String> {
+    let status = |a: &AttemptView| a.status.map(|status| format!(" {status}")).unwrap_or_default();
+    let told = all.iter().take(ATTEMPTS).map(|a| format!("{} {}{}", iso(UnixMillis(a.at_ms)), a.outcome, status(a)));
+    let mut told: Vec<String> = told.collect();
+    if all.len() > ATTEMPTS {
+        told.push(format!("and {} before", all.len() - ATTEMPTS));
+    }
+    Some(told.join(", ")).filter(|text| !text.is_empty())
+}
+
+fn of_page(page: &CaptureView) -> String {
+    let mut parts = vec![page.status.to_string(), human_size(page.bytes), format!("{} links", page.out_links)];
+    parts.extend(page.mime.clone());
+    parts.extend(page.cut.as_ref().map(|cut| format!("cut ({cut})")));
+    parts.extend(page.title.as_ref().map(|title| format!("“{title}”")));
+    parts.join(", ")
+}
+
+fn warc(page: &CaptureView) -> Option<String> {
+    let place = page.warc.as_ref()?;
+    Some(format!("{} at {}, {} bytes", place.file, place.offset, place.length))
+}

@@ -1,0 +1,105 @@
+//! URLs turned away, and given up, a page at a time.
+
+use super::Cockpit;
+use super::find::unread;
+use super::orders::Named;
+use super::reports::dead_link;
+use super::retry::reasons;
+use crate::actors::node::Node;
+use crate::admin::ControlError;
+use crate::admin::paging::{Paging, cursor};
+use crate::admin::reports::DeadLink;
+use crate::admin::urls::lists::{RejectedUrl, UrlLists, UrlPage, Which};
+use crate::domain::reason::Rejection;
+use crate::storage::keys::{Key, KeyRange, after};
+use crate::storage::tables::{Failed, Rejected, Table};
+use crate::storage::values::RejectedValue;
+use crate::storage::{StorageError, read};
+
+/// Records looked at for one answer.
+const LOOKED_AT: u64 = 5_000;
+/// Records read at a time.
+const CHUNK: usize = 500;
+
+impl UrlLists for Cockpit {
+    fn rejected(&self, which: &Which, paging: &Paging) -> Result<UrlPage<RejectedUrl>, ControlError> {
+        let reason = which.reason.as_deref().map(rejection).transpose()?;
+        let wanted = |value: &RejectedValue| reason.is_none_or(|reason| value.reason == reason);
+        let shown = |value: RejectedValue| RejectedUrl {
+            reason: value.reason.as_str().to_owned(),
+            url: value.url,
+            via: value.via,
+            depth: value.depth,
+            generation: value.generation,
+        };
+        self.list::<Rejected, _>(which, paging, wanted, shown)
+    }
+
+    fn failed(&self, which: &Which, paging: &Paging) -> Result<UrlPage<DeadLink>, ControlError> {
+        let reasons = which.reason.as_deref().map(reasons).transpose()?;
+        let wanted = |value: &<Failed as Table>::Value| reasons.as_ref().is_none_or(|r| r.contains(&value.reason));
+        self.list::<Failed, _>(which, paging, wanted, dead_link)
+    }
+}
+
+impl Cockpit {
+    fn list<T: Table, R>(
+        &self,
+        which: &Which,
+        paging: &Paging,
+        wanted: impl Fn(&T::Value) -> bool,
+        shown: impl Fn(T::Value) -> R,
+    ) -> Result<UrlPage<R>, ControlError> {
+        let (limit, begin) = (paging.limit()?, paging.after()?);
+        let mut range = match &which.host {
+            Some(host) => KeyRange::host_crawl(Named::of(&self.node, host)?.at.crawl(self.node.crawl)),
+            None => KeyRange::all(),
+        };
+        if !begin.is_empty() {
+            range.from = after(&begin).max(range.from);
+        }
+        if !range.until.is_empty() && range.from >= range.until {
+            return Err(ControlError::Invalid("cursor: expected `next` of a page of the same host".into()));
+        }
+        let page = walk::<T>(&self.node, range, limit, wanted).map_err(unread)?;
+        let UrlPage { items, next, looked_at } = page;
+        Ok(UrlPage { items: items.into_iter().map(shown).collect(), next, looked_at })
+    }
+}
+
+/// The first `limit` records of a range that are wanted, of a bounded number that is looked at.
+fn walk<T: Table>(
+    node: &Node,
+    mut range: KeyRange,
+    limit: usize,
+    wanted: impl Fn(&T::Value) -> bool,
+) -> Result<UrlPage<T::Value>, StorageError> {
+    let (mut items, mut looked_at, mut last) = (Vec::new(), 0_u64, Vec::new());
+    while looked_at < LOOKED_AT {
+        let rows = read::scan::<T>(&*node.storage, &range, CHUNK)?;
+        let is_end = rows.len() < CHUNK;
+        for (key, value) in rows {
+            if items.len() == limit {
+                return Ok(UrlPage { items, next: Some(cursor(&last)), looked_at });
+            }
+            looked_at += 1;
+            last = key.encode();
+            range.from = after(&last);
+            if wanted(&value) {
+                items.push(value);
+            }
+        }
+        if is_end {
+            return Ok(UrlPage { items, next: None, looked_at });
+        }
+    }
+    Ok(UrlPage { items, next: Some(cursor(&last)), looked_at })
+}
+
+fn rejection(name: &str) -> Result<Rejection, ControlError> {
+    let found = Rejection::ALL.iter().copied().find(|reason| reason.as_str() == name);
+    found.ok_or_else(|| {
+        let all: Vec<&str> = Rejection::ALL.iter().map(|reason| reason.as_str()).collect();
+        ControlError::Invalid(format!("reason: {name:?} is none of a rejection; there are {}", all.join(", ")))
+    })
+}

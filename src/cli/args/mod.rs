@@ -1,0 +1,178 @@
+//! What may be typed: the commands and their arguments.
+
+mod checkpoint;
+mod ctl;
+mod inspect;
+mod mistake;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use checkpoint::{CheckpointArgs, CheckpointCommand};
+pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+pub use inspect::{ConfigCommand, InspectCommand};
+pub use mistake::explain;
+
+use super::testweb::TestwebArgs;
+use crate::config::LogFormat;
+
+/// A polite, resumable web crawler.
+#[derive(Debug, Parser)]
+#[command(name = "lycosa", version, about, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 error, 2 bad arguments or configuration, 3 disk, 9 no page fetched,\n\
+    11 interrupted, 12 limit of failures, 14 limit of size, 15 limit of time, 70 stopped by the supervisor.\n\
+    Settings: defaults < CONFIG < environment LYCOSA_SECTION__KEY < flags; `lycosa config show --origin` shows them.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Crawl: start, or go on where the data folder left off
+    Run(Box<RunArgs>),
+    /// Serve a synthetic web to practise and measure on
+    Testweb(Box<TestwebArgs>),
+    /// Fetch one URL and show what happened: address, timings, robots.txt, headers, links
+    Fetch(Box<FetchArgs>),
+    /// Show what the crawler makes of a URL, a robots.txt or a page, without a network
+    #[command(subcommand)]
+    Inspect(InspectCommand),
+    /// Make, show or check a configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Check a configuration file (the same as `config check`)
+    CheckConfig(CheckArgs),
+    /// Check that everything in a data folder fits together; repair it with --repair
+    Check(Box<FolderArgs>),
+    /// Talk to a running crawl
+    Ctl(CtlArgs),
+    /// States of a crawl to go back to: make, check, restore, carry elsewhere
+    Checkpoint(CheckpointArgs),
+    /// Print the completions of a shell, such as: lycosa completions bash > /etc/bash_completion.d/lycosa
+    Completions {
+        /// Which
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Sources of settings that every command shares.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SettingsArgs {
+    /// Set a key, such as politeness.min_delay=2s; an empty value takes it back to its default
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// How sites can reach you: a mail address or an http(s) URL; required for public addresses
+    #[arg(long, value_name = "MAIL|URL")]
+    pub contact: Option<String>,
+    /// Also connect to these addresses, although they are not public; or a host pattern
+    #[arg(long, value_name = "CIDR[:PORT]")]
+    pub allow_net: Vec<String>,
+}
+
+/// Arguments of `lycosa run`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// Configuration file (TOML)
+    pub config: Option<PathBuf>,
+    /// Start URL; may be repeated
+    #[arg(long = "seed", value_name = "URL")]
+    pub seeds: Vec<String>,
+    /// File with start URLs, one a line; `-` is standard input
+    #[arg(long = "seeds", value_name = "FILE|-")]
+    pub seeds_file: Option<PathBuf>,
+    /// Folder for everything the crawl keeps
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// End when nothing is left, and print a summary
+    #[arg(long)]
+    pub until_done: bool,
+    /// Stop after so many stored pages
+    #[arg(long, value_name = "N")]
+    pub max_pages: Option<u64>,
+    /// Stop after this time, such as 30m
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<String>,
+    /// Stop after so many bytes received, such as 10GiB
+    #[arg(long, value_name = "SIZE")]
+    pub max_bytes: Option<String>,
+    /// Stop after so many URLs given up as errors
+    #[arg(long, value_name = "N")]
+    pub max_failures: Option<u64>,
+    /// Take so many pages of one host at most
+    #[arg(long, value_name = "N")]
+    pub max_pages_per_host: Option<u64>,
+    /// Form of the log lines
+    #[arg(long, value_name = "FORM")]
+    pub log_format: Option<LogFormat>,
+    /// Check everything, contact nothing, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa fetch`.
+#[derive(Clone, Debug, Args)]
+pub struct FetchArgs {
+    /// What to fetch
+    pub url: String,
+    /// Configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Follow redirects, each hop checked like the first
+    #[arg(long)]
+    pub follow: bool,
+    /// Write the body to standard output, the report to standard error
+    #[arg(long)]
+    pub body: bool,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// Arguments of `lycosa check-config`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// The file
+    pub file: PathBuf,
+}
+
+/// Arguments of `lycosa check`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct FolderArgs {
+    /// Configuration file (TOML) of the crawl
+    pub config: Option<PathBuf>,
+    /// The data folder
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Read every record of the WARC files and compare its digests
+    #[arg(long)]
+    pub full: bool,
+    /// Mend what is found; without it nothing is changed
+    #[arg(long)]
+    pub repair: bool,
+    /// JSON
+    #[arg(long)]
+    pub json: bool,
+    /// No progress display, even in a terminal
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! `lycosa ctl jobs`, and commands that a job carries out: its end is waited for, and told in a sentence.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use super::door::{Ask, Door, send};
+use super::table::{Column, Form, facts, listed};
+use super::unread;
+use crate::admin::jobs::{JobState, JobView};
+use crate::cli::exit::CliError;
+
+/// How often a job is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// `lycosa ctl jobs …`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples: lycosa ctl jobs\n          lycosa ctl jobs cancel 3"
+)]
+pub struct JobsArgs {
+    /// What of it; without it all are listed.
+    #[command(subcommand)]
+    pub command: Option<JobsCommand>,
+}
+
+/// Of one job.
+#[derive(Clone, Debug, Subcommand)]
+pub enum JobsCommand {
+    /// Show one, with its result
+    #[command(after_help = "Example: lycosa ctl jobs show 3")]
+    Show {
+        /// Its number
+        id: u64,
+    },
+    /// Stop one; what it has done stands
+    #[command(after_help = "Example: lycosa ctl jobs cancel 3")]
+    Cancel {
+        /// Its number
+        id: u64,
+    },
+}
+
+/// Whether the end of a job is waited for.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct WaitArgs {
+    /// Start the job and do not wait for its end
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+const JOBS: &[Column] = &[
+    Column("job", "/id", Form::Plain),
+    Column("kind", "/kind", Form::Plain),
+    Column("state", "/state", Form::Plain),
+    Column("looked at", "/looked", Form::Plain),
+    Column("changed", "/changed", Form::Plain),
+    Column("began", "/started", Form::Time),
+    Column("ended", "/ended", Form::Time),
+    Column("about", "/about", Form::Plain),
+    Column("error", "/error", Form::Plain),
+];
+
+/// The request.
+pub(super) fn ask(args: &JobsArgs) -> Ask {
+    match &args.command {
+        None => Ask::get("/api/v1/jobs"),
+        Some(JobsCommand::Show { id }) => Ask::get(format!("/api/v1/jobs/{id}")),
+        Some(JobsCommand::Cancel { id }) => Ask::delete(format!("/api/v1/jobs/{id}")),
+    }
+}
+
+/// The answer.
+pub(super) fn told(args: &JobsArgs, answer: &Value) -> String {
+    match &args.command {
+        None => listed(answer, JOBS),
+        Some(JobsCommand::Show { .. }) => facts(answer),
+        Some(JobsCommand::Cancel { id }) => {
+            let changed = answer.get("changed").and_then(Value::as_u64).unwrap_or_default();
+            match answer.get("state").and_then(Value::as_str) {
+                Some("running") => format!("job {id} is told to stop; {changed} were changed so far, and stay so\n"),
+                state => format!("job {id} had ended before: {}\n", state.unwrap_or("unknown")),
+            }
+        }
+    }
+}
+
+/// Waits until a job has ended.
+///
+/// # Errors
+/// It failed, was cancelled, or the crawl does not answer any more.
+pub(super) async fn end_of(door: &Door, started: &str) -> Result<String, CliError> {
+    let mut answer = started.to_owned();
+    loop {
+        let job: JobView = serde_json::from_str(&answer).map_err(unread)?;
+        match job.state {
+            JobState::Running => tokio::time::sleep(LOOK).await,
+            JobState::Done => return Ok(answer),
+            JobState::Failed => {
+                let why = job.error.unwrap_or_default();
+                return Err(CliError::new(format!(
+                    "job {} failed: {why}; {} were changed before",
+                    job.id, job.changed
+                )));
+            }
+            JobState::Cancelled => {
+                let (id, changed) = (job.id, job.changed);
+                return Err(CliError::new(format!(
+                    "job {id} was cancelled; {changed} were changed before, and stay so"
+                )));
+            }
+        }
+        answer = send(door, Ask::get(format!("/api/v1/jobs/{}", job.id))).await?;
+    }
+}
+
+/// What a job is, or was, in a sentence.
+pub(super) fn sentence(job: &JobView) -> String {
+    let n = |name: &str| job.result.get(name).and_then(Value::as_u64).unwrap_or(job.changed);
+    let looked = job.looked;
+    match (job.state, job.kind.as_str()) {
+        (JobState::Done, "retry") => match n("queued") {
+            0 => format!("no URL fits: {looked} that were given up were looked at\n"),
+            1 => format!("1 URL that was given up is queued again ({looked} looked at)\n"),
+            n => format!("{n} URLs that were given up are queued again ({looked} looked at)\n"),
+        },
+        (JobState::Done, "readmit") => match n("readmitted") {
+            0 => format!("no URL fits, or the rules still turn them away: {looked} rejected ones were looked at\n"),
+            1 => format!("1 rejected URL is queued ({looked} looked at)\n"),
+            n => format!("{n} rejected URLs are queued ({looked} looked at)\n"),
+        },
+        _ => started(job),
+    }
+}
+
+/// A job that goes on by itself.
+pub(super) fn started(job: &JobView) -> String {
+    format!("job {} ({}) has begun; `lycosa ctl jobs show {}` says how far it is\n", job.id, job.kind, job.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn job(kind: &str, state: &str, result: &Value) -> JobView {
+        let job = json!({"id": 6, "kind": kind, "about": "", "state": state, "looked": 340, "changed": 12, "started": 0,
+            "ended": null, "error": null, "result": result});
+        serde_json::from_value(job).unwrap()
+    }
+
+    #[test]
+    fn the_end_of_a_job_is_a_sentence_with_its_number() {
+        let told = |kind, result| sentence(&job(kind, "done", &result));
+        assert_eq!(
+            told("retry", json!({"queued": 12})),
+            "12 URLs that were given up are queued again (340 looked at)\n"
+        );
+        assert_eq!(told("retry", json!({"queued": 1})), "1 URL that was given up is queued again (340 looked at)\n");
+        assert!(told("retry", json!({"queued": 0})).starts_with("no URL fits: 340 "));
+        assert_eq!(told("readmit", json!({"readmitted": 57})), "57 rejected URLs are queued (340 looked at)\n");
+        let begun = sentence(&job("retry", "running", &Value::Null));
+        assert_eq!(begun, "job 6 (retry) has begun; `lycosa ctl jobs show 6` says how far it is\n");
+    }
+}

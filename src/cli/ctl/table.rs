@@ -1,0 +1,192 @@
+//! Lists and facts for people: columns as wide as a terminal shows them, nothing in them that steers it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::config::units::human_size;
+use crate::domain::time::UnixMillis;
+use crate::telemetry::log::escaped;
+use crate::warc::date::iso;
+
+/// How a value is shown.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// As it is.
+    Plain,
+    /// Milliseconds since 1970, as a moment in UTC.
+    Time,
+    /// Bytes.
+    Size,
+    /// Seconds, with four digits.
+    Seconds,
+}
+
+/// A column: its heading, where in an item its value stands, and how that is shown.
+pub(super) struct Column(pub &'static str, pub &'static str, pub Form);
+
+/// A list, or one page of it with the way to the next.
+pub(super) fn listed(answer: &Value, columns: &[Column]) -> String {
+    let items = answer.get("items").unwrap_or(answer).as_array();
+    let items: Vec<&Value> = items.into_iter().flatten().collect();
+    let next = answer.get("next").and_then(Value::as_str);
+    let mut text = match (items.is_empty(), next) {
+        (false, _) => table(&items, columns),
+        (true, None) => "none\n".to_owned(),
+        (true, Some(_)) => "none among those looked at\n".to_owned(),
+    };
+    if answer.get("all_looked_at") == Some(&Value::Bool(false)) {
+        text.push_str("there are more hosts than were looked at for this order\n");
+    }
+    if let Some(next) = next {
+        text.push_str(&format!("more: --cursor {}\n", escaped(next)));
+    }
+    text
+}
+
+/// Columns as wide as their widest cell; those of numbers to the right; empty ones are left out.
+pub(super) fn table(items: &[&Value], columns: &[Column]) -> String {
+    let mut lines = vec![String::new(); items.len() + 1];
+    for Column(heading, at, form) in columns {
+        let values: Vec<&Value> = items.iter().map(|item| item.pointer(at).unwrap_or(&Value::Null)).collect();
+        if values.iter().all(|value| is_empty(value)) {
+            continue;
+        }
+        let right = !matches!(form, Form::Time) && values.iter().all(|value| value.is_number() || value.is_null());
+        let cells = values.iter().map(|value| shown(value, *form));
+        let cells: Vec<String> = std::iter::once((*heading).to_owned()).chain(cells).collect();
+        let width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0);
+        for (line, cell) in lines.iter_mut().zip(&cells) {
+            let gap = " ".repeat(width.saturating_sub(cell.width()));
+            line.push_str(&if right { format!("{gap}{cell}  ") } else { format!("{cell}{gap}  ") });
+        }
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(str::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+fn shown(value: &Value, form: Form) -> String {
+    match (form, value.as_u64(), value.as_f64()) {
+        (Form::Time, Some(at), _) => moment(at),
+        (Form::Size, Some(bytes), _) => human_size(bytes),
+        (Form::Size, None, Some(bytes)) => human_size(Duration::try_from_secs_f64(bytes).unwrap_or_default().as_secs()),
+        (Form::Seconds, _, Some(seconds)) => format!("{seconds:.4}"),
+        _ => cell(value),
+    }
+}
+
+/// A moment in UTC, to the second.
+pub(super) fn moment(at: u64) -> String {
+    iso(UnixMillis(at)).get(..19).map(|text| format!("{text}Z")).unwrap_or_default()
+}
+
+/// A value as people read it; what came from a site cannot steer the terminal.
+pub(super) fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => escaped(text).to_string(),
+        Value::Number(n) if n.is_f64() => format!("{:.1}", n.as_f64().unwrap_or_default()),
+        Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+/// Names and what belongs to them, one a line.
+pub(super) fn pairs<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
+    let width = pairs.iter().map(|(name, _)| name.as_ref().width()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in pairs {
+        let name = name.as_ref();
+        let gap = " ".repeat(width.saturating_sub(name.width()));
+        text.push_str(&format!("{name}{gap}  {}\n", escaped(value)));
+    }
+    text
+}
+
+/// One thing, every fact a line.
+pub(super) fn facts(answer: &Value) -> String {
+    let mut facts = Vec::new();
+    flatten("", answer, &mut facts);
+    pairs(&facts)
+}
+
+fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
+    let within = |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
+    match value {
+        Value::Null => {}
+        Value::Object(parts) => parts.iter().for_each(|(part, value)| flatten(&within(part), value, facts)),
+        Value::Array(items) => {
+            items.iter().zip(1..).for_each(|(item, n)| flatten(&within(&n.to_string()), item, facts));
+        }
+        Value::Number(n) if name.ends_with("_ms") && n.as_u64().is_some_and(|at| at > 1_000_000_000_000) => {
+            let name = name.trim_end_matches("_ms").to_owned();
+            facts.push((name, moment(n.as_u64().unwrap_or_default())));
+        }
+        plain => facts.push((name.to_owned(), value_of(plain))),
+    }
+}
+
+/// A string stays as it is: [`pairs`] makes it safe.
+fn value_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| cell(value), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const COLUMNS: &[Column] = &[
+        Column("host", "/name", Form::Plain),
+        Column("state", "/state", Form::Plain),
+        Column("queued", "/queued", Form::Plain),
+        Column("since", "/since", Form::Time),
+        Column("size", "/size", Form::Size),
+        Column("nothing", "/nothing", Form::Plain),
+    ];
+
+    #[test]
+    fn a_list_is_a_table_with_the_way_to_its_next_part() {
+        let answer = json!({"items": [
+            {"name": "a.test", "state": "active", "queued": 7, "since": 1_714_979_289_012_u64, "size": 2048, "nothing": []},
+            {"name": "long.name.test", "state": "parked", "queued": 1200, "since": null, "size": 7.9, "nothing": ""},
+        ], "next": "0a0b", "all_looked_at": true});
+        let expected = "host            state   queued  since                    size\n\
+                        a.test          active       7  2024-05-06T07:08:09Z  2.0 KiB\n\
+                        long.name.test  parked    1200                            7 B\n\
+                        more: --cursor 0a0b\n";
+        assert_eq!(listed(&answer, COLUMNS), expected);
+        assert_eq!(listed(&json!([]), COLUMNS), "none\n");
+        assert_eq!(
+            listed(&json!({"items": [], "next": "0a"}), COLUMNS),
+            "none among those looked at\nmore: --cursor 0a\n"
+        );
+    }
+
+    #[test]
+    fn a_column_is_as_wide_as_a_terminal_shows_it() {
+        let items = [json!({"name": "日本", "state": "x"}), json!({"name": "ab\u{301}c", "state": "y"})];
+        let text = table(&items.iter().collect::<Vec<_>>(), COLUMNS);
+        assert_eq!(text, "host  state\n日本  x\nab\u{301}c   y\n");
+    }
+
+    #[test]
+    fn no_site_steers_the_terminal() {
+        let hostile = json!({"name": "a\u{1b}[2J\n\u{202e}", "state": "x"});
+        for text in [table(&[&hostile], COLUMNS), facts(&hostile)] {
+            assert!(!text.contains(['\u{1b}', '\u{202e}']) && text.lines().count() == 2, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn facts_are_flat_and_their_moments_readable() {
+        let text =
+            facts(&json!({"page": {"title": "x", "at_ms": 1_714_979_289_012_u64, "took_ms": 12}, "n": [1, null]}));
+        assert_eq!(text, "n.1           1\npage.at       2024-05-06T07:08:09Z\npage.title    x\npage.took_ms  12\n");
+    }
+}

@@ -1,0 +1,240 @@
+//! `lycosa ctl` against an endpoint over loopback.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser};
+use serde_json::Value;
+
+use super::*;
+use crate::admin::tests::start;
+use crate::cli::Exit;
+use crate::cli::args::{Cli, Command, SeedSaid, SeedsCommand};
+
+fn ctl(admin: impl ToString, command: CtlCommand) -> CtlArgs {
+    CtlArgs {
+        admin: Some(admin.to_string()),
+        token_file: None,
+        config: None,
+        timeout: None,
+        json: false,
+        folder: None,
+        command,
+    }
+}
+
+fn told(args: &CtlArgs) -> Result<String, CliError> {
+    let mut out = Vec::new();
+    run(args, &mut out)?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn every_command_reaches_the_crawl() {
+    let (server, recorder) = start(None);
+    let at = server.address();
+    assert!(told(&ctl(at, CtlCommand::Status)).unwrap().contains("URLs discovered     3"));
+    let json = told(&CtlArgs { json: true, ..ctl(at, CtlCommand::Status) }).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["waiting"], 3);
+    let urls = vec!["http://a.test/".to_owned(), "http://b.test/".to_owned()];
+    let seeds = CtlCommand::Seeds(SeedsCommand::Add { urls, file: None, said: SeedSaid::default() });
+    assert_eq!(told(&ctl(at, seeds)).unwrap(), "2 accepted, 0 known already, 0 rejected\n");
+    assert_eq!(told(&ctl(format!("http://{at}/"), CtlCommand::Pause)).unwrap(), "pause: done\n");
+    assert_eq!(told(&ctl(at, CtlCommand::Stop)).unwrap(), "stop: done\n");
+    assert_eq!(recorder.calls(), ["seeds http://a.test/ http://b.test/", "pause", "stop"]);
+}
+
+#[test]
+fn a_refusal_is_told_in_the_crawls_own_words() {
+    let (server, _) = start(None);
+    let error = told(&ctl(server.address(), CtlCommand::Resume)).unwrap_err();
+    assert_eq!((error.exit, error.message.as_str()), (Exit::Error, "the disk is full"));
+}
+
+#[test]
+fn the_token_opens_and_its_absence_is_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("token");
+    std::fs::write(&file, "correct-horse-battery").unwrap();
+    let (server, _) = start(Some(&file));
+    let closed = ctl(server.address(), CtlCommand::Status);
+    assert!(told(&closed).unwrap_err().message.contains("token_file"));
+    told(&CtlArgs { token_file: Some(file), ..closed }).unwrap();
+}
+
+#[test]
+fn when_nobody_listens_the_error_says_what_to_do() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let error = told(&ctl(free, CtlCommand::Status)).unwrap_err();
+    assert!(error.message.contains(&free.to_string()) && error.message.contains("lycosa run"), "{error}");
+    let error = told(&ctl("nonsense", CtlCommand::Status)).unwrap_err();
+    assert_eq!(error.exit, Exit::Usage);
+}
+
+#[test]
+fn the_configuration_of_the_crawl_names_its_endpoint() {
+    let (server, _) = start(None);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("[admin]\nlisten = \"{}\"\n", server.address())).unwrap();
+    let args = CtlArgs { admin: None, config: Some(file.path().into()), ..ctl("", CtlCommand::Status) };
+    assert!(told(&args).is_ok());
+    std::fs::write(file.path(), "[admin]\nlisten = \"off\"\n").unwrap();
+    assert_eq!(told(&args).unwrap_err().exit, Exit::Usage);
+}
+
+/// An endpoint that answers a connection with what `answer` gives for the path, or never.
+fn endpoint(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut silent = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut asked = [0; 4_096];
+            let n = stream.read(&mut asked).unwrap_or(0);
+            let path = String::from_utf8_lossy(&asked[..n]).split(' ').nth(1).unwrap_or_default().to_owned();
+            match answer(&path) {
+                Some(body) => {
+                    let head =
+                        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                    let _ = stream.write_all([head, body].concat().as_bytes()); // who reads may have gone
+                }
+                None => silent.push(stream),
+            }
+        }
+    });
+    address
+}
+
+/// A line of the report of hosts.
+const HOST_ROW: &str = r#"{"host":"a.test","queued":0,"retries":0,"done":0,"errors":0,"bytes":0,"orders":{"paused":null,"blocked":null,"min_delay_ms":null}}"#;
+
+fn report(name: report::ReportName) -> CtlCommand {
+    CtlCommand::Report(report::ReportArgs { name, host: None, holders: false, again: false })
+}
+
+#[test]
+fn a_daemon_that_takes_the_question_and_never_answers_is_given_up_with_a_sentence() {
+    let at = endpoint(|_| None);
+    let typed = |line: &str| match Cli::parse_from(line.split(' ')).command {
+        Command::Ctl(args) => {
+            CtlArgs { admin: Some(at.to_string()), timeout: Some(Duration::from_millis(300)), ..args }
+        }
+        _ => panic!("{line}"),
+    };
+    for line in [
+        "lycosa ctl status",
+        "lycosa ctl checkpoint",
+        "lycosa ctl events",
+        "lycosa ctl report hosts",
+        "lycosa ctl snapshot a.test -o /nowhere/x",
+        "lycosa ctl urls retry",
+        "lycosa ctl set log.level=info --dry-run --all",
+    ] {
+        let error = told(&typed(line)).unwrap_err();
+        assert!(error.exit == Exit::Error && error.message.contains("did not answer within 300ms"), "{line}: {error}");
+        assert!(error.message.contains(&at.to_string()) && error.message.contains("--timeout"), "{error}");
+    }
+}
+
+#[test]
+fn a_job_that_is_not_told_of_any_more_is_given_up_too() {
+    let job = r#"{"id":1,"kind":"retry","about":"","state":"running","looked":0,"changed":0,"started":0,"ended":null,"error":null,"result":null}"#;
+    let at = endpoint(move |path| (path == "/api/v1/urls/retry").then(|| job.to_owned()));
+    let retry = CtlCommand::Urls(urls::UrlsCommand::Retry(urls::RetryArgs::default()));
+    let error = told(&CtlArgs { timeout: Some(Duration::from_millis(300)), ..ctl(at, retry) }).unwrap_err();
+    assert!(error.message.contains("did not answer within"), "{error}");
+}
+
+#[test]
+fn a_report_whose_pages_do_not_go_on_is_given_up_with_a_sentence() {
+    for rows in [HOST_ROW, ""] {
+        let page = format!(r#"{{"items":[{rows}],"next":"0a0b"}}"#);
+        let error = told(&ctl(endpoint(move |_| Some(page.clone())), report(report::ReportName::Hosts))).unwrap_err();
+        assert_eq!(
+            (error.exit, error.message.as_str()),
+            (Exit::Error, "the report does not come to its end; is it a lycosa?")
+        );
+    }
+}
+
+/// A reader that goes away after its first line.
+struct Gone(usize);
+
+impl Write for Gone {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += 1;
+        if self.0 > 1 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_report_without_end_ends_when_its_reader_goes_away() {
+    let pages = std::sync::atomic::AtomicU64::new(0);
+    let at = endpoint(move |_| {
+        let n = pages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Some(format!(r#"{{"items":[{HOST_ROW}],"next":"{n:016x}"}}"#))
+    });
+    let mut gone = Gone(0);
+    let ended = run(&ctl(at, report(report::ReportName::Hosts)), &mut gone).unwrap_err();
+    assert_eq!((ended.exit, ended.message.as_str(), gone.0), (Exit::Done, "", 2));
+}
+
+#[test]
+fn a_report_that_knows_no_host_refuses_one() {
+    let command = CtlCommand::Report(report::ReportArgs {
+        name: report::ReportName::Hosts,
+        host: Some("a.test".into()),
+        holders: false,
+        again: false,
+    });
+    let error = told(&ctl("127.0.0.1:1", command)).unwrap_err();
+    assert!(error.exit == Exit::Usage && error.message.contains("`lycosa ctl host a.test`"), "{error}");
+}
+
+#[test]
+fn every_command_has_an_example_in_its_help_that_is_understood() {
+    let program = Cli::command();
+    let mut open = vec![program.find_subcommand("ctl").unwrap().clone()];
+    let mut seen = 0;
+    while let Some(command) = open.pop() {
+        open.extend(command.get_subcommands().filter(|sub| sub.get_name() != "help").cloned());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples: Vec<&str> = help.lines().filter_map(|line| Some(&line[line.find("lycosa ctl")?..])).collect();
+        let asks_more = command.is_subcommand_required_set() || command.is_arg_required_else_help_set();
+        assert!(!examples.is_empty() || asks_more, "{} has no example", command.get_name());
+        for example in examples {
+            let words = example.split('>').next().unwrap().split_whitespace();
+            assert!(Cli::try_parse_from(words).is_ok(), "{example}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+#[test]
+fn the_completions_of_a_shell_know_every_command() {
+    let mut text = Vec::new();
+    clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "lycosa", &mut text);
+    let text = String::from_utf8(text).unwrap();
+    for name in [
+        "robots",
+        "snapshot",
+        "statistics",
+        "settings__subcmd__history",
+        "actors__subcmd__restart",
+        "checkpoints",
+        "seeds__subcmd__list",
+        "jobs__subcmd__cancel",
+        "urls__subcmd__rejected",
+        "urls__subcmd__failed",
+    ] {
+        assert!(text.contains(&format!("lycosa__subcmd__ctl__subcmd__{name})")), "{name}");
+    }
+    assert!(text.contains("--no-wait") && text.contains("--timeout"));
+}

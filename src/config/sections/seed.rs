@@ -1,0 +1,76 @@
+//! `crawl.seeds`: each a URL, or a table with what is said of it.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// One of `crawl.seeds`. In the file a URL alone is a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeedSection {
+    /// The URL.
+    pub url: String,
+    /// Its own place in the queue, in place of that of its depth: 0 comes first.
+    pub rank: Option<u8>,
+    /// Links that are followed from it in a row.
+    pub max_depth: Option<u16>,
+    /// What it is called in the lines of `crawl.jsonl` of pages that go back to it.
+    pub tags: Vec<String>,
+}
+
+impl AsRef<str> for SeedSection {
+    fn as_ref(&self) -> &str {
+        &self.url
+    }
+}
+
+/// The form with braces, for serde.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Braces {
+    url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rank: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_depth: Option<u16>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+}
+
+impl Serialize for SeedSection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { url, rank, max_depth, tags } = self.clone();
+        if rank.is_none() && max_depth.is_none() && tags.is_empty() {
+            return serializer.serialize_str(&url);
+        }
+        Braces { url, rank, max_depth, tags }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SeedSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EitherForm)
+    }
+}
+
+struct EitherForm;
+
+impl<'de> Visitor<'de> for EitherForm {
+    type Value = SeedSection;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            r#"a URL, or a table such as {url = "https://example.org/", rank = 0, max_depth = 3, tags = ["news"]}"#,
+        )
+    }
+
+    fn visit_str<E: de::Error>(self, url: &str) -> Result<SeedSection, E> {
+        Ok(SeedSection { url: url.to_owned(), ..SeedSection::default() })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SeedSection, A::Error> {
+        let Braces { url, rank, max_depth, tags } = Braces::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(SeedSection { url, rank, max_depth, tags })
+    }
+}
