@@ -26,7 +26,7 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-memory bench check fmt fmt-check clippy deny dist clean features
+.PHONY: help run build setup test test-tools soak soak-memory fuzz bench check fmt fmt-check clippy deny dist clean features
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -63,6 +63,22 @@ soak: test-tools ## kill the daemon and let the power fail again and again: KILL
 	config/build.sh cargo test $(CHECKED) --test it --no-run
 	LYCOSA_KILLS=$(KILLS) LYCOSA_PASSES=$(PASSES) cargo test $(CHECKED) --test it matrix:: -- --nocapture --test-threads 1
 	LYCOSA_BLACKOUTS=$(FAILURES) cargo test $(CHECKED) --test it blackout:: -- --nocapture --test-threads 1
+
+# Which target is fuzzed and for how long; without one they are listed. What is found new stays beside the build.
+TARGET ?=
+SECONDS ?= 60
+FUZZ := $(CARGO_TARGET_DIR)/fuzz
+
+fuzz: setup ## fuzz what reads strangers' bytes: TARGET=html SECONDS=600 (tests/fuzz/README.md)
+	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+ifeq ($(TARGET),)
+	@cargo fuzz list --fuzz-dir tests/fuzz
+else
+	@mkdir -p $(FUZZ)/corpus/$(TARGET)
+	cargo fuzz run -s none --fuzz-dir tests/fuzz --target-dir $(FUZZ)/build $(TARGET) \
+		$(FUZZ)/corpus/$(TARGET) $(wildcard tests/fuzz/corpus/$(TARGET) tests/fuzz/regressions/$(TARGET)) \
+		-- -max_total_time=$(SECONDS) -max_len=4096 -timeout=10 $(addprefix -dict=,$(wildcard tests/fuzz/dict/$(firstword $(subst _, ,$(TARGET))).dict))
+endif
 
 bench: setup ## measure: criterion for the domain, end to end for the whole
 	@config/build.sh

@@ -9,8 +9,11 @@ pub struct ParsedHead {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
+/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
+pub const MAX_HEAD: usize = 256 * 1024;
+
 /// Header lines taken from one head at most.
-const MAX_LINES: usize = 1000;
+pub const MAX_LINES: usize = 1000;
 
 /// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
 /// empty line that ends it included. None if it is not complete.
@@ -72,15 +75,15 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
     let status = status_of(head)?;
     let mut headers: Vec<(String, Vec<u8>)> = Vec::new();
     let mut open = false;
-    for line in lines(head).skip(1).take(MAX_LINES) {
+    for line in lines(head).skip(1) {
         if let [b' ' | b'\t', ..] = line {
             if let (true, Some((_, value))) = (open, headers.last_mut()) {
-                if !value.is_empty() {
-                    value.push(b' ');
-                }
-                value.extend_from_slice(line.trim_ascii());
+                fold(value, trimmed(line));
             }
             continue;
+        }
+        if headers.len() >= MAX_LINES {
+            break;
         }
         let header = split_header(line);
         open = header.is_some();
@@ -89,13 +92,28 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
     Some(ParsedHead { status, headers })
 }
 
+/// Appends a folded line, behind a space if both sides have something.
+fn fold(value: &mut Vec<u8>, more: &[u8]) {
+    if !value.is_empty() && !more.is_empty() {
+        value.push(b' ');
+    }
+    value.extend_from_slice(more);
+}
+
 /// Name and value of a header line; spaces before the colon are forgiven.
 fn split_header(line: &[u8]) -> Option<(&str, &[u8])> {
     let colon = memchr::memchr(b':', line)?;
-    let name = line.get(..colon)?.trim_ascii_end();
-    let value = line.get(colon + 1..)?.trim_ascii();
+    let (name, value) = (trimmed(line.get(..colon)?), trimmed(line.get(colon + 1..)?));
     (!name.is_empty() && name.iter().all(|b| is_token(*b))).then_some(())?;
     Some((std::str::from_utf8(name).ok()?, value))
+}
+
+/// Without spaces and tabs at its ends (RFC 9110 section 5.6.3); other white space is no white space here.
+fn trimmed(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+        bytes = rest;
+    }
+    bytes
 }
 
 /// Characters of a header name (RFC 9110 section 5.6.2).
@@ -178,6 +196,24 @@ mod tests {
         let rows: Vec<_> = parsed.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect();
         assert_eq!(parsed.status, 200);
         assert_eq!(rows, [("X-B", &b"2"[..]), ("x-a", b"1"), ("X-B", b"caf\xe9 and more"), ("Empty", b"")]);
+    }
+
+    #[test]
+    fn a_folded_line_of_white_space_adds_nothing() {
+        let parsed = parse_head(b"HTTP/1.1 200 OK\r\nA: b\r\n \r\nB:\r\n c\r\n\t\r\n\r\n").unwrap();
+        assert_eq!(parsed.headers, [("A".to_owned(), b"b".to_vec()), ("B".to_owned(), b"c".to_vec())]);
+    }
+
+    #[test]
+    fn only_spaces_and_tabs_are_taken_off_a_value() {
+        let parsed = parse_head(b"HTTP/1.1 200 OK\r\nA:\t b \r\nB: 2\x0c\r\nC\x0c: d\r\n\r\n").unwrap();
+        assert_eq!(parsed.headers, [("A".to_owned(), b"b".to_vec()), ("B".to_owned(), b"2\x0c".to_vec())]);
+    }
+
+    #[test]
+    fn lines_that_are_no_header_do_not_hide_the_headers_behind_them() {
+        let head = format!("HTTP/1.1 302 F\r\n{}Location: /a\r\n\r\n", "no header\r\n".repeat(2 * MAX_LINES));
+        assert_eq!(parse_head(head.as_bytes()).unwrap().headers, [("Location".to_owned(), b"/a".to_vec())]);
     }
 
     #[test]

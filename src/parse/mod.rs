@@ -6,6 +6,7 @@
 mod feed;
 mod fields;
 mod html;
+mod marks;
 mod registry;
 mod sitemap;
 mod text;
@@ -17,11 +18,12 @@ use url::Url;
 
 use crate::domain::extract::ExtractRules;
 use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
-use crate::domain::mime::{self, Kind};
+use crate::domain::mime::{self, Declared, Kind};
 use crate::domain::sitemap::SitemapLimits;
 
 pub use feed::Feed;
 pub use html::Html;
+pub use marks::{HeadMarks, usage};
 pub use registry::MimeModules;
 pub use sitemap::Sitemap;
 pub use text::Text;
@@ -45,7 +47,14 @@ impl<'a> Body<'a> {
     /// With the kind that declaration and first bytes make it.
     #[must_use]
     pub fn sniffed(url: &'a Url, content_type: Option<&'a str>, head: &'a [u8]) -> Self {
-        Self { url, content_type, kind: mime::sniff(content_type, head), head, sitemap: false }
+        Self::declared(url, Declared { content_type, nosniff: false }, head)
+    }
+
+    /// With the kind that all the head says of it and its first bytes make it.
+    #[must_use]
+    pub fn declared(url: &'a Url, declared: Declared<'a>, head: &'a [u8]) -> Self {
+        let (content_type, kind) = (declared.content_type, mime::sniff_declared(declared, head));
+        Self { url, content_type, kind, head, sitemap: false }
     }
 
     /// The same, found as a sitemap or not.

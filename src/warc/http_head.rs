@@ -46,16 +46,18 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
 #[must_use]
 pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
     let head = head.get(blank_lines(head)..).unwrap_or_default();
-    if head.is_empty() {
+    if head_end(head) == 0 {
         return HEADLESS.to_vec();
     }
     let bodiless = matches!(status(head), Some(100..=199 | 204 | 304)) && body_len == 0;
     let mut out = Vec::with_capacity(head.len() + 64);
     let mut renamed = false;
     let mut true_length = false;
-    for line in fields(head) {
+    let mut lines = fields(head).peekable();
+    while let Some(line) = lines.next() {
         let length = line.is(b"content-length") && !bodiless;
-        if length && !true_length && line.value_is_number(body_len) {
+        let goes_on = lines.peek().is_some_and(|next| next.folded);
+        if length && !true_length && !goes_on && line.value_is_number(body_len) {
             true_length = true;
         } else if length || line.is(b"transfer-encoding") {
             renamed = true;
@@ -120,7 +122,8 @@ impl<'a> Line<'a> {
     }
 
     fn value_is_number(&self, number: u64) -> bool {
-        std::str::from_utf8(self.value()).ok().and_then(|v| v.parse().ok()) == Some(number)
+        let digits = Some(self.value()).filter(|value| value.iter().all(u8::is_ascii_digit));
+        digits.and_then(|v| std::str::from_utf8(v).ok()?.parse().ok()) == Some(number)
     }
 }
 
@@ -210,6 +213,22 @@ mod tests {
     }
 
     #[test]
+    fn a_length_with_a_sign_is_not_true() {
+        assert_eq!(
+            stored("HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\n", 3),
+            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: +3\r\nContent-Length: 3\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_length_that_goes_on_in_a_folded_line_is_not_true() {
+        assert_eq!(
+            stored("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n 4\r\n\r\n", 3),
+            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: 3\r\n 4\r\nContent-Length: 3\r\n\r\n"
+        );
+    }
+
+    #[test]
     fn a_not_modified_answer_keeps_the_length_of_the_page_it_speaks_of() {
         let head = "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n";
         assert_eq!(stored(head, 0), head);
@@ -230,6 +249,7 @@ mod tests {
         let noted = "HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
         assert_eq!(stored("", 7), noted);
         assert_eq!(stored("\r\n\r\n", 7), noted);
+        assert_eq!(stored("\r", 7), noted);
     }
 
     #[test]

@@ -122,8 +122,8 @@ fn a_file_that_is_not_here_or_damaged_is_named_and_its_links_are_missing() {
     assert_eq!(live.until_stop(), Stop::Done);
     let truth = truth(&sandbox.web, &dead(&live));
     let closed = |entry: &std::path::PathBuf| entry.to_string_lossy().ends_with(".warc.gz");
-    let files = std::fs::read_dir(sandbox.data().join("warc")).unwrap().map(|entry| entry.unwrap().path());
-    let first = files.filter(closed).next().unwrap();
+    let mut files = std::fs::read_dir(sandbox.data().join("warc")).unwrap().map(|entry| entry.unwrap().path());
+    let first = files.find(closed).unwrap();
     let name = first.file_name().unwrap().to_str().unwrap().to_owned();
     let whole = std::fs::read(&first).unwrap();
 

@@ -1,7 +1,6 @@
 //! One request from its start to the message that carries its result on.
 
 use std::cell::RefCell;
-use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,21 +11,16 @@ use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
-use crate::document::decoded;
-use crate::domain::challenge::{self, Sign};
-use crate::domain::mime::{Kind, sniff};
-use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, judge, pace_signal};
-use crate::domain::politeness::RetryAfter;
+use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::answer::outcome_of;
+use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::robots::robots_text;
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
 use crate::telemetry::trouble::CERTIFICATE;
-
-/// robots.txt is read to here (RFC 9309, 2.5: at least 500 KiB).
-const ROBOTS_LIMIT: u64 = 500 * 1024;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.errand {
@@ -41,13 +35,14 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
     let request = FetchRequest {
         url: url.clone(),
         addresses,
-        headers: node.rules.headers.clone(),
+        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        via,
         conditional: None,
         limits: node.rules.limits.clone(),
     };
@@ -59,7 +54,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
-    let outcome = outcome_of(&result, false, node.clock.now());
+    let outcome = outcome_of(result.as_ref(), false, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     if slot.finish(stopwatch.elapsed(), pace_signal(&outcome)) {
         node.host_blocked(
@@ -70,7 +65,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     drop(on_wire);
     match errand {
-        Errand::Page { lease, permit } => {
+        Errand::Page { lease, usage, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
             let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
@@ -79,7 +74,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             match result {
                 Ok(fetched) if verdict.stores() => {
                     note_certificate(&node, &url, &fetched);
-                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, begun };
+                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, begun };
                     node.doors().parser.tell(parse);
                 }
                 result => {
@@ -122,53 +117,6 @@ fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
     }
 }
 
-/// What the rules are told of an answer. `conditional`: the request carried validators of an earlier capture.
-fn outcome_of(result: &Result<Fetched, FetchFault>, conditional: bool, now: UnixMillis) -> FetchOutcome {
-    match result {
-        Err(fault) => FetchOutcome::Fault(fault.failure),
-        Ok(fetched) => {
-            let retry_after = fetched.header("retry-after").and_then(|v| RetryAfter::parse(&v, now));
-            FetchOutcome::Answer(Answer {
-                status: fetched.status,
-                has_location: fetched.header("location").is_some_and(|to| !to.trim().is_empty()),
-                retry_after,
-                cut: fetched.cut.map(cut_reason),
-                challenge: is_challenge(fetched),
-                conditional,
-            })
-        }
-    }
-}
-
-/// Whether a firewall answered in place of the site. The body is only looked at behind a firewall that is known.
-fn is_challenge(fetched: &Fetched) -> bool {
-    let suspects = match challenge::of_headers(fetched.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice()))) {
-        Sign::None => return false,
-        Sign::Challenge => return true,
-        Sign::Suspect(suspects) => suspects,
-    };
-    if fetched.body.is_empty() || fetched.body.len() > challenge::MAX_BODY {
-        return false;
-    }
-    let mut head = Vec::new();
-    // What cannot be decoded to its end is judged by what came.
-    let _ = fetched.decoded_body(challenge::HEAD as u64).read_to_end(&mut head);
-    let html = sniff(fetched.header("content-type").as_deref(), &head) == Kind::Html;
-    let found = suspects.in_body(&head).filter(|_| html);
-    if let Some(firewall) = found {
-        log::debug!("challenge in place of a page: firewall={firewall} status={}", fetched.status);
-    }
-    found.is_some()
-}
-
-fn cut_reason(cut: Cut) -> CutReason {
-    match cut {
-        Cut::Length => CutReason::Length,
-        Cut::Time => CutReason::Time,
-        Cut::Disconnect => CutReason::Disconnect,
-    }
-}
-
 /// How a URL ends by a verdict, before its document is looked at.
 #[must_use]
 pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
@@ -190,15 +138,10 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
 }
 
 fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
-    let mut text = Vec::new();
-    let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);
-    if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
-        log::debug!("robots.txt was read only in part: url={url} error={e}");
-    }
+    let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
     let records = tools.exchange(url, begun, fetched, None).map_err(|e| {
         log::warn!("robots.txt was not archived: {e}");
     });
     let location = fetched.header("location").map(|v| v.into_owned());
-    RobotsAnswer { status: fetched.status, text, location, records: records.into_iter().collect() }
+    RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
 }

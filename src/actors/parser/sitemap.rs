@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::links::{origin, within_the_depth_of_its_seed};
+use super::links::{Found, origin, within_the_depth_of_its_seed};
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
@@ -14,12 +14,19 @@ use crate::domain::rank::Order;
 use crate::domain::reason::Rejection;
 use crate::domain::sitemap::{Entry, Sitemap, Sites};
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{Ending, LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{Ending, NewUrl, Turned};
 use crate::storage::values::How;
+use crate::warc::metadata::Outlink;
 
 /// The URLs of a sitemap, judged. Pages are one link deeper than it, sitemaps of an index as deep as it.
 /// `next`: where its answer leads on to.
-pub(super) fn found(node: &Node, lease: &Lease, page: &Page, sitemap: &Sitemap, next: Option<NewUrl>) -> LinkChange {
+pub(super) fn found(
+    node: &Node,
+    lease: &Lease,
+    page: &Page,
+    sitemap: &Sitemap,
+    next: Option<NewUrl>,
+) -> Found<'static> {
     node.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
     let live = node.live();
     let joiner = live.canon.joiner(lease.url.to_url(), Some(page.charset));
@@ -35,7 +42,9 @@ pub(super) fn found(node: &Node, lease: &Lease, page: &Page, sitemap: &Sitemap, 
     }
     let mut links = admit(node, next.into_iter().chain(chosen.new));
     links.turned.extend(chosen.turned);
-    within_the_depth_of_its_seed(node, lease, links)
+    let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
+    let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
+    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks }
 }
 
 /// The most urgent first; last where what is found last is taken first. What is as urgent stays in the order of the file.

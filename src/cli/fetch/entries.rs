@@ -1,6 +1,6 @@
 //! What a sitemap names, with what a crawl would do about it.
 
-use super::report::{Judge, LinkReport};
+use super::page::{Judge, LinkReport};
 use crate::domain::html::Page;
 use crate::domain::reason::Rejection;
 use crate::domain::sitemap::{Entry, Sitemap, Sites};

@@ -18,12 +18,14 @@ use select::node::{Data, Raw};
 const MAX_NODES: usize = 200_000;
 /// Elements within each other at most; browsers stop at 512.
 const MAX_DEPTH: usize = 512;
+/// Nodes that stand wrongly in a table at most: each is put before it, where all that were put there before are gone through.
+const MAX_FOSTERED: usize = 20_000;
 
 /// Why a page is not read into a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeFault {
-    /// Too many nodes.
-    #[error("its tree would have more than 200,000 nodes")]
+    /// Too many nodes, or too many to be moved.
+    #[error("its tree would have more than 200,000 nodes, or 20,000 to be moved out of tables")]
     TooLarge,
     /// Too deep.
     #[error("its elements stand more than 512 deep within each other")]
@@ -106,6 +108,7 @@ fn depth(node: &Handle) -> usize {
 struct Counting {
     dom: RcDom,
     nodes: usize,
+    fostered: usize,
 }
 
 impl Counting {
@@ -161,6 +164,10 @@ impl TreeSink for Counting {
 
     fn append_based_on_parent_node(&mut self, element: &Handle, prev: &Handle, child: NodeOrText<Handle>) {
         self.count();
+        self.fostered += 1;
+        if self.fostered > MAX_FOSTERED {
+            stop(TreeFault::TooLarge);
+        }
         self.dom.append_based_on_parent_node(element, prev, child);
     }
 
@@ -227,6 +234,7 @@ mod tests {
             ("nested in svg", format!("<svg>{}", "<g>".repeat(100_000)), TreeFault::TooDeep),
             ("many", "<i></i>".repeat(MAX_NODES), TreeFault::TooLarge),
             ("built anew in each paragraph", formatting + &"<p>".repeat(100_000), TreeFault::TooLarge),
+            ("put before a table", "<table><div>".repeat(MAX_FOSTERED + 1), TreeFault::TooLarge),
             ("tables in tables", "<table><td>".repeat(100_000), TreeFault::TooDeep),
         ] {
             assert_eq!(tree(&html).unwrap_err(), fault, "{name}");

@@ -74,9 +74,14 @@ impl Tokenizer {
     }
 
     /// How many bytes have been gone through; at most about three times those fed.
-    #[cfg(test)]
     pub(super) fn work(&self) -> u64 {
         self.work
+    }
+
+    /// Bytes in use.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.carry.capacity() + self.spans.capacity() * size_of::<Span>() + self.foreign.held()
     }
 
     /// Bytes waiting for more.

@@ -1,0 +1,37 @@
+//! The program's code that reads what strangers send, without RocksDB and actors, for the fuzzer.
+//!
+//! The files are the program's own, included by path, so that a target is built in a minute with the fuzzer's flags.
+//! [`targets`] is also part of the program's tests (`tests/it/corpus.rs`), which replay the corpus without a fuzzer.
+
+#![allow(dead_code, reason = "a part of the program is used")]
+
+#[path = "../../../src/domain/mod.rs"]
+pub mod domain;
+
+/// Content codings.
+#[path = "../../../src/document"]
+pub mod document {
+    pub mod decode;
+}
+
+/// Heads, and how hyper is set up.
+#[path = "../../../src/net"]
+pub mod net {
+    pub mod head;
+    pub mod http1;
+}
+
+#[path = "../../../src/parse/mod.rs"]
+pub mod parse;
+
+/// Reading and writing of WARC records.
+#[path = "../../../src/warc"]
+pub mod warc {
+    pub mod gz;
+    pub mod header;
+    pub mod http_head;
+    pub mod reader;
+    pub mod surt;
+}
+
+pub mod targets;

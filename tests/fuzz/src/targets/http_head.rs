@@ -1,0 +1,81 @@
+//! Heads of answers and requests as bytes, and the two forms in which they are archived.
+
+use super::input::byte;
+use super::net::head::{ParsedHead, final_head, parse_head, warc_head};
+use super::warc::http_head::{REDACTED, has_transfer_coding, mime, redacted_request, status, stored_response};
+
+/// A head read, printed and read again is the same; its archived form tells the truth and no secret.
+pub fn check(data: &[u8]) {
+    let (length, data) = byte(data);
+    let length = u64::from(length);
+    if let Some(head) = final_head(data) {
+        assert_eq!(final_head(head), Some(head), "a final head is its own");
+        reread(head);
+        archived(head, length);
+    }
+    reread(data);
+    stored(data, length);
+    redacted(data);
+    let _ = (mime(data), status(data));
+}
+
+fn reread(head: &[u8]) {
+    let Some(parsed) = parse_head(head) else { return };
+    let mut printed = format!("HTTP/1.1 {}\r\n", parsed.status).into_bytes();
+    for (name, value) in &parsed.headers {
+        printed.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());
+    }
+    printed.extend_from_slice(b"\r\n");
+    assert_eq!(parse_head(&printed), Some(parsed));
+}
+
+fn archived(head: &[u8], length: u64) {
+    let Some(before) = parse_head(head).filter(|_| head.starts_with(b"HTTP/")) else { return };
+    let after = parse_head(&warc_head(head, length)).expect("a head stays a head");
+    assert_eq!(values(&after, "content-length"), [length.to_string().into_bytes()]);
+    assert!(values(&after, "transfer-encoding").is_empty());
+    assert_eq!(others(&before), others(&after));
+}
+
+fn values(head: &ParsedHead, name: &str) -> Vec<Vec<u8>> {
+    head.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone()).collect()
+}
+
+fn others(head: &ParsedHead) -> Vec<(String, Vec<u8>)> {
+    let framing = ["content-length", "transfer-encoding", "x-crawler-transfer-encoding"];
+    let is_framing = |name: &str| framing.contains(&name.to_ascii_lowercase().as_str());
+    head.headers.iter().filter(|(name, _)| !is_framing(name)).cloned().collect()
+}
+
+fn stored(head: &[u8], length: u64) {
+    let once = stored_response(head, length);
+    assert!(once.ends_with(b"\r\n\r\n"));
+    assert!(!has_transfer_coding(&once));
+    let bodiless = length == 0 && matches!(status(&once), Some(100..=199 | 204 | 304));
+    if let Some(parsed) = parse_head(&once).filter(|_| !bodiless) {
+        let lengths = values(&parsed, "content-length");
+        assert!(lengths.iter().all(|told| number(told) == Some(length)) && lengths.len() <= 1);
+    }
+    assert_eq!(stored_response(&once, length), once, "stored twice");
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+}
+
+fn redacted(head: &[u8]) {
+    let once = redacted_request(head);
+    assert!(once.ends_with(b"\r\n"));
+    assert_eq!(redacted_request(&once), once, "redacted twice");
+    let lines = once.split(|b| *b == b'\n').skip(1).take_while(|line| !matches!(*line, b"\r" | b""));
+    for line in lines {
+        if let Some(value) = ["cookie:", "authorization:"].iter().find_map(|name| value_of(line, name)) {
+            assert_eq!(value, REDACTED);
+        }
+    }
+}
+
+fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let (start, value) = line.split_at_checked(name.len())?;
+    start.eq_ignore_ascii_case(name.as_bytes()).then(|| value.trim_ascii())
+}

@@ -1,0 +1,41 @@
+//! One module a target: `check` takes any bytes and asserts what must hold for them.
+//!
+//! The fuzzer calls them one by one (`fuzz_targets/`), the program's tests call all of them with the corpus. The rooms of
+//! the program come from the module above, so that the same files are built in both places.
+
+use super::{document, domain, net, parse, warc};
+
+pub mod charset;
+pub mod chunked_body;
+pub mod content_coding;
+pub mod extract;
+pub mod headers;
+pub mod html;
+pub mod http_answer;
+pub mod http_head;
+pub mod mime;
+pub mod robots;
+pub mod url;
+pub mod warc_reader;
+
+mod input;
+mod transport;
+
+/// What a target is: it returns, or panics.
+pub type Check = fn(&[u8]);
+
+/// Every target by the name of its corpus folder.
+pub const ALL: &[(&str, Check)] = &[
+    ("charset", charset::check),
+    ("chunked_body", chunked_body::check),
+    ("content_coding", content_coding::check),
+    ("extract", extract::check),
+    ("headers", headers::check),
+    ("html", html::check),
+    ("http_answer", http_answer::check),
+    ("http_head", http_head::check),
+    ("mime", mime::check),
+    ("robots", robots::check),
+    ("url", url::check),
+    ("warc_reader", warc_reader::check),
+];

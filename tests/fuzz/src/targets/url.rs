@@ -1,0 +1,72 @@
+//! Canonical URLs. Input: base, link and label of the page's encoding, a line each.
+
+use std::sync::LazyLock;
+
+use encoding_rs::Encoding;
+use http::uri::PathAndQuery;
+
+use super::domain::fingerprint::HostKey;
+use super::domain::host::{registrable_domain, without_www};
+use super::domain::time::UnixMillis;
+use super::domain::traps::{ShapeRules, Shapes, TrapRules};
+use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes};
+use super::input::{line, text};
+use super::warc::surt::surt;
+
+/// In November 2026.
+const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
+
+static CANONICALISERS: LazyLock<[Canonicaliser; 2]> =
+    LazyLock::new(|| [CleanRules::default(), CleanRules::keep_all()].map(Canonicaliser::new));
+
+/// Canonical means canonical for good, fit to be sent, and the same by the quick way as by the long one.
+pub fn check(data: &[u8]) {
+    let (base, rest) = line(data);
+    let (href, label) = line(rest);
+    let (base, href) = (text(base), text(href));
+    let encoding = Encoding::for_label(label);
+    for canonicaliser in CANONICALISERS.iter() {
+        for input in [&base, &href] {
+            if let Ok(url) = canonicaliser.parse(input) {
+                is_canonical(canonicaliser, &url);
+                let _ = changes(input, &url);
+            }
+        }
+        if let Ok(base) = ::url::Url::parse(&base) {
+            joins(canonicaliser, &base, &href, encoding);
+        }
+    }
+}
+
+fn joins(canonicaliser: &Canonicaliser, base: &::url::Url, href: &str, encoding: Option<&'static Encoding>) {
+    let joined = canonicaliser.join(base, href, encoding);
+    assert_eq!(canonicaliser.joiner(base.clone(), encoding).join(href), joined, "the quick way differs");
+    if let Ok(url) = joined {
+        is_canonical(canonicaliser, &url);
+        assert_eq!(canonicaliser.join(base, url.as_str(), encoding).as_ref(), Ok(&url));
+    }
+}
+
+fn is_canonical(canonicaliser: &Canonicaliser, url: &PageUrl) {
+    assert_eq!(canonicaliser.parse(url.as_str()).as_ref(), Ok(url), "canonical twice");
+    assert_eq!(PageUrl::from_canonical(url.as_str()).as_ref(), Ok(url));
+    assert_eq!(PageUrl::from_parts(url.scheme(), url.host(), url.port(), url.tail()).as_ref(), Ok(url));
+    assert_eq!(url.to_url().as_str(), url.as_str());
+    assert_eq!(changes(url.as_str(), url), Vec::<String>::new());
+    assert!(url.tail().starts_with('/') && url.tail().bytes().all(|b| b.is_ascii_graphic() && b != b'#'));
+    assert_eq!(PathAndQuery::try_from(url.tail()).ok().as_ref().map(PathAndQuery::as_str), Some(url.tail()));
+    assert!(http::HeaderValue::from_str(&url.authority()).is_ok());
+    assert!(url.host().ends_with(registrable_domain(url.host())) && url.host().ends_with(without_www(url.host())));
+    assert!(surt(url.as_str()).bytes().all(|b| b.is_ascii_graphic()), "a key is one word");
+    traps(url);
+}
+
+fn traps(url: &PageUrl) {
+    let rules = TrapRules::default();
+    let verdict = rules.judge(url, NOW);
+    assert_eq!(rules.explain(url, NOW).map_err(|(reason, _)| reason), verdict);
+    let budgets = ShapeRules { suspect_pages: 2, pages_per_pattern: 3, sessions: true, ..ShapeRules::default() };
+    let mut shapes = Shapes::default();
+    let taken = (0..4).take_while(|_| shapes.admit(HostKey([0; 8]), url, &budgets).is_ok()).count();
+    assert!(matches!(taken, 2 | 3), "{taken} of one shape");
+}
