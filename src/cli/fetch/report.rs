@@ -153,7 +153,7 @@ impl Report {
             wire_bytes: fetched.wire_bytes,
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
-            verdict: verdict(session, fetched),
+            verdict: verdict(session, fetched, read.module.is_some()),
             redirect: redirect.map(|to| judge.redirect(to)),
             kind: read.kind,
             module: read.module,
@@ -211,12 +211,12 @@ impl Report {
 }
 
 /// What a crawl would make of the first such answer.
-fn verdict(session: &Session, fetched: &Fetched) -> String {
+fn verdict(session: &Session, fetched: &Fetched, is_read: bool) -> String {
     let (rules, now) = (session.rules.settings.retry_rules(), session.clock.now());
     let outcome = outcome_of(Ok(fetched), false, now);
     match judge(&outcome, 0, now, &rules) {
-        Verdict::Store => "stored and read for links".into(),
-        Verdict::StoreOnly(None) => "stored".into(),
+        Verdict::Store if is_read => "stored and read for links".into(),
+        Verdict::Store | Verdict::StoreOnly(None) => "stored".into(),
         Verdict::StoreOnly(Some(failure)) => format!("stored; ends as error {failure}"),
         Verdict::Follow => "stored; its target is the next URL".into(),
         Verdict::Retry { at, reason } => format!("{reason}: not stored, tried again after {}", roughly(at.since(now))),
