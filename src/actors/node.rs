@@ -301,7 +301,11 @@ impl Node {
         let page = match &commit.change {
             Change::Page(page) => page,
             Change::Robots { key, host, value, .. } if value.failures > 0 => {
-                let what = if value.status == 0 { "no answer".to_owned() } else { format!("status {}", value.status) };
+                let what = match value.status {
+                    0 => "no answer".to_owned(),
+                    200..=299 => format!("status {}, but its text did not come whole", value.status),
+                    status => format!("status {status}"),
+                };
                 let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
                 self.trouble(ROBOTS_UNREACHABLE, at);
                 self.robots_failed(host, value.failures);
@@ -325,8 +329,9 @@ impl Node {
             self.metrics.rejected(turned.reason);
         }
         if let Some(capture) = &page.capture {
-            self.metrics.stored(1, u64::from(capture.how == How::Duplicate));
+            self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how == How::Duplicate));
             self.metrics.received(capture.bytes);
+            capture.remarks.notes.iter().for_each(|note| self.metrics.note(*note));
             let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
             self.metrics.commit_lag(self.clock.now().since(answered));
         }

@@ -115,6 +115,17 @@ pub enum StartError {
     /// TLS.
     #[error("TLS could not be set up: {0}")]
     Tls(#[from] crate::net::tls::TlsSetupError),
+    /// Credentials.
+    #[error(transparent)]
+    Access(#[from] crate::config::AccessError),
+    /// An address that this machine does not have.
+    #[error("fetch.source_address: no connection can come from {address}: {source}")]
+    Source {
+        /// The address.
+        address: std::net::IpAddr,
+        /// The system's error.
+        source: std::io::Error,
+    },
     /// A folder or a thread.
     #[error("{doing}: {source}")]
     Io {
@@ -138,6 +149,7 @@ impl StartError {
             Self::Io { source, .. } => Some(DiskFault::of_io(source)),
             Self::Checkpoint(e) => e.fault(),
             Self::Scope(_) | Self::Allow(_) | Self::Memory(_) | Self::Dns(_) | Self::Tls(_) | Self::Actors => None,
+            Self::Access(_) | Self::Source { .. } => None,
         }
     }
 }
@@ -191,10 +203,15 @@ struct Mailboxes {
 /// See [`StartError`].
 pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     claimed_before(&*parts.storage, &settings)?;
+    let (source, access) = (settings.source(), settings.access(&parts.clock)?);
+    source.check().map_err(|(address, source)| StartError::Source { address, source })?;
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
+        source,
+        access,
+        throttle: node.rules.settings.throttle(),
         faults: node.faults.clone(),
         ..HttpConfig::new(
             Arc::new(node.guard.clone()),

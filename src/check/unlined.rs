@@ -108,6 +108,7 @@ fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     let mut line = CrawlLine::new(page.fetched, &page.url);
     line.reason = match mark_of_page(page) {
         UrlState::Done { how: How::Duplicate, .. } => Some("revisit".into()),
+        UrlState::Done { how: How::Unstored, .. } => Some("unstored".into()),
         UrlState::Error { reason } => Some(Failure::as_str(reason).into()),
         _ => None,
     };
@@ -119,6 +120,7 @@ fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     line.ms = u64::from(page.took_ms);
     line.warc = page.warc.as_ref().map(|place| place.file.as_str().into());
     line.offset = page.warc.as_ref().map(|place| place.offset);
+    line.remark(&page.remarks);
     line.restored = true;
     line
 }

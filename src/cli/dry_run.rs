@@ -22,6 +22,8 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     if let Some(listen) = settings.admin_listen {
         token(settings, listen).map_err(|e| failed(RunError::from(e)))?;
     }
+    let access = settings.access(&crate::clock::Clock::real());
+    access.map_err(|e| failed(StartError::from(e).into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
     addresses(settings)
 }

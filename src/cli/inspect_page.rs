@@ -10,7 +10,7 @@ use url::Url;
 use crate::domain::extract::ExtractRules;
 use crate::domain::html::{Link, Page};
 use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::parse::{Body, MimeModules, ParseRules};
+use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, ParseRules};
 
 /// Why the command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,8 @@ pub enum InspectPageError {
 
 /// Writes one JSON object about the page `bytes` that came from `url` as `content_type`.
 ///
-/// Keys: `charset` (WHATWG name), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
+/// Keys: `charset` (WHATWG name), `charset_source` (`bom`, `header`, `meta`, `xml`, `guess`), `kind` and `module` (what it is taken
+/// for and what reads it, or null), `notes` (as in a crawl), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
 /// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
 /// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`. As in a
 /// crawl a body that is no HTML, by the type given and its first bytes, has no links; of plain text `text` is the text.
@@ -50,8 +51,13 @@ pub fn run(
     let content_type = content_type.or(Some("text/html"));
     let body = Body::sniffed(&url, content_type, bytes);
     let rules = ParseRules { fields, ..ParseRules::default() };
-    let page = MimeModules::default().read(&body, &rules).unwrap_or_default();
-    let report = report(&page, &url, rules.fields.are_meant_for(url.as_str()));
+    let modules = MimeModules::default();
+    let page = modules.read(&body, &rules);
+    let notes: Vec<&str> = HeadMarks::default().notes(page.as_ref()).iter().map(|note| note.as_str()).collect();
+    let mut report = report(&page.unwrap_or_default(), &url, rules.fields.are_meant_for(url.as_str()));
+    report["kind"] = body.kind.as_str().into();
+    report["module"] = modules.of(&body).map(MimeModule::name).into();
+    report["notes"] = notes.into();
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
@@ -65,6 +71,7 @@ fn report(page: &Page, url: &Url, wanted: bool) -> Value {
         facts.links.iter().map(|link| link_report(link, &base, page.charset, &canonicaliser)).collect();
     let mut report = json!({
         "charset": page.charset.name(),
+        "charset_source": page.charset_source.as_str(),
         "title": facts.title,
         "description": facts.description,
         "keywords": facts.keywords,
@@ -106,6 +113,10 @@ mod tests {
                     <p><a href=ftp://h/>f</a>";
         let want = json!({
             "charset": "UTF-8",
+            "charset_source": "guess",
+            "kind": "html",
+            "module": "html",
+            "notes": ["noindex"],
             "title": "A & B",
             "description": "D",
             "keywords": ["x", "y"],

@@ -61,7 +61,7 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
 
 /// A run that could not begin; a broken data folder has an exit code of its own.
 pub(super) fn failed(error: RunError) -> CliError {
-    if matches!(error, RunError::Start(StartError::Memory(_))) {
+    if let RunError::Start(StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. }) = error {
         return CliError::usage(error);
     }
     let fault = match &error {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
+use super::check_access::{check_connections, check_cookies, check_credentials, check_host, check_proxy};
 use super::contact::override_ip;
 use super::file::FileForm;
 use super::rules;
@@ -16,6 +17,7 @@ use super::units::format_duration;
 use crate::checkpoint::Target;
 use crate::domain::extract::RuleError;
 use crate::domain::host::is_canonical_host;
+use crate::domain::mime::is_type_glob;
 use crate::domain::seed::check_said;
 use crate::net::guard::{HostPattern, parse_allow};
 use crate::telemetry::notice::NoticeKind;
@@ -27,13 +29,13 @@ pub(super) struct Wrong {
     pub problem: String,
 }
 
-type Checked = Result<(), Wrong>;
+pub(super) type Checked = Result<(), Wrong>;
 
-fn ensure(good: bool, key: &str, allowed: impl FnOnce() -> String) -> Checked {
+pub(super) fn ensure(good: bool, key: &str, allowed: impl FnOnce() -> String) -> Checked {
     if good { Ok(()) } else { Err(Wrong { key: key.to_owned(), problem: allowed() }) }
 }
 
-fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, low: T, high: T) -> Checked {
+pub(super) fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, low: T, high: T) -> Checked {
     ensure(value >= low && value <= high, key, || format!("{value} is out of range; allowed are {low} to {high}"))
 }
 
@@ -67,7 +69,11 @@ impl Settings {
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
-        check_supervision(&form.supervision, &form.fetch.timeouts)?;
+        check_supervision(&form.supervision, form.fetch.slowest())?;
+        check_connections(&form.fetch)?;
+        check_proxy(&form.proxy)?;
+        check_cookies(&form.cookies)?;
+        check_credentials(&form.credentials)?;
         form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
@@ -87,6 +93,9 @@ impl Settings {
             politeness: form.politeness,
             robots: form.robots,
             fetch: form.fetch,
+            proxy: form.proxy,
+            cookies: form.cookies,
+            credentials: form.credentials,
             parse: form.parse,
             traps: form.traps,
             net: form.net,
@@ -295,6 +304,11 @@ fn check_store(store: &StoreSection) -> Checked {
     positive("store.warc_max_age", store.warc_max_age)?;
     within("store.compression", store.compression, 1, 9)?;
     within("store.memory", store.memory, 16 << 20, 1 << 42)?;
+    for glob in &store.skip_types {
+        ensure(is_type_glob(glob), "store.skip_types", || {
+            format!("{glob:?} is no media type: write type/subtype or type/*, such as \"image/*\"")
+        })?;
+    }
     check_place("store.upload", store.upload.as_deref())?;
     ensure(store.upload.is_some() || !store.delete_uploaded, "store.delete_uploaded", || {
         "nothing is uploaded: set store.upload too".into()
@@ -317,13 +331,12 @@ fn check_place(key: &str, place: Option<&str>) -> Checked {
     ensure(problem.is_none(), key, || problem.map(|e| e.to_string()).unwrap_or_default())
 }
 
-fn check_supervision(supervision: &SupervisionSection, timeouts: &TimeoutsSection) -> Checked {
+fn check_supervision(supervision: &SupervisionSection, slowest: Duration) -> Checked {
     positive("supervision.backoff", supervision.backoff)?;
     let longest = supervision.backoff <= supervision.backoff_max;
     ensure(longest, "supervision.backoff", || "must not be longer than supervision.backoff_max".into())?;
     within("supervision.budget", supervision.budget, 1, 10_000)?;
     positive("supervision.window", supervision.window)?;
-    let slowest = timeouts.slowest();
     ensure(supervision.hung_after.is_none_or(|hung| hung > slowest), "supervision.hung_after", || {
         format!("must be longer than the slowest request, {} by fetch.timeouts", format_duration(slowest))
     })?;
@@ -379,6 +392,7 @@ fn check_hosts(hosts: &[HostSection]) -> Checked {
         let good = (1..=253).contains(&name.len()) && name.chars().all(letter);
         ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;
         host.max_connections.map_or(Ok(()), |n| within(&format!("host[{i}].max_connections"), n, 1, 64))?;
+        check_host(i, host)?;
     }
     Ok(())
 }

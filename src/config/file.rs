@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::sections::{
-    AdminSection, AgentSection, CheckpointSection, CrawlSection, DedupSection, DiskSection, DnsSection,
-    DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection, MemorySection,
-    NetSection, ParseSection, PolitenessSection, RobotsSection, ScopeSection, StoreSection, SupervisionSection,
-    TlsSection, TrapsSection, WebhookSection,
+    AdminSection, AgentSection, CheckpointSection, CookiesSection, CrawlSection, CredentialSection, DedupSection,
+    DiskSection, DnsSection, DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection,
+    MemorySection, NetSection, ParseSection, PolitenessSection, ProxySection, RobotsSection, ScopeSection,
+    StoreSection, SupervisionSection, TlsSection, TrapsSection, WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -21,6 +21,9 @@ pub struct FileForm {
     pub politeness: PolitenessSection,
     pub robots: RobotsSection,
     pub fetch: FetchSection,
+    pub proxy: ProxySection,
+    pub cookies: CookiesSection,
+    pub credentials: Vec<CredentialSection>,
     pub parse: ParseSection,
     pub traps: TrapsSection,
     pub net: NetSection,

@@ -62,11 +62,18 @@ pub struct Shown {
 }
 
 /// Collects the sources; [`load`](Self::load) merges and checks them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Layers {
     table: Table,
     origins: BTreeMap<String, Origin>,
     notices: Vec<String>,
+}
+
+/// Without the values: secrets may be among them.
+impl fmt::Debug for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layers").field("origins", &self.origins).finish_non_exhaustive()
+    }
 }
 
 impl Layers {

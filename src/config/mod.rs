@@ -5,11 +5,14 @@
 //! [`Layers`] collects the sources, [`Layers::load`] merges and checks them; every error names where the value came
 //! from, its key and what is allowed.
 
+mod access;
 mod changeable;
 mod check;
+mod check_access;
 mod contact;
 mod error;
 mod file;
+mod hidden;
 mod layers;
 mod places;
 mod rules;
@@ -24,11 +27,13 @@ mod variables;
 #[cfg(test)]
 mod tests;
 
+pub use access::AccessError;
 pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
 pub use check::is_web_url;
 pub use contact::host_matches;
 pub use error::ConfigError;
 pub use file::FileForm;
+pub use hidden::{ProxyUrl, Secret};
 pub use layers::{Layers, Origin, Shown};
 pub use places::is_same_folder;
 pub use secrets::{server_only, without_credentials};

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::access::lay_over;
 use super::contact::host_matches;
 use super::sections::{self, HostSection, ScopeMode, TlsVerify};
 use super::settings::Settings;
@@ -171,6 +172,10 @@ impl Settings {
         headers.extend(self.agent.from.as_deref().map(|mail| text("From", mail)));
         headers.push(text("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"));
         headers.push(text("Accept-Encoding", &self.fetch.accept_encoding));
+        headers.extend(self.fetch.accept_language.as_deref().map(|languages| text("Accept-Language", languages)));
+        for (name, value) in &self.fetch.headers {
+            lay_over(&mut headers, name, value);
+        }
         headers
     }
 
@@ -281,6 +286,14 @@ mod tests {
         assert_eq!((s.dns_config().nxdomain_ttl, s.dns_config().servfail_ttl), (dns.nxdomain_ttl, dns.servfail_ttl));
         assert_eq!(s.ranker().order(), crate::domain::rank::Order::Mixed);
         assert!(s.address_policy(Vec::new()).unwrap().allow.is_empty());
+    }
+
+    #[test]
+    fn a_preset_of_time_outs_holds_where_none_is_named() {
+        let strict = settings(&["fetch.timeouts.preset=strict"]);
+        assert_eq!(strict.fetch_limits(), FetchLimits::strict());
+        let s = settings(&["fetch.timeouts.tls=7s", "fetch.timeouts.preset=strict"]);
+        assert_eq!(s.fetch_limits(), FetchLimits { tls: Duration::from_secs(7), ..FetchLimits::strict() });
     }
 
     #[test]

@@ -25,7 +25,19 @@ fn is_secret(key: &str) -> bool {
 
 /// What is told of a value of this key that cannot be used.
 pub(super) fn told(key: &str, problem: &str) -> String {
-    if is_secret(key) { server_only(problem) } else { without_credentials(problem) }
+    match key.split(['.', '[']).next() {
+        Some("credentials") => without_quoted(problem),
+        _ if is_secret(key) => server_only(problem),
+        _ => without_credentials(problem),
+    }
+}
+
+/// A complaint without the value that it is about.
+fn without_quoted(problem: &str) -> String {
+    match (problem.split_once('"'), problem.rsplit_once('"')) {
+        (Some((before, _)), Some((_, after))) => format!("{before}{LEFT_OUT}{after}"),
+        _ => problem.to_owned(),
+    }
 }
 
 fn in_texts(value: Json, hide: fn(&str) -> String) -> Json {
@@ -110,6 +122,10 @@ mod tests {
         for set in wrong {
             let error = Layers::new().set(set).unwrap_err().to_string();
             assert!(!error.contains("T0"), "{error}");
+        }
+        for set in [r#"credentials=secret"#, r#"credentials=[{url="http://a.test/", user=["secret"]}]"#] {
+            let error = Layers::new().set(set).unwrap_err().to_string();
+            assert!(error.starts_with("--set: credentials") && !error.contains("secret"), "{error}");
         }
         let file = "webhook = \"https://hooks.test/T0/secret\"\n";
         let error = Layers::new().text(Path::new("a.toml"), file).unwrap_err().to_string();

@@ -35,6 +35,9 @@ pub struct Settings {
     pub politeness: PolitenessSection,
     pub robots: RobotsSection,
     pub fetch: FetchSection,
+    pub proxy: ProxySection,
+    pub cookies: CookiesSection,
+    pub credentials: Vec<CredentialSection>,
     pub parse: ParseSection,
     pub traps: TrapsSection,
     pub net: NetSection,
@@ -79,7 +82,7 @@ impl Settings {
     /// How long a wait for an answer may last before it is taken for one that hangs.
     #[must_use]
     pub fn hung_after(&self) -> Duration {
-        let slowest = self.fetch.timeouts.slowest();
+        let slowest = self.fetch.slowest();
         self.supervision.hung_after.unwrap_or_else(|| slowest.saturating_add(slowest / 2))
     }
 

@@ -7,7 +7,7 @@ use super::file::FileForm;
 use super::source::{OPEN_TABLES, join};
 
 /// Sections of which there are several.
-const LISTS: [&str; 2] = ["host", "webhook"];
+const LISTS: [&str; 3] = ["host", "webhook", "credentials"];
 
 /// The key that is wrong, and how.
 type Wrong = (String, String);

@@ -11,7 +11,7 @@ use super::file::FileForm;
 use super::{secrets, shape};
 
 /// Tables whose keys are the user's own: shown and located as one value.
-pub(super) const OPEN_TABLES: [&str; 1] = ["dns.overrides"];
+pub(super) const OPEN_TABLES: [&str; 2] = ["dns.overrides", "fetch.headers"];
 
 /// A key of a file with its line, counted from 1.
 pub(super) struct Located {
@@ -212,7 +212,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 24] = [
+pub(super) const SECTIONS: [&str; 27] = [
     "agent",
     "crawl",
     "scope",
@@ -220,6 +220,9 @@ pub(super) const SECTIONS: [&str; 24] = [
     "politeness",
     "robots",
     "fetch",
+    "proxy",
+    "cookies",
+    "credentials",
     "parse",
     "traps",
     "net",

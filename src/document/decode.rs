@@ -11,11 +11,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::GzDecoder;
 
+use crate::domain::note::Note;
+
 /// Codings taken off one body at most.
 const MAX_CODINGS: usize = 3;
 /// Largest zstd window accepted, as a power of two: 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 const BUFFER: usize = 8 * 1024;
+/// What a gzip body begins with (RFC 1952 section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Bytes that a coding is told by.
+const LOOK: usize = 16;
+/// Fewer bytes than this say nothing about a body being a text.
+const LEAST_TEXT: usize = 13;
 
 /// How a decoded body ended; final once `read` has returned 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +49,39 @@ enum Coding {
 
 type Source<'r> = Box<dyn BufRead + Send + 'r>;
 
-/// A body with its content codings taken off; made by [`decoded`].
+/// A body with its content codings taken off; made by [`decoded`] or [`decoded_as`].
 pub struct Decoded<'r> {
-    stage: Box<dyn Read + Send + 'r>,
+    /// None once it has ended.
+    stage: Option<Source<'r>>,
+    max: u64,
     left: u64,
     end: DecodedEnd,
-    finished: bool,
-    source_failed: Arc<AtomicBool>,
-    stage_capped: Arc<AtomicBool>,
+    /// A text whose first bytes are still to be looked at.
+    unseen_text: bool,
+    /// It was compressed once more than the codings said.
+    extra: bool,
+    signs: Arc<Signs>,
+}
+
+/// What the stages of one body tell.
+#[derive(Debug, Default)]
+struct Signs {
+    /// The source failed, not the coding.
+    source_failed: AtomicBool,
+    /// A stage gave as much as is allowed.
+    stage_capped: AtomicBool,
+    /// A coding was named that the body is not in.
+    plain: AtomicBool,
+}
+
+impl Signs {
+    fn set(sign: &AtomicBool) {
+        sign.store(true, Ordering::Relaxed);
+    }
+
+    fn is(sign: &AtomicBool) -> bool {
+        sign.load(Ordering::Relaxed)
+    }
 }
 
 impl std::fmt::Debug for Decoded<'_> {
@@ -60,69 +93,105 @@ impl std::fmt::Debug for Decoded<'_> {
 /// Reads `body` with the codings of the `Content-Encoding` value taken off, last one first; at most `max_decoded` bytes.
 ///
 /// gzip (also x-gzip, several members, rubbish after the last), deflate (zlib or raw), br, zstd, identity, and up to
-/// three of them stacked. A gzip or zstd body without its magic number is passed through as it is, and so are values
-/// that name no coding at all (`utf-8`, `none` …): the server lies about it, and browsers read it all the same.
+/// three of them stacked. A gzip or zstd body without its magic number, and a deflate or br body that begins as a text, is
+/// passed through as it is, and so are values that name no coding at all (`utf-8`, `none` …): the server lies about it, and
+/// browsers read it all the same.
 pub fn decoded<'r>(body: impl Read + Send + 'r, content_encoding: &str, max_decoded: u64) -> Decoded<'r> {
-    let source_failed = Arc::new(AtomicBool::new(false));
-    let stage_capped = Arc::new(AtomicBool::new(false));
-    let watched = Watched { inner: body, failed: Arc::clone(&source_failed) };
-    let mut stage: Source<'r> = Box::new(BufReader::with_capacity(BUFFER, watched));
-    let mut end = DecodedEnd::Whole;
-    match codings(content_encoding) {
-        None => end = DecodedEnd::Unsupported,
-        Some(list) => {
-            for coding in list.into_iter().rev() {
-                let limited =
-                    Limited { inner: Lazy::new(coding, stage), left: max_decoded, hit: Arc::clone(&stage_capped) };
-                stage = Box::new(BufReader::with_capacity(BUFFER, limited));
-            }
-        }
-    }
-    let finished = end == DecodedEnd::Unsupported;
-    Decoded { stage: Box::new(stage), left: max_decoded, end, finished, source_failed, stage_capped }
+    decoded_as(body, content_encoding, None, max_decoded)
 }
 
-impl Decoded<'_> {
+/// As [`decoded`], knowing the `Content-Type`: a text or XML that begins with gzip's magic number was compressed once more
+/// than its headers say, and that comes off too.
+pub fn decoded_as<'r>(
+    body: impl Read + Send + 'r,
+    content_encoding: &str,
+    content_type: Option<&str>,
+    max_decoded: u64,
+) -> Decoded<'r> {
+    let signs = Arc::new(Signs::default());
+    let watched = Watched { inner: body, signs: Arc::clone(&signs) };
+    let mut stage: Source<'r> = Box::new(BufReader::with_capacity(BUFFER, watched));
+    let codings = codings(content_encoding);
+    let end = if codings.is_some() { DecodedEnd::Whole } else { DecodedEnd::Unsupported };
+    for coding in codings.iter().flatten().rev() {
+        stage = limited(Lazy::new(*coding, stage, Arc::clone(&signs)), max_decoded, &signs);
+    }
+    let stage = codings.is_some().then_some(stage);
+    let unseen_text = content_type.is_some_and(is_text);
+    Decoded { stage, max: max_decoded, left: max_decoded, end, unseen_text, extra: false, signs }
+}
+
+/// A stage that gives at most `max` bytes.
+fn limited<'r>(inner: impl Read + Send + 'r, max: u64, signs: &Arc<Signs>) -> Source<'r> {
+    Box::new(BufReader::with_capacity(BUFFER, Limited { inner, left: max, signs: Arc::clone(signs) }))
+}
+
+/// Whether a media type is one whose bytes never begin with those of gzip.
+fn is_text(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence.starts_with("text/") || essence.ends_with("/xml") || essence.ends_with("+xml")
+}
+
+impl<'r> Decoded<'r> {
     /// How the body ended; [`DecodedEnd::Whole`] as long as it has not ended.
     #[must_use]
     pub fn end(&self) -> DecodedEnd {
         self.end
     }
 
+    /// What was odd about the codings; final once `read` has returned 0.
+    #[must_use]
+    pub fn notes(&self) -> Vec<Note> {
+        let end = match self.end {
+            DecodedEnd::Whole => None,
+            DecodedEnd::Capped => Some(Note::DecodeCapped),
+            DecodedEnd::Corrupt => Some(Note::DecodeCorrupt),
+            DecodedEnd::Unsupported => Some(Note::DecodeUnsupported),
+        };
+        let extra = self.extra.then_some(Note::DecodeExtra);
+        let plain = Signs::is(&self.signs.plain).then_some(Note::DecodePlain);
+        [end, extra, plain].into_iter().flatten().collect()
+    }
+
     fn finish(&mut self, end: DecodedEnd) -> io::Result<usize> {
         self.end = end;
-        self.finished = true;
         Ok(0)
     }
 
+    /// A text that begins as gzip is taken apart once more.
+    fn look_at_text(&mut self, stage: &mut Source<'r>) -> io::Result<()> {
+        if !std::mem::take(&mut self.unseen_text) || !stage.fill_buf()?.starts_with(&GZIP) {
+            return Ok(());
+        }
+        self.extra = true;
+        let coded = std::mem::replace(stage, Box::new(io::empty()));
+        *stage = limited(GzipMembers::new(coded), self.max, &self.signs);
+        Ok(())
+    }
+
     /// At the cap: one byte more tells a body that fits exactly from one that goes on.
-    fn at_cap(&mut self) -> io::Result<usize> {
-        match self.stage.read(&mut [0]) {
-            Ok(0) if !self.stage_capped.load(Ordering::Relaxed) => self.finish(DecodedEnd::Whole),
+    fn at_cap(&mut self, stage: &mut Source<'r>) -> io::Result<usize> {
+        match stage.read(&mut [0]) {
+            Ok(0) if !Signs::is(&self.signs.stage_capped) => self.finish(DecodedEnd::Whole),
             Ok(_) => self.finish(DecodedEnd::Capped),
             Err(error) => self.broken(error),
         }
     }
 
     fn broken(&mut self, error: io::Error) -> io::Result<usize> {
-        if error.kind() == io::ErrorKind::Interrupted || self.source_failed.load(Ordering::Relaxed) {
+        if error.kind() == io::ErrorKind::Interrupted || Signs::is(&self.signs.source_failed) {
             return Err(error);
         }
         self.finish(DecodedEnd::Corrupt)
     }
-}
 
-impl Read for Decoded<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.finished || buf.is_empty() {
-            return Ok(0);
-        }
+    fn read_stage(&mut self, stage: &mut Source<'r>, buf: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            return self.at_cap();
+            return self.at_cap(stage);
         }
         let want = usize::try_from(self.left).unwrap_or(usize::MAX).min(buf.len());
-        match self.stage.read(buf.get_mut(..want).unwrap_or_default()) {
-            Ok(0) if self.stage_capped.load(Ordering::Relaxed) => self.finish(DecodedEnd::Capped),
+        match self.look_at_text(stage).and_then(|()| stage.read(buf.get_mut(..want).unwrap_or_default())) {
+            Ok(0) if Signs::is(&self.signs.stage_capped) => self.finish(DecodedEnd::Capped),
             Ok(0) => self.finish(DecodedEnd::Whole),
             Ok(n) => {
                 self.left = self.left.saturating_sub(n as u64);
@@ -130,6 +199,20 @@ impl Read for Decoded<'_> {
             }
             Err(error) => self.broken(error),
         }
+    }
+}
+
+impl Read for Decoded<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let Some(mut stage) = self.stage.take() else { return Ok(0) };
+        let read = self.read_stage(&mut stage, buf);
+        if !matches!(read, Ok(0)) {
+            self.stage = Some(stage);
+        }
+        read
     }
 }
 
@@ -155,14 +238,14 @@ fn codings(content_encoding: &str) -> Option<Vec<Coding>> {
 /// Remembers whether it was the source that failed, not the coding.
 struct Watched<R> {
     inner: R,
-    failed: Arc<AtomicBool>,
+    signs: Arc<Signs>,
 }
 
 impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let result = self.inner.read(buf);
         if result.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted) {
-            self.failed.store(true, Ordering::Relaxed);
+            Signs::set(&self.signs.source_failed);
         }
         result
     }
@@ -172,14 +255,14 @@ impl<R: Read> Read for Watched<R> {
 struct Limited<R> {
     inner: R,
     left: u64,
-    hit: Arc<AtomicBool>,
+    signs: Arc<Signs>,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             if self.inner.read(&mut [0])? > 0 {
-                self.hit.store(true, Ordering::Relaxed);
+                Signs::set(&self.signs.stage_capped);
             }
             return Ok(0);
         }
@@ -194,6 +277,7 @@ impl<R: Read> Read for Limited<R> {
 struct Lazy<'r> {
     coding: Coding,
     state: LazyState<'r>,
+    signs: Arc<Signs>,
 }
 
 enum LazyState<'r> {
@@ -203,8 +287,8 @@ enum LazyState<'r> {
 }
 
 impl<'r> Lazy<'r> {
-    fn new(coding: Coding, source: Source<'r>) -> Self {
-        Self { coding, state: LazyState::Waiting(source) }
+    fn new(coding: Coding, source: Source<'r>, signs: Arc<Signs>) -> Self {
+        Self { coding, state: LazyState::Waiting(source), signs }
     }
 }
 
@@ -212,7 +296,7 @@ impl Read for Lazy<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if let LazyState::Waiting(_) = self.state
             && let LazyState::Waiting(source) = std::mem::replace(&mut self.state, LazyState::Ended)
-            && let Some(running) = begin(self.coding, source)?
+            && let Some(running) = begin(self.coding, source, &self.signs)?
         {
             self.state = LazyState::Running(running);
         }
@@ -224,12 +308,17 @@ impl Read for Lazy<'_> {
 }
 
 /// The decoder for a body, chosen after a look at its first bytes; none for an empty body.
-fn begin<'r>(coding: Coding, mut source: Source<'r>) -> io::Result<Option<Box<dyn Read + Send + 'r>>> {
-    let mut start = [0; 4];
+fn begin<'r>(coding: Coding, mut source: Source<'r>, signs: &Signs) -> io::Result<Option<Box<dyn Read + Send + 'r>>> {
+    let mut start = [0; LOOK];
     let got = peek(&mut source, &mut start)?;
     let source = Box::new(io::Cursor::new(start).take(got as u64).chain(source));
-    Ok(Some(match (coding, start.get(..got).unwrap_or_default()) {
+    let start = start.get(..got).unwrap_or_default();
+    Ok(Some(match (coding, start) {
         (_, []) => return Ok(None),
+        (Coding::Deflate | Coding::Brotli, start) if begins_as_text(start) => {
+            Signs::set(&signs.plain);
+            source
+        }
         (Coding::Gzip, [0x1f, 0x8b, ..] | [0x1f]) => Box::new(GzipMembers::new(source)),
         (Coding::Deflate, [cmf, flg, ..]) if is_zlib(*cmf, *flg) => Box::new(flate2::bufread::ZlibDecoder::new(source)),
         (Coding::Deflate, _) => Box::new(flate2::bufread::DeflateDecoder::new(source)),
@@ -239,13 +328,23 @@ fn begin<'r>(coding: Coding, mut source: Source<'r>) -> io::Result<Option<Box<dy
         }
         (Coding::Brotli, _) => Box::new(brotli::Decompressor::new(source, BUFFER)),
         // The magic number of a frame, or of a skippable one (RFC 8878 section 3.1).
-        (Coding::Zstd, [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]) => {
+        (Coding::Zstd, [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]) => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(source)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
             Box::new(decoder)
         }
-        (Coding::Gzip | Coding::Zstd, _) => source,
+        (Coding::Gzip | Coding::Zstd, _) => {
+            Signs::set(&signs.plain);
+            source
+        }
     }))
+}
+
+/// Whether the first bytes are plainly those of a text: neither deflate nor br has a magic number, but of their streams
+/// fewer than one in a hundred thousand begins with so many printable characters.
+fn begins_as_text(start: &[u8]) -> bool {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    text.len() >= LEAST_TEXT && text.iter().all(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
 }
 
 /// Whether two bytes are a zlib header (RFC 1950 section 2.2): deflate, window up to 32 KiB, check bits right.

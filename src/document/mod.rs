@@ -19,7 +19,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub use budget::{SpillBudget, SpillError};
-pub use decode::{Decoded, DecodedEnd, decoded};
+pub use decode::{Decoded, DecodedEnd, decoded, decoded_as};
 pub use reader::DocumentReader;
 pub use writer::{DocumentWriter, SpillConfig};
 

@@ -35,6 +35,20 @@ pub enum CharsetSource {
     Guess,
 }
 
+impl CharsetSource {
+    /// Its name for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bom => "bom",
+            Self::Header => "header",
+            Self::Meta => "meta",
+            Self::Xml => "xml",
+            Self::Guess => "guess",
+        }
+    }
+}
+
 /// The encoding of a body that was sent as `content_type` and begins with `head` (as much as there is, up to [`HEAD`]).
 #[must_use]
 pub fn detect(content_type: Option<&str>, head: &[u8]) -> (&'static Encoding, CharsetSource) {
@@ -65,13 +79,26 @@ pub fn detect_in_domain(
     }
 }
 
-/// The value of `charset` in a Content-Type.
+/// The value of `charset` in a Content-Type. Of several types joined by commas the last one counts; one that says nothing of
+/// its charset has that of the same type before it (Fetch, 3.4, "extract a MIME type").
 fn header_label(content_type: &str) -> Option<&str> {
-    content_type.split(';').skip(1).find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        let quotes = |c: char| c == '"' || c == '\'' || c.is_ascii_whitespace();
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim_matches(quotes))
-    })
+    let (mut essence, mut label) = ("", None);
+    for value in content_type.split(',') {
+        let mut parts = value.split(';');
+        let this = parts.next().map(str::trim).filter(|this| this.contains('/')).unwrap_or(essence);
+        let charset = parts.find_map(charset_in);
+        if charset.is_some() || !this.eq_ignore_ascii_case(essence) {
+            label = charset;
+        }
+        essence = this;
+    }
+    label
+}
+
+fn charset_in(parameter: &str) -> Option<&str> {
+    let (name, value) = parameter.split_once('=')?;
+    let quotes = |c: char| c == '"' || c == '\'' || c.is_ascii_whitespace();
+    name.trim().eq_ignore_ascii_case("charset").then(|| value.trim_matches(quotes))
 }
 
 /// The encoding of a label; none for those that browsers refuse to decode (`hz-gb-2312` and the like): a guess serves better.

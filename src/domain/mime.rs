@@ -1,8 +1,16 @@
 //! What kind of document a body is, by its declared type and its first bytes.
 //!
 //! As browsers do (WHATWG MIME Sniffing, 7 and 7.1): a declared HTML or XML type is believed unless the bytes are plainly
-//! something binary, no type or an unknown one is sniffed, and `text/plain` is only checked for being binary. One decision
-//! departs from it: a body declared HTML that begins as XML but not as XHTML (a sitemap or feed sent with the wrong type) is XML.
+//! something binary, no type or an unknown one is sniffed, `text/plain` is only checked for being binary, and
+//! `X-Content-Type-Options: nosniff` forbids it all but for the harmless. Decisions that depart from it, because a crawler looks
+//! for links and not for something to show: a body declared HTML whose first element is that of a feed or sitemap is XML, one
+//! declared XML whose first element is `html` is XHTML, and `application/octet-stream` counts as unknown.
+
+mod magic;
+mod types;
+
+pub use magic::media_type;
+pub use types::{is_among, is_type_glob};
 
 /// How many bytes from the start of a body [`sniff`] looks at.
 pub const HEAD: usize = 1445;
@@ -22,73 +30,96 @@ pub enum Kind {
     Other,
 }
 
-/// The kind of a body that begins with `head` and was sent as `content_type`.
-#[must_use]
-pub fn sniff(content_type: Option<&str>, head: &[u8]) -> Kind {
-    let head = head.get(..HEAD).unwrap_or(head);
-    let essence = essence(content_type.unwrap_or_default());
-    if has_magic(head) {
-        return Kind::Other;
-    }
-    match declared(&essence) {
-        Declared::Html => match from_bytes(head) {
-            Kind::Xml => Kind::Xml,
-            _ => Kind::Html,
-        },
-        Declared::Known(kind @ (Kind::Xhtml | Kind::Xml)) => kind,
-        Declared::Known(Kind::Text) if looks_binary(head) => Kind::Other,
-        Declared::Known(kind) => kind,
-        Declared::Unknown => from_bytes(head),
+impl Kind {
+    /// Its name for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Xhtml => "xhtml",
+            Self::Xml => "xml",
+            Self::Text => "text",
+            Self::Other => "other",
+        }
     }
 }
 
-enum Declared {
-    Html,
+/// What an answer's head says of its type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Declared<'a> {
+    /// The value of `Content-Type`.
+    pub content_type: Option<&'a str>,
+    /// `X-Content-Type-Options: nosniff`.
+    pub nosniff: bool,
+}
+
+/// Whether a value of `X-Content-Type-Options` forbids to sniff: the first of its list counts (Fetch, 3.7).
+#[must_use]
+pub fn is_nosniff(value: &str) -> bool {
+    value.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("nosniff"))
+}
+
+/// The kind of a body that begins with `head` and was sent as `content_type`, when nothing forbids to sniff.
+#[must_use]
+pub fn sniff(content_type: Option<&str>, head: &[u8]) -> Kind {
+    sniff_declared(Declared { content_type, nosniff: false }, head)
+}
+
+/// The kind of a body that begins with `head` and was declared so.
+#[must_use]
+pub fn sniff_declared(declared: Declared<'_>, head: &[u8]) -> Kind {
+    let head = head.get(..HEAD).unwrap_or(head);
+    let essence = essence(declared.content_type.unwrap_or_default());
+    if declared.nosniff {
+        return unsniffed(&essence, head);
+    }
+    if media_type(head).is_some() {
+        return Kind::Other;
+    }
+    match supplied(&essence) {
+        Supplied::Unknown | Supplied::Stream => from_bytes(head),
+        Supplied::Known(Kind::Html) if root(head).is_some_and(is_feed) => Kind::Xml,
+        Supplied::Known(Kind::Xml) if root(head).is_some_and(|name| name.eq_ignore_ascii_case(b"html")) => Kind::Xhtml,
+        Supplied::Known(Kind::Text) if looks_binary(head) => Kind::Other,
+        Supplied::Known(kind) => kind,
+    }
+}
+
+/// The declared kind as it is; without one, only what cannot run scripts is told apart (MIME Sniffing, 7, "no-sniff flag").
+fn unsniffed(essence: &str, head: &[u8]) -> Kind {
+    match supplied(essence) {
+        Supplied::Known(kind) => kind,
+        Supplied::Unknown if media_type(head).is_none() && !looks_binary(head) => Kind::Text,
+        Supplied::Unknown | Supplied::Stream => Kind::Other,
+    }
+}
+
+enum Supplied {
     Known(Kind),
+    /// `application/octet-stream`: what servers send for files they do not know.
+    Stream,
     Unknown,
 }
 
 /// `text/html` of `Text/HTML; charset=x`, in lower case; of several types joined by commas the last.
-fn essence(content_type: &str) -> String {
-    let last = content_type.rsplit(',').next().unwrap_or_default();
-    let whole = if last.contains('/') { last } else { content_type };
-    whole.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+#[must_use]
+pub fn essence(content_type: &str) -> String {
+    let last = content_type.rsplit(',').find(|part| part.contains('/')).unwrap_or(content_type);
+    last.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn declared(essence: &str) -> Declared {
+fn supplied(essence: &str) -> Supplied {
     match essence {
-        "text/html" => Declared::Html,
-        "application/xhtml+xml" => Declared::Known(Kind::Xhtml),
-        "text/xml" | "application/xml" => Declared::Known(Kind::Xml),
-        "text/plain" => Declared::Known(Kind::Text),
-        "" | "unknown/unknown" | "application/unknown" | "*/*" | "application/octet-stream" => Declared::Unknown,
-        e if !e.contains('/') => Declared::Unknown,
-        e if e.ends_with("+xml") && !e.starts_with("image/") => Declared::Known(Kind::Xml),
-        _ => Declared::Known(Kind::Other),
+        "text/html" => Supplied::Known(Kind::Html),
+        "application/xhtml+xml" => Supplied::Known(Kind::Xhtml),
+        "text/xml" | "application/xml" => Supplied::Known(Kind::Xml),
+        "text/plain" => Supplied::Known(Kind::Text),
+        "application/octet-stream" => Supplied::Stream,
+        "" | "unknown/unknown" | "application/unknown" | "*/*" => Supplied::Unknown,
+        e if !e.contains('/') => Supplied::Unknown,
+        e if e.ends_with("+xml") && !e.starts_with("image/") => Supplied::Known(Kind::Xml),
+        _ => Supplied::Known(Kind::Other),
     }
-}
-
-/// The signatures of what servers most often send under a wrong type (MIME Sniffing, 6).
-const MAGIC: [&[u8]; 13] = [
-    b"%PDF-",
-    b"%!PS-Adobe-",
-    b"\x89PNG\r\n\x1a\n",
-    b"GIF87a",
-    b"GIF89a",
-    b"\xff\xd8\xff",
-    b"PK\x03\x04",
-    b"\x1f\x8b\x08",
-    b"Rar!\x1a\x07",
-    b"7z\xbc\xaf\x27\x1c",
-    b"OggS\0",
-    b"wOFF",
-    b"wOF2",
-];
-
-fn has_magic(head: &[u8]) -> bool {
-    let riff = head.starts_with(b"RIFF") && matches!(head.get(8..12), Some(b"WEBP" | b"WAVE" | b"AVI "));
-    let mp4 = head.get(4..8) == Some(b"ftyp");
-    riff || mp4 || MAGIC.iter().any(|m| head.starts_with(m))
 }
 
 /// Starts of HTML, in any case, each to be followed by white space or `>` (MIME Sniffing, 7.1).
@@ -115,24 +146,54 @@ fn from_bytes(head: &[u8]) -> Kind {
     let start = without_mark(head).trim_ascii_start();
     let starts = |want: &[u8]| start.get(..want.len()).is_some_and(|s| s.eq_ignore_ascii_case(want));
     let ended = |want: &[u8]| start.get(want.len()).is_some_and(|b| b.is_ascii_whitespace() || *b == b'>');
+    let root = root(head);
+    if root.is_some_and(is_feed) {
+        return Kind::Xml;
+    }
     if start.starts_with(b"<!--") || HTML_STARTS.iter().any(|h| starts(h) && ended(h)) {
         return Kind::Html;
     }
     if start.starts_with(b"<?xml") {
-        return if is_xhtml(start) { Kind::Html } else { Kind::Xml };
+        return if root.is_some_and(|name| name.eq_ignore_ascii_case(b"html")) { Kind::Html } else { Kind::Xml };
     }
-    let feed = [&b"<rss"[..], b"<feed", b"<urlset", b"<sitemapindex", b"<rdf:rdf"].iter().any(|f| starts(f));
-    match (feed, looks_binary(head)) {
-        (true, _) => Kind::Xml,
-        (false, true) => Kind::Other,
-        (false, false) => Kind::Text,
+    if looks_binary(head) { Kind::Other } else { Kind::Text }
+}
+
+/// The name of a feed's or sitemap's first element, with or without a prefix.
+fn is_feed(root: &[u8]) -> bool {
+    let local = root.rsplit(|b| *b == b':').next().unwrap_or_default();
+    [&b"rss"[..], b"feed", b"rdf", b"urlset", b"sitemapindex"].iter().any(|name| name.eq_ignore_ascii_case(local))
+}
+
+/// The name of the first element behind declaration, processing instructions, comments and doctype; none when the bytes end
+/// before it, or when text comes first.
+fn root(head: &[u8]) -> Option<&[u8]> {
+    let mut rest = without_mark(head).trim_ascii_start();
+    loop {
+        let inner = rest.strip_prefix(b"<")?;
+        let end = match inner {
+            [b'?', ..] => after(inner, b"?>")?,
+            [b'!', b'-', b'-', ..] => after(inner.get(3..)?, b"-->")?,
+            [b'!', ..] => after_doctype(inner)?,
+            _ => {
+                let end = inner.iter().position(|b| b.is_ascii_whitespace() || matches!(b, b'>' | b'/'));
+                return inner.get(..end.unwrap_or(inner.len())).filter(|name| !name.is_empty());
+            }
+        };
+        rest = end.trim_ascii_start();
     }
 }
 
-/// After an XML declaration comes HTML's own doctype or element.
-fn is_xhtml(head: &[u8]) -> bool {
-    head.windows(5).any(|w| w.eq_ignore_ascii_case(b"<html"))
-        || head.windows(14).any(|w| w.eq_ignore_ascii_case(b"<!doctype html"))
+fn after<'a>(bytes: &'a [u8], end: &[u8]) -> Option<&'a [u8]> {
+    bytes.get(memchr::memmem::find(bytes, end)? + end.len()..)
+}
+
+/// What follows a doctype; its internal subset may hold `>`.
+fn after_doctype(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes.get(memchr::memchr2(b'[', b'>', bytes)?) {
+        Some(b'[') => after(after(bytes, b"]")?, b">"),
+        _ => after(bytes, b">"),
+    }
 }
 
 fn without_mark(head: &[u8]) -> &[u8] {
@@ -148,40 +209,37 @@ fn looks_binary(head: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::{rows, unescaped};
 
     #[test]
-    fn the_kind_is_that_of_browsers() {
-        for (content_type, head, want) in [
-            (Some("text/html"), &b"hello"[..], Kind::Html),
-            (Some("Text/HTML; charset=x"), b"", Kind::Html),
-            (Some("text/html"), b"%PDF-1.4", Kind::Other),
-            (Some("text/html"), b"\x89PNG\r\n\x1a\n", Kind::Other),
-            (Some("text/html"), b"<?xml version='1.0'?><rss>", Kind::Xml),
-            (Some("text/html"), b"<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC>", Kind::Html),
-            (Some("text/html"), b"\n <urlset xmlns=''>", Kind::Xml),
-            (Some("application/xhtml+xml"), b"<html>", Kind::Xhtml),
-            (Some("application/rss+xml"), b"<rss>", Kind::Xml),
-            (Some("application/xml"), b"<html>", Kind::Xml),
-            (Some("image/svg+xml"), b"<svg>", Kind::Other),
-            (Some("text/plain"), b"<html>", Kind::Text),
-            (Some("text/plain"), b"a\0b", Kind::Other),
-            (Some("text/plain"), b"\xff\xfea\0", Kind::Text),
-            (Some("text/css"), b"<html>", Kind::Other),
-            (Some("image/png"), b"<html>", Kind::Other),
-            (Some("html"), b"<html>", Kind::Html),
-            (Some("text/plain, text/html"), b"x", Kind::Html),
-            (None, b"  <!DOCTYPE HTML>", Kind::Html),
-            (None, b"\xef\xbb\xbf<html lang=x>", Kind::Html),
-            (None, b"<!-- c -->", Kind::Html),
-            (None, b"<p>", Kind::Html),
-            (None, b"<pre>", Kind::Text),
-            (None, b"<?xml version='1.0'?><feed>", Kind::Xml),
-            (None, b"plain words", Kind::Text),
-            (None, b"\x00\x01", Kind::Other),
-            (None, b"PK\x03\x04", Kind::Other),
-            (None, b"", Kind::Text),
-        ] {
-            assert_eq!(sniff(content_type, head), want, "{content_type:?} {head:?}");
+    fn the_kind_is_that_of_the_table() {
+        let table = include_str!("../../tests/data/mime.txt");
+        let mut checked = 0;
+        for row in rows(table, 4) {
+            let [content_type, nosniff, head, want] = [0, 1, 2, 3].map(|n| row.cells[n]);
+            let content_type = (content_type != "-").then_some(content_type);
+            let declared = Declared { content_type, nosniff: nosniff == "nosniff" };
+            let head = unescaped(if head == "-" { "" } else { head });
+            assert_eq!(sniff_declared(declared, &head).as_str(), want, "line {}: {}", row.line, row.text);
+            checked += 1;
         }
+        assert!(checked >= 80, "only {checked} rows");
+    }
+
+    #[test]
+    fn only_the_first_value_of_the_list_forbids_to_sniff() {
+        for (value, want) in [("nosniff", true), (" NoSniff ,x", true), ("x, nosniff", false), ("", false)] {
+            assert_eq!(is_nosniff(value), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_root_that_does_not_come_within_the_head_is_none() {
+        for head in
+            ["", "<", "<?xml", "<!-- <rss>", "<!DOCTYPE rss [<!ENTITY a '>'> <rss>", "text <rss>", "<!doctype x"]
+        {
+            assert_eq!(root(head.as_bytes()), None, "{head}");
+        }
+        assert_eq!(root(b"<!DOCTYPE rss [<!ENTITY a '>'>] > <?x?> <!-- --> <rss v=1>"), Some(&b"rss"[..]));
     }
 }

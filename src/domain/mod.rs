@@ -1,5 +1,7 @@
 //! Pure rules of crawling: no tokio, actix, rocksdb, IO or clock. `now` is an argument.
 
+#[cfg(test)]
+pub(crate) mod cases;
 pub mod challenge;
 pub mod charset;
 pub mod extract;
@@ -7,6 +9,7 @@ pub mod fingerprint;
 pub mod frontier;
 pub mod host;
 pub mod html;
+pub mod link_header;
 pub mod memory;
 pub mod mime;
 pub mod note;
@@ -23,6 +26,7 @@ pub mod text;
 pub mod time;
 pub mod traps;
 pub mod url;
+pub mod usage;
 
 #[cfg(test)]
 mod tests {

@@ -55,6 +55,8 @@ reasons! {
         LinksCut = 24, "links_cut";
         /// Rules of `[[extract]]` are meant for it, but it is too large or too deep for a tree.
         ExtractSkipped = 25, "extract_skipped";
+        /// Its headers or its markup ask not to offer a stored copy.
+        NoArchive = 26, "noarchive";
     }
 }
 

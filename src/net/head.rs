@@ -12,8 +12,8 @@ pub struct ParsedHead {
 /// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
 pub const MAX_HEAD: usize = 256 * 1024;
 
-/// Headers taken from one head at most; the connection's own parser refuses a head with so many.
-const MAX_HEADERS: usize = 1000;
+/// Headers taken from one head at most; the connection's own parser refuses a head with more.
+pub const MAX_HEADERS: usize = 1000;
 
 /// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
 /// empty line that ends it included. None if it is not complete.

@@ -3,10 +3,7 @@
 
 use hyper::client::conn::http1::Builder;
 
-use super::head::MAX_HEAD;
-
-/// Header lines of an answer accepted at most.
-const MAX_HEADERS: usize = 256;
+use super::head::{MAX_HEAD, MAX_HEADERS};
 
 /// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
 /// banner would be a page.

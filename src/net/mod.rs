@@ -9,9 +9,16 @@
 //! | [`http1`] | how hyper is set up |
 //! | [`head`] | request and response heads as bytes |
 //! | [`tap`] | the stream that remembers what went over it |
+//! | [`proxy`] | which URLs go through which proxy |
+//! | [`credentials`] | the operator's credentials by URL prefix |
+//! | [`cookies`] | cookies, when they are kept |
+//! | [`throttle`] | the bandwidth that all fetches share |
 //! | [`pool`] | connections kept for the next request |
+//! | [`robots`] | the text of a robots.txt |
 //! | [`tls`] | TLS and what to do about bad certificates |
 
+pub mod cookies;
+pub mod credentials;
 pub mod dns;
 pub mod guard;
 pub mod head;
@@ -19,7 +26,10 @@ pub mod http;
 pub mod http1;
 pub mod pool;
 pub mod protocol;
+pub mod proxy;
+pub mod robots;
 pub mod tap;
+pub mod throttle;
 pub mod tls;
 
 pub use dns::{DnsConfig, DnsFault, Resolver};

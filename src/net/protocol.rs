@@ -7,12 +7,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::document::{Decoded, Document, SpillConfig, decoded};
+use crate::document::{Decoded, Document, SpillConfig, decoded_as};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::url::{PageUrl, Scheme};
 
 use super::head;
+use super::proxy::Proxy;
 
 /// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
 #[derive(Clone, Debug)]
@@ -20,11 +21,13 @@ pub struct FetchRequest {
     /// What to fetch.
     pub url: PageUrl,
     /// The addresses to connect to, one after the other until one accepts; resolved and checked by the caller. The module
-    /// checks each again before it connects. Never empty.
+    /// checks each again before it connects. Empty only where a proxy looks the name up ([`Proxy::resolves`]).
     pub addresses: Vec<SocketAddr>,
     /// `User-Agent`, `From`, `Accept`, `Accept-Encoding`, `Accept-Language` and the like, in the order to be sent.
-    /// `Host` and `Connection` are the module's own and ignored here.
+    /// `Host` and `Connection` are the module's own and ignored here; credentials and cookies are chosen by it.
     pub headers: Vec<(String, String)>,
+    /// The proxy it goes through, if any.
+    pub via: Option<Arc<Proxy>>,
     /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
     pub conditional: Option<Conditional>,
     /// Time-outs and size caps.
@@ -152,8 +155,8 @@ pub struct Fetched {
     pub body: Document,
     /// Why the body is not whole, if it is not.
     pub cut: Option<Cut>,
-    /// The address that answered.
-    pub peer: SocketAddr,
+    /// The address that answered; none where a proxy looked the name up.
+    pub peer: Option<SocketAddr>,
     /// How long each phase took.
     pub timings: Timings,
     /// What is wrong with the server's certificate, under `tls.verify = record`.
@@ -190,7 +193,8 @@ impl Fetched {
     /// The body with its content codings taken off, at most `max_decoded` bytes of it; a reader of its own each time.
     #[must_use]
     pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
-        decoded(self.body.reader(), &self.header_list("content-encoding").unwrap_or_default(), max_decoded)
+        let coding = self.header_list("content-encoding").unwrap_or_default();
+        decoded_as(self.body.reader(), &coding, self.header("content-type").as_deref(), max_decoded)
     }
 
     /// The head for a WARC `response` record whose block holds the body without transfer coding: the exact bytes, but

@@ -27,6 +27,8 @@ pub enum Wire {
 pub struct Tap {
     wire: Wire,
     log: TapLog,
+    /// Bytes taken from the wire at a time at most.
+    most: usize,
 }
 
 /// What passed since the last [`begin`](Self::begin); shared with the [`Tap`].
@@ -42,6 +44,7 @@ struct Log {
     received: Vec<u8>,
     bytes: u64,
     first_byte: Option<Instant>,
+    unclosed: bool,
 }
 
 impl TapLog {
@@ -68,6 +71,12 @@ impl TapLog {
     #[must_use]
     pub fn first_byte(&self) -> Option<Instant> {
         self.log().first_byte
+    }
+
+    /// Whether TLS ended without the alert that should close it.
+    #[must_use]
+    pub fn unclosed(&self) -> bool {
+        self.log().unclosed
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -108,23 +117,45 @@ impl Tap {
     /// A tapped wire.
     #[must_use]
     pub fn new(wire: Wire, log: TapLog) -> Self {
-        Self { wire, log }
+        Self { wire, log, most: usize::MAX }
+    }
+
+    /// The same that takes at most so many bytes at a time, for whoever waits between them.
+    #[must_use]
+    pub fn in_pieces(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+}
+
+impl Tap {
+    fn poll_wire(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut self.wire {
+            Wire::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            // Many servers end TLS without its closing alert. A body with a length or chunks is judged by these; one that
+            // only the end of the connection delimits is not whole then (RFC 9112 section 9.8).
+            Wire::Tls(tls) => match ready!(Pin::new(tls).poll_read(cx, buf)) {
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.log.log().unclosed = true;
+                    Poll::Ready(Ok(()))
+                }
+                other => Poll::Ready(other),
+            },
+        }
     }
 }
 
 impl AsyncRead for Tap {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let result = match &mut self.wire {
-            Wire::Plain(tcp) => ready!(Pin::new(tcp).poll_read(cx, buf)),
-            // Many servers end TLS without its closing alert. A body with a length or chunks is judged by these, and
-            // one to the end of the connection cannot be told from a cut one on plain http either.
-            Wire::Tls(tls) => match ready!(Pin::new(tls).poll_read(cx, buf)) {
-                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(()),
-                other => other,
-            },
-        };
-        result?;
+        if buf.remaining() > self.most {
+            let most = self.most;
+            let mut piece = ReadBuf::new(buf.initialize_unfilled_to(most));
+            ready!(self.poll_wire(cx, &mut piece))?;
+            let n = piece.filled().len();
+            buf.advance(n);
+        } else {
+            ready!(self.poll_wire(cx, buf))?;
+        }
         self.log.received(buf.filled().get(before..).unwrap_or_default())?;
         Poll::Ready(Ok(()))
     }

@@ -10,7 +10,10 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
+
+use crate::domain::note::Note;
+use crate::domain::reason::Failure;
 
 /// What a certificate that cannot be trusted leads to (`tls.verify`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl TlsClient {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let judge = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
         let verifier: Arc<dyn ServerCertVerifier> = match verify {
-            TlsVerify::Strict => Arc::clone(&judge) as Arc<dyn ServerCertVerifier>,
+            TlsVerify::Strict => Arc::new(Strict(Arc::clone(&judge))),
             TlsVerify::Record | TlsVerify::Off => Arc::new(Lenient::new(verify, &provider)),
         };
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -83,49 +86,163 @@ impl TlsClient {
 
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.
     #[must_use]
-    pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<String> {
+    pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
         if self.verify != TlsVerify::Record {
             return None;
         }
+        let other = |words| Some(TlsFault { kind: FaultKind::Other, words });
         let Some((leaf, others)) = chain.and_then(<[_]>::split_first) else {
-            return Some("the server sent no certificate".to_owned());
+            return other("the server sent no certificate");
         };
         let Some(now) = self.config.time_provider.current_time() else {
-            return Some("the time is not known".to_owned());
+            return other("the time is not known");
         };
-        self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| in_words(&error))
+        self.judge.verify_server_cert(leaf, others, name, &[], now).err().map(|error| TlsFault::of(&error, leaf))
     }
 }
 
 /// How the advice begins on a certificate that was refused.
 pub const STRICT: &str = "tls.verify = strict refuses it";
 
-/// What is wrong with a handshake that failed.
-#[must_use]
-pub fn handshake_fault(error: &std::io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    match inner {
-        Some(fault @ rustls::Error::InvalidCertificate(_)) => format!("{}; {STRICT}", in_words(fault)),
-        _ => error.to_string(),
+/// What is wrong with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct TlsFault {
+    /// Which of the faults told apart.
+    pub kind: FaultKind,
+    /// The fault in words; never the library's, which are for its developers.
+    pub words: &'static str,
+}
+
+/// The faults of certificates that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Its time is over, or has not begun.
+    Expired,
+    /// It is for another name.
+    Name,
+    /// It is signed by itself.
+    SelfSigned,
+    /// It is signed by somebody unknown.
+    Issuer,
+    /// Anything else.
+    Other,
+}
+
+impl FaultKind {
+    /// The remark on a capture, under `record`.
+    #[must_use]
+    pub fn note(self) -> Note {
+        match self {
+            Self::Expired => Note::TlsExpired,
+            Self::Name => Note::TlsName,
+            Self::SelfSigned => Note::TlsSelfSigned,
+            Self::Issuer => Note::TlsIssuer,
+            Self::Other => Note::TlsCertificate,
+        }
+    }
+
+    /// The reason of the failure, under `strict`.
+    #[must_use]
+    pub fn failure(self) -> Failure {
+        match self {
+            Self::Expired => Failure::TlsExpired,
+            Self::Name => Failure::TlsName,
+            Self::SelfSigned => Failure::TlsSelfSigned,
+            Self::Issuer => Failure::TlsIssuer,
+            Self::Other => Failure::TlsCertificate,
+        }
     }
 }
 
-/// The fault of a certificate; never the library's words, which are for its developers.
-fn in_words(error: &rustls::Error) -> String {
-    use rustls::CertificateError as C;
-    let rustls::Error::InvalidCertificate(fault) = error else { return error.to_string() };
-    match fault {
-        C::Expired | C::ExpiredContext { .. } => "the certificate has expired".into(),
-        C::NotValidYet | C::NotValidYetContext { .. } => "the certificate is not valid yet".into(),
-        C::NotValidForName | C::NotValidForNameContext { .. } => "the certificate is for another name".into(),
-        C::UnknownIssuer => "the certificate is signed by itself or by an unknown issuer".into(),
-        C::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            "the certificate is signed by itself".into()
+impl TlsFault {
+    /// What the verifier's error on `leaf` means.
+    fn of(error: &rustls::Error, leaf: &CertificateDer<'_>) -> Self {
+        use CertificateError as C;
+        use FaultKind::{Expired, Issuer, Name, Other, SelfSigned};
+        let rustls::Error::InvalidCertificate(fault) = error else {
+            return Self { kind: Other, words: "the certificate cannot be checked" };
+        };
+        let (kind, words) = match fault {
+            C::Expired | C::ExpiredContext { .. } => (Expired, "the certificate has expired"),
+            C::NotValidYet | C::NotValidYetContext { .. } => (Expired, "the certificate is not valid yet"),
+            C::NotValidForName | C::NotValidForNameContext { .. } => (Name, "the certificate is for another name"),
+            // webpki calls a self-signed certificate of an authority, used as a server's, something of its own.
+            C::UnknownIssuer | C::Other(_) if is_self_signed(leaf) => {
+                (SelfSigned, "the certificate is signed by itself")
+            }
+            C::UnknownIssuer => (Issuer, "the certificate is signed by an unknown issuer"),
+            C::Revoked => (Other, "the certificate has been revoked"),
+            C::BadEncoding | C::BadSignature => (Other, "the certificate is damaged"),
+            C::InvalidPurpose | C::InvalidPurposeContext { .. } => (Other, "the certificate is not one for servers"),
+            _ => (Other, "the certificate is malformed or of a kind that is not supported"),
+        };
+        Self { kind, words }
+    }
+}
+
+/// Whether a certificate names itself as its issuer (RFC 5280 section 3.2).
+fn is_self_signed(leaf: &CertificateDer<'_>) -> bool {
+    webpki::EndEntityCert::try_from(leaf).is_ok_and(|cert| cert.issuer() == cert.subject())
+}
+
+/// The reason and the words for a handshake that failed.
+#[must_use]
+pub fn handshake_fault(error: &std::io::Error) -> (Failure, String) {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause)))) => {
+            match cause.downcast_ref::<TlsFault>() {
+                Some(fault) => (fault.kind.failure(), format!("{fault}; {STRICT}")),
+                None => (Failure::Tls, "the certificate cannot be used".to_owned()),
+            }
         }
-        C::Revoked => "the certificate has been revoked".into(),
-        C::BadEncoding | C::BadSignature => "the certificate is damaged".into(),
-        C::InvalidPurpose | C::InvalidPurposeContext { .. } => "the certificate is not one for servers".into(),
-        _ => "the certificate is malformed or of a kind that is not supported".into(),
+        // The certificate itself was judged before this.
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            (Failure::Tls, "the server does not prove that the certificate it shows is its own".to_owned())
+        }
+        _ => (Failure::Tls, error.to_string()),
+    }
+}
+
+/// Refuses what is not good, and says why in words that are ours.
+#[derive(Debug)]
+struct Strict(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for Strict {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.0.verify_server_cert(leaf, others, name, ocsp, now).map_err(|error| {
+            let fault = TlsFault::of(&error, leaf);
+            rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
+        })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
     }
 }
 

@@ -19,7 +19,8 @@ impl MimeModule for Html {
     }
 
     fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
-        let reader = PageReader::new(body.content_type, body.url, rules.extract.clone(), rules.max_parse);
+        let extract = rules.extract.clone();
+        let reader = PageReader::of_kind(body.kind, body.content_type, body.url, extract, rules.max_parse);
         if rules.fields.are_meant_for(body.url.as_str()) {
             return Box::new(FieldsReader::new(reader, body.url, rules));
         }

@@ -5,6 +5,7 @@
 
 mod fields;
 mod html;
+mod marks;
 mod registry;
 mod text;
 
@@ -14,9 +15,10 @@ use url::Url;
 
 use crate::domain::extract::ExtractRules;
 use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
-use crate::domain::mime::{self, Kind};
+use crate::domain::mime::{self, Declared, Kind};
 
 pub use html::Html;
+pub use marks::{HeadMarks, usage};
 pub use registry::MimeModules;
 pub use text::Text;
 
@@ -37,7 +39,13 @@ impl<'a> Body<'a> {
     /// With the kind that declaration and first bytes make it.
     #[must_use]
     pub fn sniffed(url: &'a Url, content_type: Option<&'a str>, head: &'a [u8]) -> Self {
-        Self { url, content_type, kind: mime::sniff(content_type, head), head }
+        Self::declared(url, Declared { content_type, nosniff: false }, head)
+    }
+
+    /// With the kind that all the head says of it and its first bytes make it.
+    #[must_use]
+    pub fn declared(url: &'a Url, declared: Declared<'a>, head: &'a [u8]) -> Self {
+        Self { url, content_type: declared.content_type, kind: mime::sniff_declared(declared, head), head }
     }
 }
 

@@ -7,6 +7,7 @@ use super::date::iso;
 use super::digest::WarcDigest;
 use super::writer::Place;
 use crate::domain::time::UnixMillis;
+use crate::storage::values::Remarks;
 
 /// One line. Unknown values are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,8 @@ pub struct CrawlLine<'a> {
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
-    /// Why there is no page, by the names of `domain::reason`; `revisit` for a payload known before.
+    /// Why there is no page, by the names of `domain::reason`; `revisit` for a payload known before, `unstored` for a page that the
+    /// settings leave out of the WARC.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<Cow<'a, str>>,
     /// Bytes of the body as it came.
@@ -54,6 +56,12 @@ pub struct CrawlLine<'a> {
     /// From the request to the last byte, milliseconds.
     #[serde(default)]
     pub ms: u64,
+    /// What was odd about the answer, by the names of `domain::note`.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<Cow<'a, str>>,
+    /// What is said of the use of the content.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub usage: Option<Cow<'a, str>>,
     /// The WARC that holds the response.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub warc: Option<Cow<'a, str>>,
@@ -70,6 +78,12 @@ impl<'a> CrawlLine<'a> {
     #[must_use]
     pub fn new(at: UnixMillis, url: &'a str) -> Self {
         Self { ts: iso(at).into(), url: url.into(), attempt: 1, ..Self::default() }
+    }
+
+    /// Says what is remarked of a capture.
+    pub fn remark(&mut self, remarks: &'a Remarks) {
+        self.notes = remarks.notes.iter().map(|note| note.as_str().into()).collect();
+        self.usage = remarks.usage.as_deref().map(Into::into);
     }
 
     /// Says where the response stands.

@@ -1,19 +1,26 @@
 //! The content of metadata records: how a URL was found and where it leads, in the field names Heritrix made known.
 
+use std::borrow::Cow;
+
 use super::header::{clean_uri, put_field};
 
 /// Bytes of links a metadata record holds; what does not fit is counted, not written.
 pub const MAX_OUTLINK_BYTES: usize = 4 * 1024 * 1024;
 
+/// Bytes of anchor text beside them.
+pub const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
 /// A link for a metadata record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Outlink<'a> {
     /// Where it leads.
-    pub url: &'a str,
+    pub url: Cow<'a, str>,
     /// Kind of hop: `L` a link, `E` an embed, `R` a redirect, `P` a prerequisite, `M` from a manifest as sitemaps.
     pub hop: char,
     /// Element and attribute, as `a/@href`.
     pub context: &'a str,
+    /// Its anchor text; may be empty.
+    pub text: &'a str,
 }
 
 /// What a metadata record says.
@@ -27,6 +34,8 @@ pub struct Metadata<'a> {
     pub fetch_time_ms: Option<u64>,
     /// Charset the text was decoded with.
     pub charset: Option<&'a str>,
+    /// What is said of the use of the content.
+    pub usage: Option<&'a str>,
     /// Links found, in the order of the page.
     pub outlinks: &'a [Outlink<'a>],
 }
@@ -48,28 +57,37 @@ impl Metadata<'_> {
         if let Some(charset) = self.charset {
             put_field(&mut out, "charsetForLinkExtraction", charset);
         }
+        if let Some(usage) = self.usage {
+            put_field(&mut out, "contentUsage", usage);
+        }
         self.put_outlinks(&mut out);
         out
     }
 
     fn put_outlinks(&self, out: &mut Vec<u8>) {
-        let begin = out.len();
+        let (begin, mut room) = (out.len(), MAX_TEXT_BYTES);
         for (written, link) in self.outlinks.iter().enumerate() {
-            if out.len() - begin > MAX_OUTLINK_BYTES {
+            if out.len() - begin > MAX_OUTLINK_BYTES + MAX_TEXT_BYTES - room {
                 put_field(out, "outlinksOmitted", &(self.outlinks.len() - written).to_string());
                 return;
             }
-            put_field(out, "outlink", &format!("{} {} {}", clean_uri(link.url), link.hop, link.context));
+            let url = clean_uri(&link.url);
+            put_field(out, "outlink", &format!("{url} {} {}", link.hop, link.context));
+            let before = out.len();
+            if !link.text.is_empty() && link.text.len() + url.len() <= room {
+                put_field(out, "outlinkText", &format!("{url} {}", link.text));
+                room -= room.min(out.len() - before);
+            }
         }
     }
 }
 
-/// The links that such a record holds.
+/// The links that such a record holds, without their texts.
 pub fn outlinks(fields: &str) -> impl Iterator<Item = Outlink<'_>> {
     fields.lines().filter_map(|line| {
         let mut parts = line.strip_prefix("outlink: ")?.splitn(3, ' ');
         let (url, hop, context) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Outlink { url, hop: hop.chars().next()?, context })
+        Some(Outlink { url: url.into(), hop: hop.chars().next()?, context, text: "" })
     })
 }
 
@@ -86,23 +104,30 @@ mod tests {
 
     #[test]
     fn fields_are_written_in_the_form_of_heritrix() {
-        let outlinks = [Outlink { url: "http://h.test/b c", hop: 'L', context: "a/@href" }];
+        let outlinks = [
+            Outlink { url: "http://h.test/b c".into(), hop: 'L', context: "a/@href", text: "The next\r\npage: 2" },
+            Outlink { url: "http://h.test/i.png".into(), hop: 'E', context: "=EMBED_MISC", text: "" },
+        ];
         let metadata = Metadata {
             via: Some("http://h.test/"),
             hops_from_seed: "LL",
             fetch_time_ms: Some(12),
             charset: Some("UTF-8"),
+            usage: Some("header: Content-Usage: train-ai=n"),
             outlinks: &outlinks,
         };
         assert_eq!(
             String::from_utf8(metadata.to_fields()).unwrap(),
             "via: http://h.test/\r\nhopsFromSeed: LL\r\nfetchTimeMs: 12\r\ncharsetForLinkExtraction: UTF-8\r\n\
-             outlink: http://h.test/b%20c L a/@href\r\n"
+             contentUsage: header: Content-Usage: train-ai=n\r\noutlink: http://h.test/b%20c L a/@href\r\n\
+             outlinkText: http://h.test/b%20c The next  page: 2\r\noutlink: http://h.test/i.png E =EMBED_MISC\r\n"
         );
         assert_eq!(Metadata::default().to_fields(), b"");
         let text = String::from_utf8(metadata.to_fields()).unwrap();
         let read: Vec<_> = super::outlinks(&text).map(|link| (link.url, link.hop, link.context)).collect();
-        assert_eq!((read, omitted_links(&text)), (vec![("http://h.test/b%20c", 'L', "a/@href")], 0));
+        let a = (Cow::from("http://h.test/b%20c"), 'L', "a/@href");
+        let b = (Cow::from("http://h.test/i.png"), 'E', "=EMBED_MISC");
+        assert_eq!((read, omitted_links(&text)), (vec![a, b], 0));
     }
 
     #[test]
@@ -115,12 +140,15 @@ mod tests {
     #[test]
     fn links_beyond_the_bound_are_counted_and_not_written() {
         let long = format!("http://h.test/{}", "x".repeat(8000));
-        let outlinks = vec![Outlink { url: &long, hop: 'L', context: "a/@href" }; 2000];
+        let link = Outlink { url: long.as_str().into(), hop: 'L', context: "a/@href", text: "text" };
+        let outlinks = vec![link; 2000];
         let out = Metadata { outlinks: &outlinks, ..Default::default() }.to_fields();
-        assert!(out.len() < MAX_OUTLINK_BYTES + 10_000);
+        assert!(out.len() < MAX_OUTLINK_BYTES + MAX_TEXT_BYTES + 20_000);
         let text = String::from_utf8(out).unwrap();
         let omitted: usize = text.rsplit("outlinksOmitted: ").next().unwrap().trim().parse().unwrap();
         assert_eq!(omitted + text.matches("outlink: ").count(), 2000);
+        let texts = text.matches("outlinkText: ").count();
+        assert!((100..=MAX_TEXT_BYTES / 8000).contains(&texts), "{texts}");
         assert_eq!(omitted_links(&text), omitted as u64);
     }
 }

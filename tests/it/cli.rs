@@ -148,7 +148,7 @@ fn inspect_speaks_the_form_that_scripts_read() {
     ];
     let answer = stdout(&lycosa(folder.path(), &robots));
     let lines: Vec<&str> = answer.lines().collect();
-    assert_eq!(lines.len(), 2, "{answer}");
+    assert_eq!((lines.len(), lines[2]), (3, "group\tfor everybody (*)"), "{answer}");
     assert!(
         lines[0].starts_with("disallow http://a.test/private/x\t") && lines[0].contains("Disallow: /private"),
         "{answer}"

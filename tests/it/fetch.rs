@@ -107,7 +107,14 @@ fn no_answer_is_one_line_with_what_to_do() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for arguments in [&["http://a.test/"][..], &["http://a.test/", "--json"], &["http://a.test/", "--body"]] {
         let (code, text, error) = fetch(&closed.to_string(), arguments);
-        assert!(code == 1 && text.is_empty() && error.lines().count() == 1, "{text}{error}");
+        assert!(code == 1 && error.lines().count() == 1, "{text}{error}");
+        match arguments.contains(&"--json") {
+            true => {
+                let report: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(report["failed"]["reason"], "connect_refused", "{text}");
+            }
+            false => assert!(text.is_empty(), "{text}"),
+        }
         assert!(
             error.starts_with("lycosa: http://a.test/: connect_refused") && error.contains("check the URL"),
             "{error}"

@@ -97,7 +97,7 @@ fn a_certificate_signed_by_itself_is_told_and_accepted_unless_strict() {
     assert!(code == 0 && text.contains("tls.verify=strict") && text.contains("self.test"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "tls.verify=strict"]);
-    assert!(code == 9 && text.contains("tls at https://self.test"), "{text}");
+    assert!(code == 9 && text.contains("tls_self_signed at https://self.test"), "{text}");
 }
 
 #[test]

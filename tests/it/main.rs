@@ -15,6 +15,7 @@ mod cli;
 mod cockpit;
 mod corpus;
 mod crawl;
+mod credentials;
 mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
@@ -35,6 +36,7 @@ mod limits;
 #[cfg(feature = "rocksdb")]
 mod log_damage;
 mod manual;
+mod marks;
 #[cfg(feature = "faults")]
 mod matrix;
 mod memory;
@@ -47,17 +49,20 @@ mod page;
 mod places;
 mod politeness;
 mod power;
+mod proxy;
 mod real_pages;
 #[cfg(feature = "rocksdb")]
 mod refusals;
 mod rejected;
 mod restart;
+mod robots;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
 mod service;
 mod site;
 mod support;
+mod tree;
 mod warc;
 mod warc_tools;
 #[cfg(feature = "faults")]

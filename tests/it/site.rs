@@ -14,7 +14,8 @@ type Respond = Arc<dyn Fn(&str, &str) -> String + Send + Sync>;
 /// A running server; ended when dropped.
 pub struct Site {
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
+    peers: Arc<Mutex<Vec<SocketAddr>>>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -22,7 +23,12 @@ pub struct Site {
 impl Site {
     /// Speaks http.
     pub fn http(respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
-        Self::start(Arc::new(respond), None)
+        Self::http_at("127.0.0.1:0".parse().unwrap(), respond)
+    }
+
+    /// Speaks http at this address.
+    pub fn http_at(address: SocketAddr, respond: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Self {
+        Self::start(address, Arc::new(respond), None)
     }
 
     /// Speaks https with a certificate signed by itself.
@@ -38,14 +44,16 @@ impl Site {
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)
             .unwrap();
-        Self::start(Arc::new(respond), Some(Arc::new(config)))
+        Self::start("127.0.0.1:0".parse().unwrap(), Arc::new(respond), Some(Arc::new(config)))
     }
 
-    fn start(respond: Respond, tls: Option<Arc<ServerConfig>>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    fn start(address: SocketAddr, respond: Respond, tls: Option<Arc<ServerConfig>>) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let (asked, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
-        let (log, end) = (asked.clone(), ended.clone());
+        let (heads, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (log, end) = (heads.clone(), ended.clone());
+        let peers = Arc::new(Mutex::new(Vec::new()));
+        let seen = peers.clone();
         let thread = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if end.load(Ordering::Acquire) {
@@ -54,6 +62,7 @@ impl Site {
                 let (Ok(stream), tls, log, respond) = (stream, tls.clone(), log.clone(), respond.clone()) else {
                     continue;
                 };
+                seen.lock().unwrap().extend(stream.peer_addr().ok());
                 std::thread::spawn(move || match tls {
                     None => answer(stream, &respond, &log),
                     Some(config) => {
@@ -62,7 +71,7 @@ impl Site {
                 });
             }
         });
-        Self { address, asked, ended, thread: Some(thread) }
+        Self { address, heads, peers, ended, thread: Some(thread) }
     }
 
     pub fn port(&self) -> u16 {
@@ -71,7 +80,17 @@ impl Site {
 
     /// `host path` of each request so far.
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.heads().iter().map(|head| host_and_path(head)).map(|(host, path)| format!("{host} {path}")).collect()
+    }
+
+    /// Where each connection so far came from.
+    pub fn peers(&self) -> Vec<SocketAddr> {
+        self.peers.lock().unwrap().clone()
+    }
+
+    /// The head of each request so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 }
 
@@ -97,12 +116,17 @@ fn answer(mut stream: impl Read + Write, respond: &Respond, log: &Mutex<Vec<Stri
         }
     }
     let head = String::from_utf8_lossy(&head).into_owned();
-    let path = head.split(' ').nth(1).unwrap_or("/");
-    let host = head.lines().find_map(|l| l.strip_prefix("Host: ").or(l.strip_prefix("host: "))).unwrap_or("");
-    let host = host.split(':').next().unwrap_or("");
-    log.lock().unwrap().push(format!("{host} {path}"));
+    log.lock().unwrap().push(head.clone());
+    let (host, path) = host_and_path(&head);
     let _ = stream.write_all(respond(host, path).as_bytes());
     let _ = stream.flush();
+}
+
+/// The host without port, and the path, of a request.
+fn host_and_path(head: &str) -> (&str, &str) {
+    let path = head.split(' ').nth(1).unwrap_or("/");
+    let host = head.lines().find_map(|l| l.strip_prefix("Host: ").or(l.strip_prefix("host: "))).unwrap_or("");
+    (host.split(':').next().unwrap_or(""), path)
 }
 
 /// An answer with a body.

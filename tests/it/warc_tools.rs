@@ -111,12 +111,13 @@ fn samples() -> Vec<Sample> {
 
 fn records(builder: &mut RecordBuilder, ids: &mut IdSource, sample: &Sample, n: u64) -> PageRecords {
     let body = Document::from_bytes(sample.body.clone());
-    let outlinks = [Outlink { url: "http://h.test/ä b", hop: 'L', context: "a/@href" }];
+    let outlinks = [Outlink { url: "http://h.test/ä b".into(), hop: 'L', context: "a/@href", text: "a" }];
     let metadata = Metadata {
         via: Some("http://h.test/"),
         hops_from_seed: "LR",
         fetch_time_ms: Some(n),
         charset: None,
+        usage: Some("header: Content-Usage: train-ai=n"),
         outlinks: &outlinks,
     };
     let source = PageSource {

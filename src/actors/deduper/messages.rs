@@ -19,8 +19,8 @@ use crate::warc::page::PageRecords;
 pub struct PageParts {
     /// Its record, the WARC place apart.
     pub record: PageRecord,
-    /// Its WARC records.
-    pub records: PageRecords,
+    /// Its WARC records; none when the settings leave it out of the archive.
+    pub records: Option<PageRecords>,
     /// Digest of its decoded content.
     pub content: Option<ContentDigest>,
 }

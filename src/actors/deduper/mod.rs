@@ -135,10 +135,11 @@ impl Deduper {
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content } = *parts;
             self.node.faults.pass_url("deduper.content", &lease.url);
-            if let Some(first) = self.known_content(content, &record, &lease, &mut first_with)? {
+            let first = self.known_content(content, &record, &lease, &mut first_with)?;
+            if let (Some(first), Some(built)) = (first, &mut built) {
                 let made = match self.node.faults.check("deduper.revisit") {
                     Err(e) => Err(e.to_string()),
-                    Ok(()) => self.tools.make_revisit(&mut built, &first).map_err(|e| e.to_string()),
+                    Ok(()) => self.tools.make_revisit(built, &first).map_err(|e| e.to_string()),
                 };
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
@@ -154,7 +155,7 @@ impl Deduper {
                 }
             }
             self.shapes.fetched(lease.core().queue_key.host, &lease.url, record.how == How::Duplicate);
-            records = Some(built);
+            records = built;
             capture = Some(record);
         }
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));

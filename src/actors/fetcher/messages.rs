@@ -1,6 +1,7 @@
 //! What a Fetcher is asked and what it reports.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use actix::Message;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -12,6 +13,7 @@ use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
+use crate::net::proxy::Proxy;
 use crate::warc::page::PageRecords;
 
 /// What the request is for.
@@ -20,6 +22,8 @@ pub enum Errand {
     Page {
         /// The URL's lease.
         lease: Box<Lease>,
+        /// What robots.txt says of the use of its content, to be recorded.
+        usage: Option<String>,
         /// The page's permit, to its commit.
         permit: PagePermit,
     },
@@ -33,8 +37,10 @@ pub enum Errand {
 pub struct Fetch {
     /// What to fetch.
     pub url: PageUrl,
-    /// Where to connect to, in this order: resolved and checked.
+    /// Where to connect to, in this order: resolved and checked. Empty where a proxy looks the name up.
     pub addresses: Vec<SocketAddr>,
+    /// The proxy it goes through, if any.
+    pub via: Option<Arc<Proxy>>,
     /// The host's slot.
     pub slot: Slot,
     /// The place on the wire.
@@ -75,8 +81,8 @@ impl Report {
 pub struct RobotsAnswer {
     /// Its status.
     pub status: u16,
-    /// The decoded text, cut at 500 KiB.
-    pub text: Vec<u8>,
+    /// The decoded text, at most 500 KiB of whole lines; none when it did not come whole and so says nothing.
+    pub text: Option<Vec<u8>>,
     /// Where it points to.
     pub location: Option<String>,
     /// The exchanges for the WARC, redirects included.

@@ -2,9 +2,9 @@
 //!
 //! Owns: the connections of its thread (a host is pinned to one Fetcher, so that its connection is found again).
 //! Receives: [`Fetch`]. Sends: a [`Report`] to the Host that waits for it, `Parse` to the Parser, failures to the Deduper.
-//! Never: decides whether or when to fetch; looks up names; keeps a slot longer than its response. After a restart: no
-//! connections; requests under way go on, they are tasks of their own whose panic costs one page. One that hangs is given
-//! up, and the Fetcher is replaced, for its connections may be the cause.
+//! Never: decides whether or when to fetch; looks up names (but a proxy's own); keeps a slot longer than its response. After
+//! a restart: no connections; requests under way go on, they are tasks of their own whose panic costs one page. One that
+//! hangs is given up, and the Fetcher is replaced, for its connections may be the cause.
 
 mod messages;
 mod task;

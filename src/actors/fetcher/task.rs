@@ -12,7 +12,6 @@ use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
-use crate::document::decoded;
 use crate::domain::challenge::{self, Sign};
 use crate::domain::mime::{Kind, sniff};
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, judge, pace_signal};
@@ -21,12 +20,10 @@ use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::robots::robots_text;
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
 use crate::telemetry::trouble::CERTIFICATE;
-
-/// robots.txt is read to here (RFC 9309, 2.5: at least 500 KiB).
-const ROBOTS_LIMIT: u64 = 500 * 1024;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.errand {
@@ -41,13 +38,14 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
     let request = FetchRequest {
         url: url.clone(),
         addresses,
-        headers: node.rules.headers.clone(),
+        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        via,
         conditional: None,
         limits: node.rules.limits.clone(),
     };
@@ -70,7 +68,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     drop(on_wire);
     match errand {
-        Errand::Page { lease, permit } => {
+        Errand::Page { lease, usage, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
             let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
@@ -79,7 +77,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             match result {
                 Ok(fetched) if verdict.stores() => {
                     note_certificate(&node, &url, &fetched);
-                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, begun };
+                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, begun };
                     node.doors().parser.tell(parse);
                 }
                 result => {
@@ -190,15 +188,10 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
 }
 
 fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
-    let mut text = Vec::new();
-    let body = decoded(fetched.body.reader(), &coding, ROBOTS_LIMIT);
-    if let Err(e) = body.take(ROBOTS_LIMIT).read_to_end(&mut text) {
-        log::debug!("robots.txt was read only in part: url={url} error={e}");
-    }
+    let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
     let records = tools.exchange(url, begun, fetched, None).map_err(|e| {
         log::warn!("robots.txt was not archived: {e}");
     });
     let location = fetched.header("location").map(|v| v.into_owned());
-    RobotsAnswer { status: fetched.status, text, location, records: records.into_iter().collect() }
+    RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
 }

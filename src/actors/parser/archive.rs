@@ -2,12 +2,11 @@
 
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::html::Page;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, Fetched};
-use crate::storage::ledger::LinkChange;
 use crate::storage::values::ContentValue;
+use crate::warc::digest::{Digests, WarcDigest};
 use crate::warc::id::{IdSource, Truncated};
 use crate::warc::metadata::{Metadata, Outlink};
 use crate::warc::page::{PageRecords, PageSource};
@@ -52,7 +51,7 @@ impl Tools {
         metadata: Option<Metadata<'_>>,
     ) -> Result<PageRecords, RecordError> {
         let source = PageSource {
-            capture: Capture { url: url.as_str(), date: begun, ip: Some(fetched.peer.ip()) },
+            capture: Capture { url: url.as_str(), date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
             request_head: &fetched.request_head,
             response_head: &fetched.response_head,
             body: &fetched.body,
@@ -76,20 +75,16 @@ impl Tools {
         lease: &Lease,
         begun: UnixMillis,
         fetched: &Fetched,
-        page: Option<&Page>,
-        links: &LinkChange,
+        said: &Said<'_>,
     ) -> Result<PageRecords, RecordError> {
-        let redirect = (300..400).contains(&fetched.status);
-        let (hop, context) = if redirect { ('R', "location") } else { ('L', "a/@href") };
-        let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str());
-        let outlinks: Vec<Outlink<'_>> = urls.map(|url| Outlink { url, hop, context }).collect();
         let hops = hop_path(&lease.entry);
         let metadata = Metadata {
             via: lease.entry.via.as_deref(),
             hops_from_seed: &hops,
             fetch_time_ms: u64::try_from(fetched.timings.total.as_millis()).ok(),
-            charset: page.map(|p| p.charset.name()),
-            outlinks: &outlinks,
+            charset: said.charset,
+            usage: said.usage,
+            outlinks: said.outlinks,
         };
         self.exchange(&lease.url, begun, fetched, Some(metadata))
     }
@@ -102,6 +97,25 @@ impl Tools {
         let refers = RefersTo { profile: PROFILE_IDENTICAL, url: &first.url, date: first.date };
         records.make_revisit(&mut self.builder, &refers)
     }
+}
+
+/// What the metadata record of a page holds beside how it was found.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    /// The encoding it was read in.
+    pub charset: Option<&'a str>,
+    /// What is said of its use.
+    pub usage: Option<&'a str>,
+    /// Where it leads.
+    pub outlinks: &'a [Outlink<'a>],
+}
+
+/// The payload digest of an answer of which no record is made.
+///
+/// # Errors
+/// A body that cannot be read again.
+pub(super) fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
+    Ok(Digests::of(&[], &mut fetched.body.reader())?.payload)
 }
 
 /// One letter a hop: links followed from the seed, then redirects.

@@ -1,5 +1,6 @@
 //! The URLs a page leads to: links, redirect target, judged by traps and scope.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::onward::Onward;
@@ -7,64 +8,142 @@ use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::{KeySet, UrlKey};
-use crate::domain::html::{Directives, Page};
+use crate::domain::html::{Link, LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
+use crate::parse::HeadMarks;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::warc::metadata::Outlink;
 
-/// The links of a page, or the target of a redirect.
-pub(super) fn found(
+/// Where an answer leads.
+#[derive(Default)]
+pub(super) struct Found<'p> {
+    /// What is to be followed, judged.
+    pub change: LinkChange,
+    /// All that was found, also what is not to be followed, for the archive.
+    pub outlinks: Vec<Outlink<'p>>,
+}
+
+/// The links of an answer's page and head, or the target of a redirect.
+pub(super) fn found<'p>(
     node: &Node,
     lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
     onward: &Onward,
-    page: Option<&Page>,
-) -> LinkChange {
-    let next = onward.to.as_ref().map(|to| hop(node, lease, to));
+    page: Option<&'p Page>,
+    head: &HeadMarks,
+) -> Found<'p> {
     if matches!(verdict, Verdict::Follow) {
-        return admit(node, next);
+        let next = onward.to.as_ref().map(|to| hop(node, lease, to));
+        let outlinks = next.iter().map(|next| redirect(next, "location")).collect();
+        return Found { change: admit(node, next), outlinks };
     }
-    let Some(page) = page else { return admit(node, next) };
-    let robots: Vec<String> = fetched
-        .headers
-        .iter()
-        .filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"))
-        .map(|(_, v)| String::from_utf8_lossy(v).into_owned())
-        .collect();
-    let tokens = &node.rules.settings.agent.robots_tokens;
-    let directives = page.facts.robots.and(Directives::from_header(robots.iter().map(String::as_str), tokens));
-    if directives.nofollow {
-        return LinkChange::default();
+    if !verdict.parses() {
+        return Found::default();
     }
-    let base = page.facts.base_url(&lease.url.to_url());
-    let depth = lease.entry.depth.saturating_add(1);
-    let via: Arc<str> = Arc::from(lease.url.as_str());
-    let origin = origin(lease);
-    let live = node.live();
-    let joiner = live.canon.joiner(base, Some(page.charset));
-    let mut known = KeySet::default();
-    known.insert(lease.core().url_key); // a link to itself is none
-    let mut found: Vec<NewUrl> = next.into_iter().collect();
-    known.extend(found.iter().map(|new| node.prints.url(&new.url)));
-    for link in page.facts.links.iter().filter(|l| !l.nofollow) {
-        let Ok(url) = joiner.join(&link.href) else { continue };
-        if known.insert(node.prints.url(&url)) {
-            let (via, origin) = (Some(via.clone()), Some(origin.clone()));
-            found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin });
+    let mut collected = Collected::new(lease, !head.directives(page).nofollow);
+    if let Some(to) = onward.to.as_ref().filter(|_| collected.follow) {
+        let next = hop(node, lease, to);
+        collected.known.insert(node.prints.url(&next.url));
+        collected.outlinks.extend(fetched.header("refresh").map(|_| redirect(&next, "Refresh:")));
+        collected.found.push(next);
+    }
+    let (at, live) = (lease.url.to_url(), node.live());
+    if let Some(page) = page {
+        let joiner = live.canon.joiner(page.facts.base_url(&at), Some(page.charset));
+        for link in &page.facts.links {
+            let Ok(url) = joiner.join(&link.href) else { continue };
+            collected.add(node, url, !link.nofollow, &Lead::of(link));
         }
     }
+    for link in head.links.iter().filter(|link| link.is_followed()) {
+        let Ok(url) = live.canon.join(&at, &link.target, None) else { continue };
+        collected.add(node, url, true, &Lead { kind: LinkKind::LinkRel, context: "Link:", text: "" });
+    }
     if node.rules.settings.crawl.ascend {
-        add_folders(node, &mut known, &mut found);
+        add_folders(node, &mut collected.known, &mut collected.found);
     }
-    let mut links = admit(node, found);
+    let mut change = admit(node, collected.found);
     if is_at_the_end(node, lease) {
-        let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
-        links.turned.extend(beyond);
+        let beyond = change.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
+        change.turned.extend(beyond);
     }
-    links
+    Found { change, outlinks: collected.outlinks }
+}
+
+/// How the target of a redirect is listed.
+fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
+    Outlink { url: next.url.as_str().to_owned().into(), hop: 'R', context, text: "" }
+}
+
+/// How a link stands in its page.
+struct Lead<'p> {
+    kind: LinkKind,
+    context: &'static str,
+    text: &'p str,
+}
+
+impl<'p> Lead<'p> {
+    fn of(link: &'p Link) -> Self {
+        let context = match link.kind {
+            LinkKind::A => "a/@href",
+            LinkKind::Area => "area/@href",
+            LinkKind::Frame => "frame/@src",
+            LinkKind::Iframe => "iframe/@src",
+            LinkKind::MetaRefresh => "meta/@refresh",
+            LinkKind::LinkRel => "link/@href",
+            LinkKind::Asset => "=EMBED_MISC",
+        };
+        Self { kind: link.kind, context, text: &link.text }
+    }
+}
+
+/// Links on their way: each URL is followed once, each URL with its place and text is listed once.
+struct Collected<'p> {
+    follow: bool,
+    depth: u16,
+    via: Arc<str>,
+    origin: Arc<str>,
+    own: UrlKey,
+    known: KeySet<UrlKey>,
+    listed: HashSet<(UrlKey, LinkKind, &'p str)>,
+    found: Vec<NewUrl>,
+    outlinks: Vec<Outlink<'p>>,
+}
+
+impl<'p> Collected<'p> {
+    fn new(lease: &Lease, follow: bool) -> Self {
+        Self {
+            follow,
+            depth: lease.entry.depth.saturating_add(1),
+            via: Arc::from(lease.url.as_str()),
+            origin: origin(lease),
+            own: lease.core().url_key,
+            known: KeySet::default(),
+            listed: HashSet::new(),
+            found: Vec::new(),
+            outlinks: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, node: &Node, url: PageUrl, follow: bool, lead: &Lead<'p>) {
+        let key = node.prints.url(&url);
+        if key == self.own {
+            return; // a link to itself is none
+        }
+        if self.listed.insert((key, lead.kind, lead.text)) {
+            let hop = if lead.kind == LinkKind::Asset { 'E' } else { 'L' };
+            let (url, context, text) = (url.as_str().to_owned().into(), lead.context, lead.text);
+            self.outlinks.push(Outlink { url, hop, context, text });
+        }
+        if self.follow && follow && self.known.insert(key) {
+            let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
+            self.found.push(NewUrl { url, depth: self.depth, hops: 0, seed: false, via, origin });
+        }
+    }
 }
 
 /// The folders above what was found on its own host, up to the top: pages that nobody links to are often listed there.

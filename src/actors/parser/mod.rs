@@ -36,6 +36,8 @@ pub struct Parse {
     pub fetched: Box<Fetched>,
     /// What the outcome table says of it.
     pub verdict: Verdict,
+    /// What robots.txt says of the use of its content.
+    pub usage: Option<String>,
     /// When the request was sent.
     pub begun: UnixMillis,
 }

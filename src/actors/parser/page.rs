@@ -3,23 +3,26 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::archive::Tools;
+use super::archive::{Said, Tools, payload_of};
 use super::onward::{self, Onward};
 use super::{Parse, links};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
+use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::document::{DecodedEnd, decoded};
+use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::Page;
-use crate::domain::mime::Kind;
+use crate::domain::mime::{Declared, Kind, essence, is_among, media_type};
 use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
+use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, Fetched};
-use crate::parse::{Body, PageSink};
-use crate::storage::ledger::LinkChange;
+use crate::parse::{Body, HeadMarks, PageSink};
+use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::{self, How, PageRecord, Remarks};
+use crate::warc::digest::WarcDigest;
 use crate::warc::page::PageRecords;
 
 /// Bytes looked at to tell the type.
@@ -29,21 +32,21 @@ const TITLE: usize = 512;
 
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
-    let Parse { lease, permit, fetched, verdict, begun } = job;
+    let Parse { lease, permit, fetched, verdict, usage, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
-    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict);
+    let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
+    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict, &head);
     node.faults.pass("parser.looked");
     let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
-    let change: LinkChange = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref());
+    let found = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
-    let built = match node.faults.check("parser.archive") {
-        Err(e) => Err(e.to_string()),
-        Ok(()) => tools.page(&lease, begun, &fetched, looked.page.as_ref(), &change).map_err(|e| e.to_string()),
-    };
-    node.faults.pass("parser.archived");
-    let built = built.inspect_err(|e| node.spill_failed(e));
-    let records = match built {
-        Ok(records) => records,
+    let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
+    let skipped = verdict.parses() && is_among(&node.rules.settings.store.skip_types, &looked.mime);
+    let charset = looked.page.as_ref().map(|page| page.charset.name());
+    let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
+    let said = (!skipped).then_some(&said);
+    let (records, payload) = match archived(node, tools, &lease, begun, &fetched, said) {
+        Ok(built) => built,
         Err(e) => {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
             log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
@@ -51,48 +54,86 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
             return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
         }
     };
-    let parts = PageParts {
-        record: PageRecord {
-            how: how(&verdict),
-            remarks: remarks(&fetched, onward, looked.page.as_ref()),
-            ..record(&lease, begun, &fetched, &looked, &records, &change)
-        },
-        content: looked.content,
-        records,
+    let change = found.change;
+    let mut record = PageRecord {
+        how: how(&verdict),
+        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, onward) },
+        ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
+    let mut ending = ending_of_verdict(&verdict);
+    let mut content = looked.content;
+    if skipped {
+        // A later page with this content could not refer to it.
+        (record.how, record.content, content) = (How::Unstored, None, None);
+        ending = Ending::Done(How::Unstored);
+    }
     Parsed {
         lease,
         permit: Some(permit),
-        ending: ending_of_verdict(&verdict),
-        parts: Some(Box::new(parts)),
+        ending,
+        parts: Some(Box::new(PageParts { record, records, content })),
         links: change,
         begun,
         took: fetched.timings.total,
     }
 }
 
+/// The records of a page and its payload digest; of one that the settings leave out, of which nothing is `said`, the digest alone.
+fn archived(
+    node: &Node,
+    tools: &mut Tools,
+    lease: &Lease,
+    begun: UnixMillis,
+    fetched: &Fetched,
+    said: Option<&Said<'_>>,
+) -> Result<(Option<PageRecords>, WarcDigest), String> {
+    let built = match (node.faults.check("parser.archive"), said) {
+        (Err(e), _) => Err(e.to_string()),
+        (Ok(()), None) => payload_of(fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
+        (Ok(()), Some(said)) => {
+            let records = tools.page(lease, begun, fetched, said).map_err(|e| e.to_string());
+            records.map(|records| {
+                let payload = records.payload_digest();
+                (Some(records), payload)
+            })
+        }
+    };
+    node.faults.pass("parser.archived");
+    built.inspect_err(|e| node.spill_failed(e))
+}
+
 /// What looking at a body gives.
+#[derive(Default)]
 struct Looked {
     page: Option<Page>,
     content: Option<ContentDigest>,
-    kind: Kind,
+    /// The media type as sent, or where none was sent as found; without parameters.
+    mime: String,
+    /// What was odd about its coding.
+    coding: Vec<Note>,
 }
 
-fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdict: &Verdict) -> Looked {
+fn look(
+    node: &Node,
+    buffer: &mut [u8],
+    url: &url::Url,
+    fetched: &Fetched,
+    verdict: &Verdict,
+    head: &HeadMarks,
+) -> Looked {
     let content_type = fetched.header("content-type");
-    let nothing = Looked { page: None, content: None, kind: Kind::Other };
+    let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
     if !verdict.parses() || fetched.body.is_empty() {
-        return nothing;
+        return Looked { mime: mime_of(declared, None), ..Looked::default() };
     }
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
     let settings = &node.rules.settings;
-    let mut body = decoded(fetched.body.reader(), &coding, settings.fetch.max_decoded);
+    let mut body = fetched.decoded_body(settings.fetch.max_decoded);
     let mut hasher = ContentHasher::new();
     let mut sink: Option<Box<dyn PageSink>> = None;
-    let mut kind = None;
+    let mut mime = None;
     let (mut wanted, mut whole) = (true, true);
     loop {
-        let n = match read_some(&mut body, buffer, if kind.is_none() { SNIFF } else { 1 }) {
+        let n = match read_some(&mut body, buffer, if mime.is_none() { SNIFF } else { 1 }) {
             Ok(0) => break,
             Ok(n) => n,
             Err(e) => {
@@ -102,10 +143,10 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
             }
         };
         let piece = buffer.get(..n).unwrap_or_default();
-        if kind.is_none() {
-            let first = Body::sniffed(url, content_type.as_deref(), piece);
+        if mime.is_none() {
+            let first = Body::declared(url, declared, piece);
             sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
-            kind = Some(first.kind);
+            mime = Some(mime_of(declared, Some(&first)));
         }
         hasher.update(piece);
         if let (Some(sink), true) = (&mut sink, wanted) {
@@ -116,7 +157,8 @@ fn look(node: &Node, buffer: &mut [u8], url: &url::Url, fetched: &Fetched, verdi
         page: sink.map(PageSink::finish),
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
-        kind: kind.unwrap_or(Kind::Other),
+        mime: mime.unwrap_or_else(|| mime_of(declared, None)),
+        coding: body.notes(),
     }
 }
 
@@ -136,11 +178,11 @@ fn read_some(body: &mut impl Read, buffer: &mut [u8], least: usize) -> std::io::
 }
 
 fn record(
-    lease: &crate::actors::lease::Lease,
-    begun: crate::domain::time::UnixMillis,
+    lease: &Lease,
+    begun: UnixMillis,
     fetched: &Fetched,
     looked: &Looked,
-    records: &PageRecords,
+    payload: WarcDigest,
     links: &LinkChange,
 ) -> PageRecord {
     let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
@@ -150,9 +192,9 @@ fn record(
         status: fetched.status,
         fetched: begun,
         took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
-        mime: mime_of(fetched, looked.kind),
+        mime: Some(short(&looked.mime, 128)).filter(|mime| !mime.is_empty()),
         bytes: fetched.body.len(),
-        payload_digest: records.payload_digest().0,
+        payload_digest: payload.0,
         content: looked.content,
         warc: None,
         etag: fetched.header("etag").map(|v| short(&v, 256)),
@@ -173,16 +215,29 @@ fn record(
     }
 }
 
-/// What was odd, each once and in order, and where it leads.
-fn remarks(fetched: &Fetched, onward: Onward, page: Option<&Page>) -> Remarks {
+/// What was odd, each once and in order, and where it leads, and what it says of itself. Redirects and errors are no pages.
+fn remarks(
+    lease: &Lease,
+    fetched: &Fetched,
+    looked: &Looked,
+    verdict: &Verdict,
+    head: &HeadMarks,
+    onward: Onward,
+) -> Remarks {
     let mut notes = fetched.notes.clone();
+    notes.extend(&looked.coding);
     notes.extend(onward.note);
-    notes.extend(page.filter(|page| page.extract_skipped).map(|_| Note::ExtractSkipped));
-    let extracted = page.map(|page| &page.extracted).filter(|values| !values.is_empty());
+    let mut canonical = None;
+    if verdict.parses() {
+        notes.extend(head.notes(looked.page.as_ref()));
+        canonical = head.canonical(looked.page.as_ref(), &lease.url.to_url());
+    }
     notes.sort_unstable();
     notes.dedup();
+    let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
     Remarks {
         notes,
+        canonical,
         target: onward.to.map(|url| url.as_str().to_owned()),
         // Maps of texts can always be written.
         extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
@@ -196,20 +251,16 @@ fn how(verdict: &Verdict) -> How {
 }
 
 /// The type as sent; where none was sent, the one found by looking.
-fn mime_of(fetched: &Fetched, kind: Kind) -> Option<String> {
-    let header = fetched.header("content-type").unwrap_or_default();
-    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if !essence.is_empty() {
-        return Some(short(&essence, 128));
-    }
-    let found = match kind {
-        Kind::Html => "text/html",
-        Kind::Xhtml => "application/xhtml+xml",
-        Kind::Xml => "text/xml",
-        Kind::Text => "text/plain",
-        Kind::Other => return None,
+fn mime_of(declared: Declared<'_>, body: Option<&Body<'_>>) -> String {
+    let sent = declared.content_type.map(essence).filter(|essence| !essence.is_empty());
+    let found = || match body?.kind {
+        Kind::Html => Some("text/html"),
+        Kind::Xhtml => Some("application/xhtml+xml"),
+        Kind::Xml => Some("text/xml"),
+        Kind::Text => Some("text/plain"),
+        Kind::Other => media_type(body?.head),
     };
-    Some(found.to_owned())
+    sent.unwrap_or_else(|| found().unwrap_or_default().to_owned())
 }
 
 /// The first `max` characters.

@@ -1,6 +1,6 @@
 //! A lane: one connection's worth of work at a host, one URL after the other.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,7 @@ use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
+use crate::net::proxy::Proxy;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::Ending;
 use crate::telemetry::Phase;
@@ -97,7 +98,7 @@ impl Lane {
             Err(turned) => return self.turn_away(lease, turned).await,
         };
         let core = lease.core().clone();
-        let (addresses, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
+        let (way, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
             Ok(ready) => ready,
             Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
             Err(Not::Allowed) => {
@@ -121,24 +122,25 @@ impl Lane {
         self.pages += 1;
         let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
-        let errand = Errand::Page { lease: Box::new(lease), permit: page };
+        let usage = self.robots.usage(&url);
+        let errand = Errand::Page { lease: Box::new(lease), usage, permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
-        let _ = self.request(&self.at.host, url, addresses, slot, on_wire, errand).await;
+        let _ = self.request(&self.at.host, url, way, slot, on_wire, errand).await;
         Next::GoOn
     }
 
     /// Everything that a request for a page needs.
-    async fn prepare(&self, url: &PageUrl) -> Result<(Vec<SocketAddr>, Leave), Not> {
+    async fn prepare(&self, url: &PageUrl) -> Result<(Way, Leave), Not> {
         self.node.faults.pass_url("host.visit", url);
-        let addresses = self.addresses(url).await.map_err(Not::Reached)?;
+        let way = self.way(url).await.map_err(Not::Reached)?;
         match self.robots_allow(url).await {
             Standing::Allowed => {}
             Standing::Disallowed => return Err(Not::Allowed),
             Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
         }
-        let place = Place { host: url.host(), address: ip(&addresses), seat: &self.seat };
+        let place = Place { host: url.host(), address: way.ip(), seat: &self.seat };
         let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
-        Ok((addresses, leave))
+        Ok((way, leave))
     }
 
     /// Sends a request and waits for its report; `None` when it died.
@@ -146,7 +148,7 @@ impl Lane {
         &self,
         host: &HostKey,
         url: PageUrl,
-        addresses: Vec<SocketAddr>,
+        way: Way,
         mut slot: Slot,
         on_wire: PagePermit,
         errand: Errand,
@@ -154,7 +156,8 @@ impl Lane {
         slot.begin();
         self.node.faults.pass("host.send");
         let (reply, report) = oneshot::channel();
-        self.node.fetcher_of(host).tell(Fetch { url, addresses, slot, on_wire, errand, reply });
+        let Way { addresses, via } = way;
+        self.node.fetcher_of(host).tell(Fetch { url, addresses, via, slot, on_wire, errand, reply });
         let answer = async {
             self.node.faults.wait("host.report").await;
             report.await.ok()
@@ -188,6 +191,14 @@ impl Lane {
     async fn turn_away(&self, lease: Lease, (reason, generation): (Rejection, u32)) -> Next {
         self.end(lease, Ending::Rejected(reason), generation).await;
         Next::GoOn
+    }
+
+    /// How a URL is reached: through a proxy that looks names up, or else by addresses of ours.
+    async fn way(&self, url: &PageUrl) -> Result<Way, Failure> {
+        let via = self.node.live().routes.of(url);
+        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
+        let addresses = if unknown { Vec::new() } else { self.addresses(url).await? };
+        Ok(Way { addresses, via })
     }
 
     /// The addresses to connect to, in this order: resolved once, checked, pinned (I7). Never empty.
@@ -315,15 +326,15 @@ impl Lane {
         if host != self.at.host && self.node.orders.blocks().on(url.host()) {
             return Some(Report::fault(Failure::AddressRefused));
         }
-        let addresses = match self.addresses(url).await {
-            Ok(addresses) => addresses,
+        let way = match self.way(url).await {
+            Ok(way) => way,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let place = Place { host: url.host(), address: ip(&addresses), seat };
+        let place = Place { host: url.host(), address: way.ip(), seat };
         for _ in 0..OWN_FAULTS {
             let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
-            match self.request(&host, url.clone(), addresses.clone(), slot, on_wire, Errand::Robots).await {
+            match self.request(&host, url.clone(), way.clone(), slot, on_wire, Errand::Robots).await {
                 Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
                 _ => {}
             }
@@ -333,9 +344,19 @@ impl Lane {
     }
 }
 
-/// The address whose seat is taken: the first, which is most often the one that answers.
-fn ip(addresses: &[SocketAddr]) -> IpAddr {
-    addresses.first().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), SocketAddr::ip)
+/// How a URL is reached.
+#[derive(Clone)]
+struct Way {
+    /// Empty where a proxy looks the name up.
+    addresses: Vec<SocketAddr>,
+    via: Option<Arc<Proxy>>,
+}
+
+impl Way {
+    /// The address whose seat is taken: the first, which is most often the one that answers.
+    fn ip(&self) -> Option<IpAddr> {
+        self.addresses.first().map(SocketAddr::ip)
+    }
 }
 
 /// Why a URL is not requested now.

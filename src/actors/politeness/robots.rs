@@ -32,7 +32,7 @@ fn is_of_the_host(fault: Failure) -> bool {
     use Failure as F;
     matches!(fault, F::DnsNotFound | F::DnsFailed | F::ConnectRefused | F::ConnectTimeout | F::AddressRefused)
         || matches!(fault, F::Tls | F::TlsTimeout | F::TlsExpired | F::TlsName | F::TlsSelfSigned | F::TlsIssuer)
-        || fault == F::TlsCertificate
+        || matches!(fault, F::TlsCertificate | F::Proxy)
 }
 
 /// What robots.txt means for a URL now.
@@ -103,6 +103,11 @@ impl Cache {
         })
     }
 
+    /// What the copy at hand says of the use of a URL's content.
+    pub fn usage(&self, url: &PageUrl) -> Option<String> {
+        self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.tail())
+    }
+
     /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
     fn keep(&self, place: (Scheme, u16), copy: Kept, seat: &Seat) {
         let mut kept = self.kept.borrow_mut();
@@ -150,7 +155,8 @@ pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
     RobotsRules::parse(&value.text, &tokens)
 }
 
-/// The record after a request: a failure keeps the old text as a stand-in.
+/// The record after a request: a failure keeps the old text as a stand-in. A text that did not come whole is one too
+/// (RFC 9309, 2.3.1.4).
 fn value_of(
     node: &Node,
     old: Option<RobotsValue>,
@@ -158,17 +164,15 @@ fn value_of(
     now: UnixMillis,
 ) -> RobotsValue {
     let status = answer.map_or(0, |a| a.status);
-    let unreachable = answer.is_err() || classify(status) == RobotsStatus::Unreachable;
-    if unreachable {
+    let found = classify(status) == RobotsStatus::Found;
+    let text = answer.ok().and_then(|a| a.text.as_ref());
+    if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
         let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
         let failures = failures.saturating_add(1);
         let retry_at = Some(node.rules.robots.retry_at(now, u32::from(failures)));
         return RobotsValue { status, fetched, text, failures, retry_at };
     }
-    let text = match answer {
-        Ok(a) if classify(status) == RobotsStatus::Found => a.text.clone(),
-        _ => Vec::new(),
-    };
+    let text = text.filter(|_| found).cloned().unwrap_or_default();
     RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
 }
 
@@ -201,5 +205,5 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         }
     }
     // Too many hops, or a place that is no URL: as if there were none (RFC 9309, 2.3.1.2).
-    Learned { status: Ok(RobotsAnswer { status: 404, text: Vec::new(), location: None, records }) }
+    Learned { status: Ok(RobotsAnswer { status: 404, text: None, location: None, records }) }
 }

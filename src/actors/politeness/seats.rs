@@ -20,7 +20,8 @@ use crate::storage::read;
 /// Where a request is to go.
 pub(super) struct Place<'a> {
     pub host: &'a str,
-    pub address: IpAddr,
+    /// None where a proxy looks the name up.
+    pub address: Option<IpAddr>,
     pub seat: &'a Arc<Seat>,
 }
 
@@ -44,11 +45,11 @@ pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
     match rules.group_by {
         GroupBy::Host => {}
         GroupBy::Domain => groups.push(whole(Group::Domain(registrable_domain(host).to_owned()))),
-        GroupBy::Ip => groups.push(whole(Group::Address(address))),
+        GroupBy::Ip => groups.extend(address.map(|address| whole(Group::Address(address)))),
     }
     // A server that many sites share. Not for sites of the user's own, nor for private networks, where an address says little
     // (a proxy, a test).
-    if rules.group_by != GroupBy::Ip && is_public(address) && !own.own_site {
+    if let Some(address) = address.filter(|ip| rules.group_by != GroupBy::Ip && is_public(*ip) && !own.own_site) {
         groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || SeatRules {
             pace: PaceRules { min_delay: Duration::ZERO, delay_factor: 0.0, ..own.pace.clone() },
             connections: usize::try_from(rules.per_ip_connections).unwrap_or(usize::MAX),

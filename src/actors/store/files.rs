@@ -35,6 +35,7 @@ pub(super) fn line_of<'c>(
     let reason = match &page.ending {
         Ending::Retry { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
+        Ending::Done(How::Unstored) => Some("unstored"),
         Ending::Done(_) => None,
         Ending::Error(failure) => Some(failure.as_str()),
         Ending::Rejected(rejection) => Some(rejection.as_str()),
@@ -59,6 +60,7 @@ pub(super) fn line_of<'c>(
         line.extracted = capture.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok());
         line.mime = capture.mime.as_deref().map(Into::into);
         line.digest = Some(WarcDigest(capture.payload_digest));
+        line.remark(&capture.remarks);
     }
     Ok(Some(match place {
         Some(place) => line.placed(place),

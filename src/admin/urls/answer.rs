@@ -130,7 +130,7 @@ fn done(e: &Explanation) -> String {
     };
     let place = match &page.warc {
         Some(warc) => format!("its record is in {} at {}", warc.file, warc.offset),
-        None => "the settings leave it out of the archive (store.statuses)".into(),
+        None => "the settings leave it out of the archive (store.skip_types)".into(),
     };
     format!("Crawled at {when} with status {status}: {what}; {place}.")
 }

@@ -60,6 +60,12 @@ pub struct CaptureView {
     pub etag: Option<String>,
     /// `Last-Modified` as sent.
     pub last_modified: Option<String>,
+    /// What was odd about it, by name (`docs/operations.md`).
+    pub notes: Vec<String>,
+    /// The canonical URL that it names; recorded, never followed as one.
+    pub canonical: Option<String>,
+    /// What robots.txt and its head say of the use of its content: `Content-Signal`, `Content-Usage`.
+    pub usage: Option<String>,
     /// What the rules of `[[extract]]` found, by name: a text, or a list of texts.
     pub extracted: Option<serde_json::Value>,
     /// Its record; none when the settings left it out.
@@ -86,6 +92,9 @@ impl From<&PageRecord> for CaptureView {
             hops: page.hops,
             etag: page.etag.clone(),
             last_modified: page.last_modified.clone(),
+            notes: page.remarks.notes.iter().map(|note| note.as_str().to_owned()).collect(),
+            canonical: page.remarks.canonical.clone(),
+            usage: page.remarks.usage.clone(),
             extracted: page.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             warc: page.warc.as_ref().map(WarcView::from),
         }

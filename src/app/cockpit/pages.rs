@@ -62,7 +62,7 @@ impl Pages for Cockpit {
         let place = holder.as_ref().and_then(|page| page.warc.as_ref());
         let Some(place) = place else {
             let detail =
-                "the settings left this page out of the archive (store.statuses), or its first copy is not known";
+                "the settings left this page out of the archive (store.skip_types), or its first copy is not known";
             return Err(ControlError::Absent(detail.into()).into());
         };
         let dir = self.node.rules.settings.warc_dir();
@@ -175,8 +175,8 @@ fn readable(
         .map_err(|e| SnapshotFault::Form(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
     let url = target.url.to_url();
     match (sniff(content_type, &body), form) {
-        (Kind::Html | Kind::Xhtml, form) => {
-            let mut reader = PageReader::new(content_type, &url, ExtractOptions::default(), MOST);
+        (kind @ (Kind::Html | Kind::Xhtml), form) => {
+            let mut reader = PageReader::of_kind(kind, content_type, &url, ExtractOptions::default(), MOST);
             reader.push(&body);
             let page = reader.finish();
             Ok(match form {

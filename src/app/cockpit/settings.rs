@@ -145,7 +145,13 @@ impl NodeSettings {
         let by_admin = !live.base.form().is_ok_and(|form| form.host.contains(host));
         let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
         let delay = host.min_delay.map(crate::config::units::format_duration);
-        let value = json!({ "max_connections": host.max_connections, "min_delay": delay });
+        let mut value = json!({ "max_connections": host.max_connections, "min_delay": delay });
+        if let Some(proxy) = &host.proxy {
+            value["proxy"] = Json::from(proxy.to_string());
+        }
+        if !host.headers.is_empty() {
+            value["headers"] = json!(host.headers);
+        }
         SettingView {
             key: format!("host.{}", host.pattern),
             value,

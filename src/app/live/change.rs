@@ -13,7 +13,7 @@ use crate::actors::node::Node;
 use crate::actors::store::Commit;
 use crate::admin::ControlError;
 use crate::admin::settings::ChangedView;
-use crate::config::{CHANGEABLE, ConfigError, Layers, Origin, Settings, check_changeable};
+use crate::config::{CHANGEABLE, ConfigError, Layers, Origin, ProxyUrl, Settings, Shown, check_changeable};
 use crate::domain::scope::{Scope, ScopeError};
 use crate::storage::ledger::Change;
 use crate::storage::values::{ChangedKey, LiveSettings, SettingsChange, Value};
@@ -190,7 +190,10 @@ fn lay_over(overlay: &mut BTreeMap<String, String>, changes: &BTreeMap<String, J
 fn differences(old: &Layers, new: &Layers) -> Result<Vec<ChangedKey>, ConfigError> {
     let shown = |layers: &Layers| layers.show();
     let pairs = shown(old)?.into_iter().zip(shown(new)?);
-    let differing = pairs.filter(|(a, b)| CHANGEABLE.contains(&a.key.as_str()) && a.json != b.json);
+    // Of a host's proxy the password is not shown, and may be all that differs.
+    let hosts_differ = old.form()?.host != new.form()?.host;
+    let differ = |a: &Shown, b: &Shown| a.json != b.json || (hosts_differ && a.key == "host");
+    let differing = pairs.filter(|(a, b)| CHANGEABLE.contains(&a.key.as_str()) && differ(a, b));
     let text = |json: &Json| (!json.is_null()).then(|| json.to_string());
     Ok(differing.map(|(a, b)| ChangedKey { before: text(&a.json), after: text(&b.json), key: a.key }).collect())
 }
@@ -302,7 +305,17 @@ async fn commit(
 
 /// The keys of a change, as they are shown.
 pub(in crate::app) fn changed_views(changed: &[ChangedKey]) -> Vec<ChangedView> {
-    let value = |text: &Option<String>| text.as_deref().map_or(Json::Null, json);
+    let value = |text: &Option<String>| text.as_deref().map_or(Json::Null, |text| without_password(json(text)));
     let view = |c: &ChangedKey| ChangedView { key: c.key.clone(), before: value(&c.before), after: value(&c.after) };
     changed.iter().map(view).collect()
+}
+
+/// What was said of a host, its proxy without user name and password.
+fn without_password(mut value: Json) -> Json {
+    if let Some(proxy) = value.get_mut("proxy")
+        && let Ok(url) = serde_json::from_value::<ProxyUrl>(proxy.clone())
+    {
+        *proxy = Json::from(url.to_string());
+    }
+    value
 }

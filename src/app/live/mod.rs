@@ -24,6 +24,7 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::scope::Scope;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::Canonicaliser;
+use crate::net::proxy::Routes;
 
 /// The rules of one generation, ready for use.
 pub struct Live {
@@ -41,6 +42,8 @@ pub struct Live {
     pub shapes: ShapeRules,
     /// Retries.
     pub retry: RetryRules,
+    /// Proxies.
+    pub routes: Routes,
 }
 
 impl Live {
@@ -54,6 +57,7 @@ impl Live {
             traps: settings.trap_rules(),
             shapes: settings.shape_rules(),
             retry: settings.retry_rules(),
+            routes: settings.routes(),
             settings,
         }
     }
@@ -62,6 +66,12 @@ impl Live {
     #[must_use]
     pub fn host_rules(&self, name: &str) -> HostRules {
         HostRules::of(&self.settings, name)
+    }
+
+    /// The headers of a request to a host, made of those of all.
+    #[must_use]
+    pub fn request_headers(&self, all: &[(String, String)], host: &str) -> Vec<(String, String)> {
+        self.settings.headers_for(all, host)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `lycosa fetch URL`: one URL the way a crawl would fetch it, and what happened on the way.
 
+mod page;
 mod report;
 mod session;
 #[cfg(test)]
@@ -17,8 +18,8 @@ use session::Session;
 /// Fetches one URL and shows what happened; robots.txt comes first and is obeyed.
 ///
 /// # Errors
-/// Bad settings (exit code 2), or no answer (exit code 1). A report of a URL that robots.txt forbids, or of a host whose
-/// robots.txt is out of reach, is shown and has the exit code 1 too.
+/// Bad settings (exit code 2), or no answer (exit code 1); with `--json` there is a report of that too. A report of a URL that
+/// robots.txt forbids, or of a host whose robots.txt is out of reach, is shown and has the exit code 1 too.
 pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = layers(args.config.as_deref(), &args.settings)?.load()?;
     settings.contact_for(std::slice::from_ref(&args.url))?;
@@ -26,7 +27,15 @@ pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let url = session.canonical(&args.url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::new)?;
     let report = runtime.block_on(visit(&session, url, args.follow))?;
-    unless_gone(show(args, &report, out))?;
+    match report.fault() {
+        Some(fault) => {
+            if args.json {
+                unless_gone(show(args, &report, out))?;
+            }
+            return Err(CliError::new(fault));
+        }
+        None => unless_gone(show(args, &report, out))?,
+    }
     Ok(if report.fetched() { Exit::Done } else { Exit::Error })
 }
 
@@ -35,12 +44,17 @@ async fn visit(session: &Session, start: PageUrl, follow: bool) -> Result<Report
     let scope = session.scope(&start)?;
     let (mut at, mut hops) = (start, Vec::new());
     loop {
-        let no_answer = |fault| CliError::new(format!("{at}: {fault}"));
-        let robots = session.robots(&at).await.map_err(no_answer)?;
+        let robots = match session.robots(&at).await {
+            Ok(robots) => robots,
+            Err(fault) => return Ok(Report::failed(&at, hops, None, &fault)),
+        };
         if !robots.allowed {
             return Ok(Report::refused(&at, hops, &robots));
         }
-        let reply = session.get(&at).await.map_err(no_answer)?;
+        let reply = match session.get(&at).await {
+            Ok(reply) => reply,
+            Err(fault) => return Ok(Report::failed(&at, hops, Some(&robots), &fault)),
+        };
         let target = session.redirect(&at, &reply);
         match target {
             Some(Ok(next)) if follow && hops.len() < usize::from(session.max_redirects()) => {

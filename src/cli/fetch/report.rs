@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::session::{Reply, Robots, Session, body};
+use super::page::{Judge, PageReport, Read, RedirectReport};
+use super::session::{NoAnswer, Reply, Robots, Session, body};
 use crate::cli::exit::CliError;
 use crate::cli::why;
-use crate::domain::html::{Directives, Link, Page};
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
-use crate::net::{Fetched, HttpVersion};
-use crate::parse::{Body, MimeModules};
+use crate::net::HttpVersion;
+use crate::parse::usage;
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 
@@ -23,10 +23,21 @@ pub(super) struct Report {
     /// Redirects that were followed to get to `url`.
     hops: Vec<Hop>,
     url: String,
-    robots: RobotsReport,
+    robots: Option<RobotsReport>,
     answer: Option<Answer>,
+    /// Why there is no answer, though one was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<FailedReport>,
     #[serde(skip)]
     body: Vec<u8>,
+}
+
+/// A request without an answer.
+#[derive(Debug, Serialize)]
+struct FailedReport {
+    /// The reason, by its name in `domain::reason`.
+    reason: &'static str,
+    detail: String,
 }
 
 /// A redirect that was followed.
@@ -51,13 +62,16 @@ struct RobotsReport {
     reachable: bool,
     line: String,
     crawl_delay_seconds: Option<f64>,
+    /// What it says of the use of the URL's content.
+    usage: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct Answer {
     status: u16,
     version: &'static str,
-    address: String,
+    /// None where a proxy looked the name up.
+    address: Option<String>,
     addresses: Vec<String>,
     timings_ms: TimingsReport,
     headers: Vec<(String, String)>,
@@ -66,17 +80,19 @@ struct Answer {
     cut: Option<&'static str>,
     tls_fault: Option<String>,
     redirect: Option<RedirectReport>,
+    /// What it is taken for, by its head and its first bytes.
+    kind: &'static str,
+    /// The module that reads such a body.
+    module: Option<&'static str>,
+    /// What `X-Robots-Tag` forbids this crawler; none when it says nothing.
+    x_robots_tag: Vec<&'static str>,
+    canonical: Option<String>,
+    /// What robots.txt and the head say of the use of the content.
+    usage: Option<String>,
+    notes: Vec<&'static str>,
     page: Option<PageReport>,
     /// The type of a body that was not read as a page.
     not_parsed: Option<String>,
-}
-
-/// Where the answer redirects to; shown, not followed.
-#[derive(Debug, Serialize)]
-struct RedirectReport {
-    /// Canonical; `None` when it is no http(s) URL.
-    to: Option<String>,
-    verdict: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,38 +105,18 @@ struct TimingsReport {
     total: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct PageReport {
-    charset: &'static str,
-    title: Option<String>,
-    description: Option<String>,
-    keywords: Vec<String>,
-    canonical: Option<String>,
-    base: Option<String>,
-    noindex: bool,
-    nofollow: bool,
-    noarchive: bool,
-    decoded_bytes: u64,
-    links_cut: bool,
-    links: Vec<LinkReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct LinkReport {
-    /// Canonical; `None` for what is no http(s) URL.
-    url: Option<String>,
-    href: String,
-    kind: &'static str,
-    nofollow: bool,
-    text: String,
-    /// What a crawl would do with it: `take`, or the reason it is turned away, with the rule.
-    verdict: String,
-}
-
 impl Report {
     /// A URL that robots.txt disallows, or of a host whose robots.txt is out of reach.
     pub(super) fn refused(url: &PageUrl, hops: Vec<Hop>, robots: &Robots) -> Self {
-        Self { hops, url: url.to_string(), robots: robots_report(robots), answer: None, body: Vec::new() }
+        let robots = Some(robots_report(robots));
+        Self { hops, url: url.to_string(), robots, answer: None, failed: None, body: Vec::new() }
+    }
+
+    /// A URL, or its robots.txt, that gave no answer.
+    pub(super) fn failed(url: &PageUrl, hops: Vec<Hop>, robots: Option<&Robots>, fault: &NoAnswer) -> Self {
+        let failed = FailedReport { reason: fault.reason(), detail: fault.to_string() };
+        let robots = robots.map(robots_report);
+        Self { hops, url: url.to_string(), robots, answer: None, failed: Some(failed), body: Vec::new() }
     }
 
     pub(super) fn new(
@@ -134,12 +130,13 @@ impl Report {
     ) -> Result<Self, CliError> {
         let fetched = &reply.fetched;
         let unread = |e| CliError::new(format!("the body of {url} cannot be read: {e}"));
-        let body = body(fetched, session.rules.settings.fetch.max_decoded).map_err(unread)?;
-        let judge = Judge { session, scope };
+        let (body, notes) = body(fetched, session.rules.settings.fetch.max_decoded).map_err(unread)?;
+        let judge = Judge::new(session, scope);
+        let read = Read::of(session, url, fetched, &body, notes);
         let answer = Answer {
             status: fetched.status,
             version: if fetched.version == HttpVersion::Http10 { "HTTP/1.0" } else { "HTTP/1.1" },
-            address: fetched.peer.to_string(),
+            address: fetched.peer.map(|peer| peer.to_string()),
             addresses: reply.addresses.iter().map(ToString::to_string).collect(),
             timings_ms: timings(reply),
             headers: fetched
@@ -152,15 +149,27 @@ impl Report {
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
             redirect: redirect.map(|to| judge.redirect(to)),
-            not_parsed: not_parsed(&session.rules.modules, url, fetched, &body),
-            page: page(&judge, url, fetched, &body),
+            kind: read.kind,
+            module: read.module,
+            x_robots_tag: read.head.robots.names().collect(),
+            canonical: read.head.canonical(read.page.as_ref(), &url.to_url()),
+            usage: usage(robots.usage.as_deref(), &fetched.headers),
+            notes: read.notes(fetched),
+            not_parsed: read.not_parsed(fetched, &body),
+            page: read.report(&judge, url, body.len() as u64),
         };
-        Ok(Self { hops, url: url.to_string(), robots: robots_report(robots), answer: Some(answer), body })
+        let robots = Some(robots_report(robots));
+        Ok(Self { hops, url: url.to_string(), robots, answer: Some(answer), failed: None, body })
     }
 
     /// Whether there was an answer.
     pub(super) fn fetched(&self) -> bool {
         self.answer.is_some()
+    }
+
+    /// Why there is none, when one was asked for.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.failed.as_ref().map(|failed| format!("{}: {}", self.url, failed.detail))
     }
 
     /// The body, content coding taken off.
@@ -180,20 +189,28 @@ impl Report {
             rows.add("redirect", &format!("{} {} to {}", hop.status, hop.url, hop.to));
         }
         rows.add("url", &self.url);
-        let robots = &self.robots;
-        rows.add("robots.txt", &format!("{} {}", robots.url, robots.outcome));
-        rows.add("", &format!("{}: {}", if robots.allowed { "allow" } else { "disallow" }, robots.line));
-        if let Some(delay) = robots.crawl_delay_seconds {
-            rows.add("", &format!("Crawl-delay: {delay} s"));
+        if let Some(robots) = &self.robots {
+            robots.rows(&mut rows);
         }
-        match &self.answer {
-            Some(answer) => answer.rows(&mut rows),
-            None if robots.reachable => {
-                rows.add("not fetched", why::advice("robots"));
+        match (&self.answer, &self.robots) {
+            (Some(answer), _) => answer.rows(&mut rows),
+            (None, Some(robots)) if self.failed.is_none() => {
+                let why = if robots.reachable { "robots" } else { ROBOTS_UNREACHABLE };
+                rows.add("not fetched", why::advice(why));
             }
-            None => rows.add("not fetched", why::advice(ROBOTS_UNREACHABLE)),
+            (None, _) => rows.add("failed", self.failed.as_ref().map_or("", |failed| &failed.detail)),
         }
         rows.0
+    }
+}
+
+impl RobotsReport {
+    fn rows(&self, rows: &mut Rows) {
+        rows.add("robots.txt", &format!("{} {}", self.url, self.outcome));
+        rows.add("", &format!("{}: {}", if self.allowed { "allow" } else { "disallow" }, self.line));
+        if let Some(delay) = self.crawl_delay_seconds {
+            rows.add("", &format!("Crawl-delay: {delay} s"));
+        }
     }
 }
 
@@ -201,7 +218,10 @@ impl Answer {
     fn rows(&self, rows: &mut Rows) {
         let t = &self.timings_ms;
         rows.add("status", &format!("{} {}", self.version, self.status));
-        rows.add("address", &format!("{} of {}", self.address, self.addresses.join(", ")));
+        match &self.address {
+            Some(address) => rows.add("address", &format!("{address} of {}", self.addresses.join(", "))),
+            None => rows.add("address", "known to the proxy only"),
+        }
         rows.add("time", &format!("{:.1} ms (the connection was opened for robots.txt)", t.total));
         let phases =
             [("dns", t.dns), ("connect", t.connect), ("tls", t.tls), ("first byte", t.first_byte), ("body", t.body)];
@@ -213,12 +233,29 @@ impl Answer {
         if let Some(fault) = &self.tls_fault {
             rows.add("certificate", fault);
         }
+        if !self.notes.is_empty() {
+            rows.add("notes", &self.notes.join(" "));
+        }
         for (i, (name, value)) in self.headers.iter().enumerate() {
             rows.add(if i == 0 { "headers" } else { "" }, &format!("{name}: {value}"));
         }
         if let Some(redirect) = &self.redirect {
             let to = redirect.to.as_deref().unwrap_or("what is no http(s) URL");
             rows.add("redirect", &format!("to {to} ({}); --follow goes there", redirect.verdict));
+        }
+        let reader =
+            self.module.map_or("read by no module".to_owned(), |module| format!("read by the module {module}"));
+        rows.add("kind", &format!("{}, {reader}", self.kind));
+        if !self.x_robots_tag.is_empty() {
+            rows.add("x-robots-tag", &self.x_robots_tag.join(" "));
+        }
+        if !self.notes.is_empty() {
+            rows.add("notes", &self.notes.join(" "));
+        }
+        for (name, value) in [("canonical", &self.canonical), ("usage", &self.usage)] {
+            if let Some(value) = value {
+                rows.add(name, value);
+            }
         }
         if let Some(page) = &self.page {
             page.rows(rows);
@@ -229,39 +266,11 @@ impl Answer {
     }
 }
 
-impl PageReport {
-    fn rows(&self, rows: &mut Rows) {
-        rows.add("charset", self.charset);
-        rows.add("title", self.title.as_deref().unwrap_or("-"));
-        let told = [("description", &self.description), ("canonical", &self.canonical), ("base", &self.base)];
-        for (name, value) in told {
-            if let Some(value) = value {
-                rows.add(name, value);
-            }
-        }
-        if !self.keywords.is_empty() {
-            rows.add("keywords", &self.keywords.join(", "));
-        }
-        let directives = [(self.noindex, "noindex"), (self.nofollow, "nofollow"), (self.noarchive, "noarchive")];
-        let directives: Vec<&str> = directives.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
-        rows.add("directives", if directives.is_empty() { "none".into() } else { directives.join(" ") }.as_str());
-        let taken = self.links.iter().filter(|l| l.verdict == TAKE).count();
-        let cut = if self.links_cut { ", more were cut off" } else { "" };
-        rows.add("links", &format!("{}, of which a crawl takes {taken}{cut}", self.links.len()));
-        for link in &self.links {
-            let nofollow = if link.nofollow { " nofollow" } else { "" };
-            let url = link.url.as_ref().map_or_else(|| format!("(none) {}", link.href), Clone::clone);
-            let verdict = if link.verdict == TAKE { String::new() } else { format!("  [{}]", link.verdict) };
-            rows.add("", &format!("{}{nofollow} {url}{verdict}", link.kind));
-        }
-    }
-}
-
 #[derive(Default)]
-struct Rows(String);
+pub(super) struct Rows(String);
 
 impl Rows {
-    fn add(&mut self, name: &str, value: &str) {
+    pub(super) fn add(&mut self, name: &str, value: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.0, "{name:<12} {}", escaped(value));
     }
@@ -275,6 +284,7 @@ fn robots_report(robots: &Robots) -> RobotsReport {
         reachable: robots.reachable,
         line: robots.line.clone(),
         crawl_delay_seconds: robots.crawl_delay.map(|d| d.as_secs_f64()),
+        usage: robots.usage.clone(),
     }
 }
 
@@ -289,101 +299,4 @@ fn timings(reply: &Reply) -> TimingsReport {
         body: ms(t.body),
         total: ms(reply.opened.dns + reply.opened.connect + reply.opened.tls + t.first_byte + t.body),
     }
-}
-
-/// The verdict on a link that a crawl follows.
-const TAKE: &str = "take";
-
-/// How the verdict begins on a URL that the robots.txt read forbids; the deciding line follows.
-const ROBOTS: &str = "robots: ";
-
-/// What a crawl from this URL would do with what it finds: the same rules, in the same order.
-struct Judge<'a> {
-    session: &'a Session,
-    scope: &'a Scope,
-}
-
-impl Judge<'_> {
-    fn verdict(&self, url: &PageUrl, depth: u16) -> String {
-        if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
-            return reason.to_string();
-        }
-        match self.scope.explain(url, depth) {
-            (Ok(()), _) => self.session.forbidden(url).map_or_else(|| TAKE.into(), |line| format!("{ROBOTS}{line}")),
-            (Err(reason), rule) => format!("{reason}: {rule}"),
-        }
-    }
-
-    fn redirect(&self, to: Result<PageUrl, UrlError>) -> RedirectReport {
-        match to {
-            Ok(to) => RedirectReport {
-                verdict: match self.verdict(&to, 0) {
-                    verdict if verdict == TAKE || verdict.starts_with(ROBOTS) => verdict,
-                    other => format!("{other}; a seed's redirect joins the scope"),
-                },
-                to: Some(to.to_string()),
-            },
-            Err(e) => RedirectReport { to: None, verdict: e.rejection().to_string() },
-        }
-    }
-
-    fn link(&self, link: &Link, page: &Page, base: &url::Url, nofollow: bool) -> LinkReport {
-        let url = self.session.rules.canon.join(base, &link.href, Some(page.charset));
-        let verdict = match &url {
-            _ if nofollow || link.nofollow => "nofollow".into(),
-            Ok(url) => self.verdict(url, 1),
-            Err(e) => e.rejection().to_string(),
-        };
-        LinkReport {
-            url: url.ok().map(|u| u.to_string()),
-            href: link.href.clone(),
-            kind: link.kind.as_str(),
-            nofollow: link.nofollow,
-            text: link.text.clone(),
-            verdict,
-        }
-    }
-}
-
-/// What a body is that no module reads; `None` for what one does, and for no body.
-fn not_parsed(modules: &MimeModules, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<String> {
-    let declared = fetched.header("content-type");
-    if body.is_empty() || modules.of(&Body::sniffed(&url.to_url(), declared.as_deref(), body)).is_some() {
-        return None;
-    }
-    let essence = declared.as_deref().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    Some(match essence.to_ascii_lowercase().as_str() {
-        "" => "no Content-Type, and its first bytes are not HTML".into(),
-        html @ ("text/html" | "application/xhtml+xml") => format!("sent as {html}, but its first bytes are not HTML"),
-        other => other.to_owned(),
-    })
-}
-
-/// What is taken from a document; `None` for what no module reads.
-fn page(judge: &Judge<'_>, url: &PageUrl, fetched: &Fetched, body: &[u8]) -> Option<PageReport> {
-    let content_type = fetched.header("content-type");
-    let (rules, at) = (&judge.session.rules, url.to_url());
-    let settings = &rules.settings;
-    let seen = Body::sniffed(&at, content_type.as_deref(), body);
-    let page = rules.modules.read(&seen, &rules.parse)?;
-    let base = page.facts.base_url(&at);
-    let header = fetched.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("x-robots-tag"));
-    let header: Vec<_> = header.map(|(_, v)| String::from_utf8_lossy(v).into_owned()).collect();
-    let tokens = &settings.agent.robots_tokens;
-    let robots = page.facts.robots.and(Directives::from_header(header.iter().map(String::as_str), tokens));
-    let links = page.facts.links.iter().map(|link| judge.link(link, &page, &base, robots.nofollow)).collect();
-    Some(PageReport {
-        charset: page.charset.name(),
-        links,
-        title: page.facts.title,
-        description: page.facts.description,
-        keywords: page.facts.keywords,
-        canonical: page.facts.canonical,
-        base: page.facts.base,
-        noindex: robots.noindex,
-        nofollow: robots.nofollow,
-        noarchive: robots.noarchive,
-        decoded_bytes: body.len() as u64,
-        links_cut: page.facts.links_cut,
-    })
 }

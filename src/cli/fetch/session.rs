@@ -14,20 +14,21 @@ use crate::cli::why;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::config::units::roughly;
-use crate::document::{SpillBudget, SpillConfig, decoded};
+use crate::document::{SpillBudget, SpillConfig};
+use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::scope::Scope;
 use crate::domain::traps::TrapRules;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::guard::AddressPolicy;
+use crate::net::proxy::Routes;
+use crate::net::robots::robots_text;
 use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 
 /// Redirects of a robots.txt followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
-/// Bytes of a robots.txt read (RFC 9309, section 2.5).
-const ROBOTS_BYTES: u64 = 500 << 10;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
@@ -38,6 +39,7 @@ pub(super) struct Session {
     pub clock: Clock,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
+    routes: Routes,
     http: Http,
     /// The end of the last request to each host, and its Crawl-delay.
     hosts: RefCell<HashMap<String, Pause>>,
@@ -76,12 +78,19 @@ pub(super) struct NoAnswer {
     detail: String,
 }
 
+impl NoAnswer {
+    /// Its name in `domain::reason`.
+    pub(super) fn reason(&self) -> &'static str {
+        self.reason.as_str()
+    }
+}
+
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
             Failure::AddressRefused => f.write_str(&self.detail), // it says what to type
             // It says by which setting.
-            Failure::Tls if self.detail.ends_with(STRICT) => write!(f, "tls: {}", self.detail),
+            reason if self.detail.ends_with(STRICT) => write!(f, "{reason}: {}", self.detail),
             reason => write!(f, "{reason}: {}; {}", self.detail, why::advice(reason.as_str())),
         }
     }
@@ -106,6 +115,8 @@ pub(super) struct Robots {
     /// The deciding line, or why there is none.
     pub line: String,
     pub crawl_delay: Option<Duration>,
+    /// What it says of the use of the URL's content.
+    pub usage: Option<String>,
 }
 
 impl Session {
@@ -117,16 +128,21 @@ impl Session {
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
         let verify = settings.tls_verify();
-        let http =
-            Http::new(HttpConfig { verify, ..HttpConfig::new(Arc::clone(&policy), spill) }).map_err(CliError::new)?;
+        let clock = Clock::real();
+        let access = settings.access(&clock).map_err(CliError::usage)?;
+        let (source, throttle) = (settings.source(), settings.throttle());
+        let config = HttpConfig { verify, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
+        let http = Http::new(config).map_err(CliError::new)?;
+        let routes = settings.routes();
         let traps = settings.trap_rules();
         let rules = Rules::new(settings, String::new(), [0; 32]);
         Ok(Self {
             rules,
             traps,
-            clock: Clock::real(),
+            clock,
             policy,
             resolver,
+            routes,
             http,
             hosts: RefCell::default(),
             robots: RefCell::default(),
@@ -166,22 +182,25 @@ impl Session {
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
-        let addresses = self
-            .resolver
-            .resolve(url.host(), url.port())
-            .await
-            .map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })?;
+        let via = self.routes.of(url);
+        let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
+        let addresses = if unknown { Vec::new() } else { self.resolve(url).await? };
         let dns = started.elapsed();
-        let allowed = self.allowed(url, &addresses)?;
+        let allowed = if unknown { Vec::new() } else { self.allowed(url, &addresses)? };
         self.wait(url).await;
-        let headers = self.rules.headers.clone();
+        let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
         let limits = self.rules.limits.clone();
-        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, conditional: None, limits };
+        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, via, conditional: None, limits };
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
         let opened = self.opened(url, dns, &fetched);
         Ok(Reply { fetched, addresses, opened })
+    }
+
+    async fn resolve(&self, url: &PageUrl) -> Result<Vec<SocketAddr>, NoAnswer> {
+        let found = self.resolver.resolve(url.host(), url.port()).await;
+        found.map_err(|fault| NoAnswer { reason: fault.failure(), detail: fault.to_string() })
     }
 
     /// The phases of the connection used, kept for when it is used again.
@@ -248,6 +267,7 @@ impl Session {
             reachable: known.reachable,
             line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
             crawl_delay,
+            usage: known.rules.usage(url.tail()),
         })
     }
 
@@ -264,16 +284,21 @@ impl Session {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
         let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
             Ok(at) => self.robots_text(at).await?,
-            Err(_) => (404, Vec::new()), // an address without a place for robots.txt has none
+            Err(_) => (404, Ok(Vec::new())), // an address without a place for robots.txt has none
         };
-        let (rules, none) = match classify(status) {
-            RobotsStatus::Found => (Some(self.parse(&text)), "no rule matches"),
-            RobotsStatus::Unavailable => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
-            RobotsStatus::Unreachable => (None, UNREACHABLE),
+        let mut outcome = status.to_string();
+        let (rules, none) = match (classify(status), text) {
+            (RobotsStatus::Found, Ok(text)) => (Some(self.parse(&text)), "no rule matches"),
+            (RobotsStatus::Found, Err(why)) => {
+                outcome += &format!(", but {why}");
+                (None, UNREACHABLE)
+            }
+            (RobotsStatus::Unavailable, _) => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
+            (RobotsStatus::Unreachable, _) => (None, UNREACHABLE),
         };
         let reachable = rules.is_some();
         let rules = rules.unwrap_or_else(RobotsRules::disallow_all);
-        Ok(Known { outcome: status.to_string(), rules, reachable, none })
+        Ok(Known { outcome, rules, reachable, none })
     }
 
     fn parse(&self, text: &[u8]) -> RobotsRules {
@@ -281,18 +306,18 @@ impl Session {
         RobotsRules::parse(text, &tokens)
     }
 
-    /// The final status and text, redirects followed.
-    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Vec<u8>), NoAnswer> {
+    /// The final status and text, or why there is no text; redirects followed.
+    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Result<Vec<u8>, String>), NoAnswer> {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get(&at).await?.fetched;
             let target = fetched.header("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
             match target {
                 Some(next) if (300..400).contains(&fetched.status) => at = next,
-                _ => return Ok((fetched.status, body(&fetched, ROBOTS_BYTES).unwrap_or_default())),
+                _ => return Ok((fetched.status, robots_text(&fetched))),
             }
         }
         // One redirect too many: as if there were none (section 2.3.1.2).
-        Ok((404, Vec::new()))
+        Ok((404, Ok(Vec::new())))
     }
 }
 
@@ -300,10 +325,10 @@ fn place(url: &PageUrl) -> String {
     format!("{}://{}", url.scheme().as_str(), url.authority())
 }
 
-/// A body with its content coding taken off, at most `max` bytes.
-pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<Vec<u8>> {
-    let coding = fetched.header_list("content-encoding").unwrap_or_default();
+/// A body with its content coding taken off, at most `max` bytes, and what was odd about the answer.
+pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<(Vec<u8>, Vec<Note>)> {
     let mut bytes = Vec::new();
-    decoded(fetched.body.reader(), &coding, max).take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let mut decoded = fetched.decoded_body(max);
+    decoded.read_to_end(&mut bytes)?;
+    Ok((bytes, [fetched.notes.clone(), decoded.notes()].concat()))
 }

@@ -90,6 +90,83 @@ fn the_report_is_json_on_request() {
     assert_eq!(value["answer"]["page"]["links"][0]["url"], format!("http://{address}/next"));
 }
 
+/// Answers robots.txt, and everything else, with these bytes, then closes.
+fn serve_raw(robots: &'static [u8], other: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4_096];
+            let n = stream.read(&mut head).unwrap_or(0);
+            let rules = head[..n].starts_with(b"GET /robots.txt ");
+            let _ = stream.write_all(if rules { robots } else { other });
+        }
+    });
+    address
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+const NO_RULES: &[u8] = b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n";
+
+#[test]
+fn what_an_answer_says_of_itself_is_shown() {
+    let rules =
+        b"HTTP/1.1 200 X\r\nContent-Length: 57\r\n\r\nUser-agent: *\nContent-Signal: search=yes,ai-train=no\nAllow:";
+    let marked = b"HTTP/1.1 200 X\r\nContent-Type: text/html; charset=big5\r\nX-Robots-Tag: noindex, x: none\r\n\
+        Link: </c>; rel=canonical\r\nContent-Usage: train-ai=n\r\nContent-Length: 17\r\n\r\n<script></script>";
+    let address = serve_raw(rules, marked);
+    let (_, text) = fetch(&FetchArgs { json: true, ..args(address, "/start") });
+    let answer = &json(&text)["answer"];
+    assert_eq!((&answer["kind"], &answer["module"]), (&"html".into(), &"html".into()));
+    assert_eq!((&answer["page"]["charset"], &answer["page"]["charset_source"]), (&"Big5".into(), &"header".into()));
+    assert_eq!(answer["notes"], serde_json::json!(["needs_script", "noindex"]));
+    assert_eq!(answer["x_robots_tag"], serde_json::json!(["noindex"]));
+    assert_eq!(answer["canonical"], format!("http://{address}/c"));
+    let usage = "robots.txt: Content-Signal: search=yes,ai-train=no | header: Content-Usage: train-ai=n";
+    assert_eq!(answer["usage"], usage);
+    let (_, text) = fetch(&args(address, "/start"));
+    for line in [
+        "kind         html, read by the module html".to_owned(),
+        "x-robots-tag noindex".into(),
+        "notes        needs_script noindex".into(),
+        format!("canonical    http://{address}/c"),
+        format!("usage        {usage}"),
+        "charset      Big5 (told by: header)".into(),
+    ] {
+        assert!(text.contains(&format!("{line}\n")), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn a_robots_txt_that_did_not_come_whole_forbids_everything() {
+    let address = serve_raw(b"HTTP/1.1 200 X\r\nContent-Length: 900\r\n\r\nUser-agent: *\nDisallow:", NO_RULES);
+    let (exit, text) = fetch(&args(address, "/start"));
+    assert_eq!(exit, Exit::Error);
+    assert!(text.contains("robots.txt 200, but its body was cut: disconnect\n"), "{text}");
+    assert!(text.contains("disallow: out of reach"), "{text}");
+}
+
+#[test]
+fn a_fetch_that_failed_is_json_too_on_request() {
+    let address = serve_raw(NO_RULES, b"not HTTP at all\r\n\r\n");
+    let failed = FetchArgs { json: true, ..args(address, "/start") };
+    let mut out = Vec::new();
+    let error = run(&failed, &mut out).unwrap_err();
+    let report = json(std::str::from_utf8(&out).unwrap());
+    assert_eq!((&report["robots"]["allowed"], &report["answer"]), (&true.into(), &serde_json::Value::Null));
+    let reason = report["failed"]["reason"].as_str().unwrap();
+    assert!(error.message.contains(reason) && !reason.is_empty(), "{error}: {report}");
+    assert!(report["failed"]["detail"].is_string());
+    let closed = FetchArgs { settings: SettingsArgs::default(), ..failed };
+    let mut out = Vec::new();
+    assert!(run(&closed, &mut out).is_err());
+    assert_eq!(json(std::str::from_utf8(&out).unwrap())["robots"], serde_json::Value::Null);
+}
+
 #[test]
 fn what_robots_txt_disallows_is_not_fetched_unless_robots_are_not_respected() {
     let address = serve(ROBOTS);

@@ -1,11 +1,14 @@
 //! How pages are asked for: `[politeness] [[host]] [robots] [fetch] [parse] [net] [dns] [tls]`.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::{duration, durations, optional_duration, size};
+use crate::config::hidden::ProxyUrl;
+use crate::config::units::{duration, durations, optional_duration, optional_size, size};
+use crate::net::FetchLimits;
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -75,6 +78,12 @@ pub struct HostSection {
     /// Shortest gap, in place of `politeness.min_delay`.
     #[serde(default, with = "optional_duration")]
     pub min_delay: Option<Duration>,
+    /// The proxy to it, `http://[user:password@]host:port`, or `none`.
+    #[serde(default)]
+    pub proxy: Option<ProxyUrl>,
+    /// Headers of its requests, besides those of all or in place of them.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// `[robots]`: how robots.txt files are kept.
@@ -102,10 +111,23 @@ impl Default for RobotsSection {
     }
 }
 
+/// What the time-outs are where none is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// 10 s to connect, 10 s for TLS, 30 s to the first byte.
+    #[default]
+    Standard,
+    /// 5 s each.
+    Strict,
+}
+
 /// `[fetch.timeouts]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(from = "GivenTimeouts")]
 pub struct TimeoutsSection {
+    /// What holds for those that are not named.
+    pub preset: Preset,
     /// TCP connection.
     #[serde(with = "duration")]
     pub connect: Duration,
@@ -126,10 +148,46 @@ pub struct TimeoutsSection {
     pub min_rate_window: Duration,
 }
 
+/// The same as it is written: what is absent comes from the preset.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GivenTimeouts {
+    preset: Preset,
+    #[serde(with = "optional_duration")]
+    connect: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    tls: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    first_byte: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    body: Option<Duration>,
+    #[serde(with = "optional_size")]
+    min_rate: Option<u64>,
+    #[serde(with = "optional_duration")]
+    min_rate_window: Option<Duration>,
+}
+
+impl From<GivenTimeouts> for TimeoutsSection {
+    fn from(given: GivenTimeouts) -> Self {
+        let limits = match given.preset {
+            Preset::Standard => FetchLimits::default(),
+            Preset::Strict => FetchLimits::strict(),
+        };
+        Self {
+            preset: given.preset,
+            connect: given.connect.unwrap_or(limits.connect),
+            tls: given.tls.unwrap_or(limits.tls),
+            first_byte: given.first_byte.unwrap_or(limits.first_byte),
+            body: given.body.unwrap_or(limits.body),
+            min_rate: given.min_rate.unwrap_or(limits.min_rate.0),
+            min_rate_window: given.min_rate_window.unwrap_or(limits.min_rate.1),
+        }
+    }
+}
+
 impl TimeoutsSection {
     /// The longest that a request may take: a connection that went stale is replaced, so all but the body may come twice.
-    #[must_use]
-    pub fn slowest(&self) -> Duration {
+    fn slowest(&self) -> Duration {
         let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
         before.saturating_mul(2).saturating_add(self.body)
     }
@@ -137,14 +195,7 @@ impl TimeoutsSection {
 
 impl Default for TimeoutsSection {
     fn default() -> Self {
-        Self {
-            connect: secs(10),
-            tls: secs(10),
-            first_byte: secs(30),
-            body: secs(1_200),
-            min_rate: 1_024,
-            min_rate_window: secs(60),
-        }
+        GivenTimeouts::default().into()
     }
 }
 
@@ -169,6 +220,15 @@ pub struct FetchSection {
     pub max_redirects: u8,
     /// `Accept-Encoding` header.
     pub accept_encoding: String,
+    /// `Accept-Language` header.
+    pub accept_language: Option<String>,
+    /// Further headers of every request.
+    pub headers: BTreeMap<String, String>,
+    /// Addresses of this machine that connections come from, one of each family.
+    pub source_address: Vec<IpAddr>,
+    /// Bytes a second of all fetches together; 0 for no limit.
+    #[serde(with = "size")]
+    pub max_bandwidth: u64,
     /// Further tries after 408, 429, 5xx and network faults.
     pub retries: u8,
     /// Waits before them; the last repeats.
@@ -190,11 +250,24 @@ impl Default for FetchSection {
             max_spill: 1 << 30,
             max_redirects: 10,
             accept_encoding: "gzip".into(),
+            accept_language: None,
+            headers: BTreeMap::new(),
+            source_address: Vec::new(),
+            max_bandwidth: 0,
             retries: 3,
             retry_delays: vec![secs(60), secs(900), secs(7_200)],
             waf_brake: 20,
             timeouts: TimeoutsSection::default(),
         }
+    }
+}
+
+impl FetchSection {
+    /// The longest that a request may take. While the bandwidth is shared out the time for the body may come twice.
+    #[must_use]
+    pub fn slowest(&self) -> Duration {
+        let paused = if self.max_bandwidth > 0 { self.timeouts.body } else { Duration::ZERO };
+        self.timeouts.slowest().saturating_add(paused)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sections of the configuration, each with its defaults. Field names are the keys.
 
+mod access;
 mod crawl;
 mod extract;
 mod fetch;
@@ -8,6 +9,7 @@ mod seed;
 mod store;
 mod supervision;
 
+pub use access::*;
 pub use crawl::*;
 pub use extract::*;
 pub use fetch::*;

@@ -76,6 +76,8 @@ pub struct StoreSection {
     /// Memory for the database's caches and write buffers.
     #[serde(with = "size")]
     pub memory: u64,
+    /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.
+    pub skip_types: Vec<String>,
     /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
     pub upload: Option<String>,
     /// Such files are removed here once their copy is verified.
@@ -92,6 +94,7 @@ impl Default for StoreSection {
             warc_max_age: Duration::from_secs(86_400),
             compression: 1,
             memory: 256 << 20,
+            skip_types: Vec::new(),
             upload: None,
             delete_uploaded: false,
         }

@@ -98,6 +98,60 @@ fn a_body_that_is_not_in_the_coding_it_claims_is_passed_through() {
     }
 }
 
+/// What comes out of a body of this type, and the notes.
+fn take_off_as(coded: &[u8], encoding: &str, content_type: &str) -> (Vec<u8>, Vec<Note>) {
+    let mut reader = decoded_as(coded, encoding, Some(content_type), CAP);
+    let mut out = Vec::new();
+    reader.read_to_end(&mut out).unwrap();
+    (out, reader.notes())
+}
+
+#[test]
+fn a_coding_that_is_not_there_is_noted_and_the_text_kept() {
+    let html: &[u8] = b"<!DOCTYPE html><title>plain</title>";
+    let with_mark = [b"\xef\xbb\xbf".as_slice(), html].concat();
+    for encoding in ["gzip", "deflate", "br", "zstd"] {
+        for plain in [html, with_mark.as_slice(), b"\r\n\t <html> something"] {
+            assert_eq!(
+                take_off_as(plain, encoding, "text/html"),
+                (plain.to_vec(), vec![Note::DecodePlain]),
+                "{encoding}"
+            );
+        }
+    }
+    for encoding in ["", "identity", "utf-8"] {
+        assert_eq!(take_off_as(html, encoding, "text/html"), (html.to_vec(), vec![]), "{encoding:?}");
+    }
+}
+
+#[test]
+fn a_text_that_was_compressed_once_more_is_taken_apart_and_noted() {
+    let text = text();
+    for kind in ["text/html", "Text/HTML; charset=utf-8", "text/plain", "application/xml", "application/rss+xml"] {
+        for (encoding, coded) in [("", gzip(&text)), ("gzip", gzip(&gzip(&text))), ("br", br(&gzip(&text)))] {
+            let (out, notes) = take_off_as(&coded, encoding, kind);
+            assert!(out == text && notes == [Note::DecodeExtra], "{kind} {encoding:?} {notes:?}");
+        }
+    }
+    for kind in ["application/gzip", "application/octet-stream", ""] {
+        assert_eq!(take_off_as(&gzip(&text), "", kind), (gzip(&text), vec![]), "{kind}");
+    }
+    assert_eq!(take_off_as(&gzip(&gzip(&text)), "", "text/html"), (gzip(&text), vec![Note::DecodeExtra]), "once only");
+}
+
+#[test]
+fn a_text_compressed_once_more_is_capped_like_any_other_and_may_be_damaged() {
+    let zeros = gzip(&vec![b'0'; 3_000_000]);
+    let mut reader = decoded_as(&*zeros, "", Some("text/html"), 1_000);
+    let mut out = Vec::new();
+    reader.read_to_end(&mut out).unwrap();
+    assert_eq!((out.len(), reader.notes()), (1_000, vec![Note::DecodeCapped, Note::DecodeExtra]));
+    let cut = gzip(&text());
+    let (_, notes) = take_off_as(&cut[..cut.len() / 2], "", "text/html");
+    assert_eq!(notes, [Note::DecodeCorrupt, Note::DecodeExtra]);
+    assert_eq!(take_off_as(b"x", "compress", "text/html").1, [Note::DecodeUnsupported]);
+}
+
 #[test]
 fn an_empty_body_is_whole_under_every_coding() {
     for encoding in ["", "gzip", "deflate", "br", "zstd", "gzip, br"] {

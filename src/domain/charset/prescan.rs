@@ -89,6 +89,7 @@ fn declared(scan: &mut Scan<'_>) -> Option<&'static Encoding> {
             _ => from_content = label_in_content(value).and_then(as_label).and_then(for_label_in_page),
         }
     }
+    scan.first()?; // else the bytes ended within the tag: what was read may be half of what stands there
     // A `charset` attribute decides, even a bad one; `content` needs the pragma.
     from_charset.unwrap_or(if pragma { from_content } else { None })
 }

@@ -2,10 +2,43 @@ use encoding_rs::{BIG5, EUC_KR, GB18030, GBK, ISO_2022_JP, SHIFT_JIS, WINDOWS_12
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::cases::{rows, unescaped};
 
 fn of(content_type: &str, head: &[u8]) -> (&'static str, CharsetSource) {
     let (encoding, source) = detect(Some(content_type).filter(|c| !c.is_empty()), head);
     (encoding.name(), source)
+}
+
+#[test]
+fn the_encoding_is_that_of_the_table() {
+    let table = include_str!("../../../tests/data/charset.txt");
+    for row in rows(table, 4) {
+        let [content_type, head, encoding, source] = [0, 1, 2, 3].map(|n| row.cells[n]);
+        let content_type = Some(content_type).filter(|c| *c != "-");
+        let (found, told) = detect(content_type, &unescaped(if head == "-" { "" } else { head }));
+        assert_eq!((found.name(), told.as_str()), (encoding, source), "line {}: {}", row.line, row.text);
+    }
+}
+
+#[test]
+fn a_value_cut_by_the_end_of_the_prescan_is_dropped() {
+    // Of `euc-kr2` only `euc-kr` lies within; the tag ends beyond.
+    let cut = |label: &str| format!("{}<meta charset={label}2>", " ".repeat(4096 - 14 - label.len()));
+    assert_eq!(of("", cut("euc-kr").as_bytes()).1, CharsetSource::Guess);
+    let whole = format!("{}<meta charset=euc-kr>", " ".repeat(4096 - 21));
+    assert_eq!(of("", whole.as_bytes()), ("EUC-KR", CharsetSource::Meta));
+}
+
+#[test]
+fn a_page_labelled_gb2312_that_is_gb18030_is_read_as_such() {
+    let text = "<meta charset=gb2312><title>\u{3400}\u{20000}汉</title>";
+    let (bytes, _, faulty) = GB18030.encode(text);
+    assert!(!faulty && bytes.windows(4).any(|w| w[1].is_ascii_digit() && w[3].is_ascii_digit()));
+    let (encoding, source) = of("text/html", &bytes);
+    assert_eq!((encoding, source), ("GBK", CharsetSource::Meta));
+    for piece in 1..6 {
+        assert_eq!(decode_in_pieces(GBK, &bytes, piece), text, "pieces of {piece}");
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! values without regard to case, a prefix `agent:` in the header limits what follows it in that header line to this agent,
 //! and everything that forbids adds up.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What a page forbids. The default forbids nothing.
@@ -43,7 +45,8 @@ impl Directives {
                     let name = name.trim();
                     if is_agent_name(name) {
                         ours = tokens.iter().any(|t| t.as_ref().eq_ignore_ascii_case(name))
-                            || name.eq_ignore_ascii_case("robots");
+                            || name.eq_ignore_ascii_case("robots")
+                            || name == "*";
                         words = rest;
                     }
                 }
@@ -65,6 +68,12 @@ impl Directives {
         }
     }
 
+    /// The names of what is forbidden.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let all = [(self.noindex, "noindex"), (self.nofollow, "nofollow"), (self.noarchive, "noarchive")];
+        all.into_iter().filter_map(|(set, name)| set.then_some(name))
+    }
+
     fn add_words(&mut self, part: &str) {
         for word in part.split_ascii_whitespace() {
             let is = |name: &str| word.eq_ignore_ascii_case(name);
@@ -73,6 +82,15 @@ impl Directives {
             self.nofollow |= none || is("nofollow");
             self.noarchive |= is("noarchive") || is("nocache");
         }
+    }
+}
+
+/// The names, or `-` for nothing.
+impl fmt::Display for Directives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.names().collect();
+        f.write_str(if names.is_empty() { "-" } else { "" })?;
+        f.write_str(&names.join(" "))
     }
 }
 
@@ -85,6 +103,19 @@ fn is_agent_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::cases::rows;
+
+    #[test]
+    fn what_is_forbidden_is_that_of_the_table() {
+        for row in rows(include_str!("../../../tests/data/directives.txt"), 3) {
+            let [place, value, want] = [0, 1, 2].map(|n| row.cells[n]);
+            let found = match place {
+                "meta" => Directives::from_meta(value),
+                _ => Directives::from_header(value.split(" ++ "), &["lycosa"]),
+            };
+            assert_eq!(found.to_string(), want, "line {}: {}", row.line, row.text);
+        }
+    }
 
     const NONE: Directives = Directives { noindex: true, nofollow: true, noarchive: false };
 

@@ -14,6 +14,7 @@ use super::entities::{self, Place};
 use super::facts::{Link, LinkKind, PageFacts, Refresh};
 use super::fold::Fold;
 use super::links::{self, Rel};
+use super::script::Watch;
 use super::srcset::parse_refresh;
 use super::tag::Tag;
 use super::tokenizer::{Sink, Tokenizer};
@@ -76,6 +77,14 @@ impl Extractor {
         self.tokenizer.work()
     }
 
+    /// Bytes it holds but for the facts, which have limits of their own.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        let anchor = self.collector.anchor.as_ref().map_or(0, |(_, fold)| fold.held());
+        let folds = [self.collector.title.as_ref().map_or(0, Fold::held), anchor, self.collector.text.held()];
+        self.tokenizer.held() + folds.iter().sum::<usize>()
+    }
+
     /// The page has ended.
     #[must_use]
     pub fn finish(mut self) -> PageFacts {
@@ -92,6 +101,7 @@ struct Collector {
     base_href: Option<String>,
     canonical_href: Option<String>,
     text: Fold,
+    watch: Watch,
     title: Option<Fold>,
     anchor: Option<(usize, Fold)>,
     /// Open templates, from the outermost that makes no shadow tree.
@@ -103,6 +113,7 @@ impl Collector {
         Self {
             text: Fold::new(opts.max_text),
             opts,
+            watch: Watch::default(),
             facts: PageFacts::default(),
             base_href: None,
             canonical_href: None,
@@ -119,11 +130,15 @@ impl Collector {
         let base = self.facts.base_url(page);
         self.facts.canonical = self.canonical_href.and_then(|href| web_url(&base, &href));
         (self.facts.text, self.facts.text_cut) = self.text.finish();
+        self.facts.needs_script = self.watch.needs_script();
         self.facts
     }
 
     fn add_link(&mut self, kind: LinkKind, href: &str, nofollow: bool, text: &str) {
         let Some(href) = links::usable(href) else { return };
+        if matches!(kind, LinkKind::A | LinkKind::Area | LinkKind::Frame) {
+            self.watch.link();
+        }
         if self.facts.links.len() >= self.opts.max_links {
             self.facts.links_cut = true;
             return;
@@ -213,6 +228,7 @@ impl Collector {
             (None, Some((_, fold))) => fold.push(piece),
             (None, None) => {}
         }
+        self.watch.text(piece);
         self.text.push(piece);
     }
 
@@ -239,6 +255,9 @@ impl Sink for Collector {
         if tag.element.separates_words() && !tag.foreign {
             self.separate_words();
         }
+        if tag.element == Element::Script {
+            self.watch.script();
+        }
         match tag.element {
             Element::Title if !tag.foreign => {
                 self.title = Some(Fold::new(MAX_FIELD));
@@ -247,6 +266,7 @@ impl Sink for Collector {
                 self.base_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
             }
             Element::Meta => self.meta(tag),
+            Element::Noscript => self.watch.noscript(true),
             element if self.wants(element) => self.links_of(tag),
             _ => {}
         }
@@ -263,12 +283,14 @@ impl Sink for Collector {
         match element {
             Element::A => self.end_anchor(),
             Element::Title => self.end_title(),
+            Element::Noscript => self.watch.noscript(false),
             _ => {}
         }
     }
 
     fn text(&mut self, text: &str, references: bool) {
-        if self.templates > 0 || self.title.is_none() && self.anchor.is_none() && self.text.is_full() {
+        let wanted = self.title.is_some() || self.anchor.is_some() || !self.text.is_full() || !self.watch.is_sure();
+        if self.templates > 0 || !wanted {
             return;
         }
         if references && memchr::memchr(b'&', text.as_bytes()).is_some() {

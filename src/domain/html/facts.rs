@@ -30,6 +30,8 @@ pub struct PageFacts {
     pub links_cut: bool,
     /// There was more text than `ExtractOptions::max_text`.
     pub text_cut: bool,
+    /// It shows nothing, and leads nowhere, without its scripts.
+    pub needs_script: bool,
 }
 
 impl PageFacts {

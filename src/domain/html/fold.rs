@@ -38,6 +38,12 @@ impl Fold {
         self.space = true;
     }
 
+    /// Bytes in use.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.text.capacity()
+    }
+
     /// No more is taken.
     pub(super) fn is_full(&self) -> bool {
         self.full

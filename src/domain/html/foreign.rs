@@ -29,6 +29,12 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
+    /// Bytes in use beyond its own.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.open.capacity() * size_of::<Root>()
+    }
+
     /// The next tag is in SVG or MathML.
     pub(super) fn inside(&self) -> bool {
         matches!(self.open.last(), Some(Root::Svg | Root::Math | Root::Unseen(_)))

@@ -102,7 +102,12 @@ pub(super) fn of_tag<'a>(tag: &Tag<'a>, rel: &Rel<'_>, assets: bool, mut add: im
         Iframe => one(LinkKind::Iframe, tag.attr("src")),
         Link => match rel.kind() {
             Some(LinkKind::Asset) if !assets => {}
-            Some(kind) => one(kind, tag.attr("href")),
+            Some(kind) => {
+                one(kind, tag.attr("href"));
+                if let Some(set) = tag.attr("imagesrcset").filter(|_| kind == LinkKind::Asset) {
+                    srcset::urls(&set).for_each(|url| add(LinkKind::Asset, url));
+                }
+            }
             None => {}
         },
         _ if !assets => {}

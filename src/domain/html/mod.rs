@@ -15,6 +15,7 @@ mod foreign;
 mod links;
 mod page;
 mod raw;
+mod script;
 mod srcset;
 mod tag;
 mod tokenizer;

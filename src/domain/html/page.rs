@@ -60,7 +60,13 @@ impl PageReader {
     /// For the page at `url` sent with `content_type`; reads at most `max_parse` bytes of it.
     #[must_use]
     pub fn new(content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
-        let xhtml = mime::sniff(content_type, b"") == Kind::Xhtml;
+        Self::of_kind(mime::sniff(content_type, b""), content_type, url, opts, max_parse)
+    }
+
+    /// The same for what the first bytes showed to be of this kind.
+    #[must_use]
+    pub fn of_kind(kind: Kind, content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
+        let xhtml = kind == Kind::Xhtml;
         Self {
             content_type: content_type.map(str::to_owned),
             top_level: url.domain().and_then(|d| d.rsplit('.').next()).map(str::to_owned),
@@ -199,6 +205,79 @@ mod tests {
             let whole = page(bytes, piece, 28);
             assert_eq!((whole.bytes, whole.cut, whole.facts.links.len()), (28, false, 2), "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn a_page_in_utf16_is_read_whole_in_any_pieces() {
+        let html = format!("<title>漢字と𠀀</title><p>{}<a href='?q=é'>ä</a>", "文字列 ".repeat(20_000));
+        let units = || html.encode_utf16();
+        let mark = |bytes: Vec<u8>, mark: [u8; 2]| [mark.to_vec(), bytes].concat();
+        let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+        for (bytes, name, source) in [
+            (little.clone(), "UTF-16LE", CharsetSource::Guess),
+            (big.clone(), "UTF-16BE", CharsetSource::Guess),
+            (mark(little, [0xff, 0xfe]), "UTF-16LE", CharsetSource::Bom),
+            (mark(big, [0xfe, 0xff]), "UTF-16BE", CharsetSource::Bom),
+        ] {
+            for piece in [3, 1 << 20] {
+                let page = page(&bytes, piece, DEFAULT_MAX_PARSE);
+                assert_eq!((page.charset.name(), page.charset_source), (name, source));
+                assert_eq!(page.facts.title.as_deref(), Some("漢字と𠀀"));
+                assert_eq!((page.facts.links[0].href.as_str(), page.facts.links[0].text.as_str()), ("?q=é", "ä"));
+                assert!(!page.facts.text.contains('\u{fffd}') && page.facts.text.ends_with("文字列 ä"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_query_of_a_link_is_encoded_as_the_page_is() {
+        use crate::domain::url::{Canonicaliser, CleanRules};
+        let (bytes, _, _) = encoding_rs::GB18030.encode("<meta charset=gbk><a href='/€?q=中&p='>x</a>");
+        let mut bytes = bytes.into_owned();
+        // The euro sign of GBK is one byte.
+        let end = bytes.windows(2).position(|w| w == b"'>").unwrap();
+        bytes.insert(end, 0x80);
+        let page = page(&bytes, 100, 1_000);
+        assert_eq!(page.facts.links[0].href, "/€?q=中&p=€");
+        let canon = Canonicaliser::new(CleanRules::default());
+        let joined = canon.joiner(url(), Some(page.charset)).join(&page.facts.links[0].href).unwrap();
+        assert_eq!(joined.as_str(), "http://h.test/%E2%82%AC?q=%D6%D0&p=%80");
+    }
+
+    /// The most bytes that a reader holds while `bytes` come again and again until `total`.
+    fn held(bytes: &[u8], total: usize, opts: ExtractOptions) -> (usize, Page) {
+        let mut reader = PageReader::new(Some("text/html"), &url(), opts, u64::MAX);
+        let (mut most, mut came) = (0, 0);
+        while came < total {
+            reader.push(bytes);
+            came += bytes.len();
+            most = most.max(reader.head.capacity() + reader.extractor.held());
+        }
+        (most, reader.finish())
+    }
+
+    #[test]
+    fn a_page_of_50_mb_needs_little_memory_and_linear_work() {
+        let opts = || ExtractOptions { max_text: 0, max_links: 100, ..ExtractOptions::default() };
+        let links = b"<p>some words <a href=/page?n=1>a link</a> &amp; more <!-- c --><br>".repeat(500);
+        for piece in [&links[..], &b"x".repeat(1 << 16), &b"<a href='".repeat(1 << 12), &b"<!--".repeat(1 << 12)] {
+            let (held, page) = held(piece, 50 << 20, opts());
+            assert!(held < 2 << 20, "{held} bytes held");
+            assert!(page.bytes >= 50 << 20 && page.facts.links.len() <= 100);
+        }
+    }
+
+    #[test]
+    fn a_million_nested_elements_are_counted_not_remembered() {
+        for bit in ["<div>", "<svg>", "<template>", "<b>", "<math><mi>", "<table><td>", "<noscript>"] {
+            let piece = bit.repeat(1 << 12);
+            let (held, page) = held(piece.as_bytes(), (1 << 20) * bit.len(), ExtractOptions::default());
+            assert!(held < 1 << 20, "{bit}: {held} bytes held");
+            assert_eq!(page.facts.links.len(), 0, "{bit}");
+        }
+        let html = format!("{}<a href=/deep>x</a>", "<div><b>".repeat(1 << 19));
+        assert_eq!(page(html.as_bytes(), 1 << 16, DEFAULT_MAX_PARSE).facts.links[0].href, "/deep");
     }
 
     #[test]

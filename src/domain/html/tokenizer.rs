@@ -78,6 +78,12 @@ impl Tokenizer {
         self.work
     }
 
+    /// Bytes in use.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.carry.capacity() + self.spans.capacity() * size_of::<Span>() + self.foreign.held()
+    }
+
     /// Bytes waiting for more.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {

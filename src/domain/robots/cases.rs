@@ -18,6 +18,7 @@ const TABLES: &[(&str, &str)] = &[
     ("encoding", include_str!("../../../tests/data/robots/encoding.txt")),
     ("syntax", include_str!("../../../tests/data/robots/syntax.txt")),
     ("extensions", include_str!("../../../tests/data/robots/extensions.txt")),
+    ("usage", include_str!("../../../tests/data/usage.txt")),
 ];
 
 #[test]
@@ -53,6 +54,7 @@ fn answer(rules: &RobotsRules, what: &str, wanted: &str) -> String {
             RobotsGroup::Whole => "whole".into(),
         },
         "sitemaps" => rules.sitemaps().join(" "),
+        what if what.starts_with("usage ") => rules.usage(&what[6..]).unwrap_or_else(|| "none".into()),
         tail => {
             assert!(tail.starts_with('/'), "unknown check `{what} {wanted}`");
             let verdict = rules.verdict(tail);
@@ -92,6 +94,10 @@ fn read(text: &str) -> Vec<Case> {
                 case.checks.push((tail.into(), format!("{word} {number}")));
             }
             "delay" | "group" => case.checks.push((word.into(), rest.into())),
+            "usage" => {
+                let (tail, wanted) = rest.split_once(": ").expect("a tail and what is recorded");
+                case.checks.push((format!("usage {tail}"), wanted.into()));
+            }
             "sitemaps:" => case.checks.push(("sitemaps".into(), rest.into())),
             other => panic!("unknown word `{other}` in case `{}`", case.name),
         }

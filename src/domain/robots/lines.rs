@@ -2,6 +2,8 @@
 
 use memchr::{memchr, memchr2};
 
+use crate::domain::usage::Signal;
+
 /// What is read of a robots.txt: 500 KiB (RFC 9309, section 2.5). Of a longer one, the whole lines within it.
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 
@@ -16,6 +18,7 @@ pub(super) enum Field {
     Disallow,
     CrawlDelay,
     Sitemap,
+    Usage(Signal),
 }
 
 impl Field {
@@ -40,6 +43,8 @@ impl Field {
             ("crawl_delay", Field::CrawlDelay),
             ("sitemap", Field::Sitemap),
             ("site-map", Field::Sitemap),
+            ("content-signal", Field::Usage(Signal::Content)),
+            ("content-usage", Field::Usage(Signal::Usage)),
         ];
         NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(_, field)| *field)
     }
@@ -81,8 +86,8 @@ fn two_words(text: &[u8]) -> Option<(Field, &[u8])> {
 
 /// The lines of `text`: ended by LF, CR or CRLF, the byte order mark taken off, at most [`MAX_ROBOTS_BYTES`] of them.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-    let mut rest = Some(within_limit(text));
+    let text = within_limit(text);
+    let mut rest = Some(text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text));
     let mut number = 0_u32;
     std::iter::from_fn(move || {
         let text = rest?;
@@ -102,13 +107,19 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// A file over the limit ends with the last line end within it: half a rule would mean another rule.
-fn within_limit(text: &[u8]) -> &[u8] {
+/// What is read of a text: all of it up to [`MAX_ROBOTS_BYTES`], the whole lines within them of a longer one. So whoever keeps
+/// a text must have read one byte more than the limit before it is cut here: half a rule would mean another rule.
+#[must_use]
+pub fn within_limit(text: &[u8]) -> &[u8] {
     match text.get(..MAX_ROBOTS_BYTES) {
-        Some(head) if text.len() > MAX_ROBOTS_BYTES => {
-            let end = memchr::memrchr2(b'\n', b'\r', head).unwrap_or(0);
-            head.get(..end).unwrap_or_default()
-        }
+        Some(head) if text.len() > MAX_ROBOTS_BYTES => whole_lines(head),
         _ => text,
     }
+}
+
+/// The lines of `text` that have an end; of a text that broke off, nobody knows how its last line goes on.
+#[must_use]
+pub fn whole_lines(text: &[u8]) -> &[u8] {
+    let end = memchr::memrchr2(b'\n', b'\r', text).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
 }

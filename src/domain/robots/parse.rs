@@ -6,9 +6,13 @@ use super::agent::{Choice, choose};
 use super::lines::{Field, Line, lines};
 use super::pattern::{Pattern, Spelling};
 use super::rules::{RobotsGroup, RobotsRules, Rule, Span};
+use super::usage::UsageRule;
 
 /// Longest Crawl-delay that is taken at its word; a longer one counts as this.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// So many statements on usage are kept.
+const MAX_USAGE_RULES: usize = 256;
 
 impl RobotsRules {
     /// What `text` tells a crawler whose product tokens are `tokens`, the most specific first: the groups of the first
@@ -35,7 +39,7 @@ impl RobotsRules {
 /// Where the reading stands: User-agent lines in a row open one group together. Only Allow and Disallow end that row;
 /// other records must not interfere (RFC 9309, section 2.2.4). That holds for Crawl-delay too, so that a group with
 /// nothing but a Crawl-delay shares the rules of the next one, as Google's parser has it. The delay itself, on which the
-/// RFC is silent, is only for those named above it.
+/// RFC is silent, is only for those named above it; so are statements on usage, which neither end nor begin a group.
 #[derive(Default)]
 struct OpenGroup {
     naming: bool,
@@ -46,6 +50,7 @@ struct OpenGroup {
 struct Collected<'a> {
     rules: Vec<(Pattern, bool, Line<'a>)>,
     delay: Option<Duration>,
+    usage: Vec<UsageRule>,
 }
 
 impl<'a> Collected<'a> {
@@ -71,7 +76,10 @@ impl<'a> Collected<'a> {
                 }
             }
             Field::CrawlDelay if group.ours => self.delay = self.delay.max(crawl_delay(value)),
-            Field::CrawlDelay | Field::Sitemap => {}
+            Field::Usage(signal) if group.ours && self.usage.len() < MAX_USAGE_RULES => {
+                self.usage.push(UsageRule::new(signal, value, line.number));
+            }
+            Field::CrawlDelay | Field::Sitemap | Field::Usage(_) => {}
         }
     }
 
@@ -106,6 +114,7 @@ impl<'a> Collected<'a> {
             lines: lines.into(),
             crawl_delay: self.delay,
             sitemaps,
+            usage: self.usage,
         }
     }
 }

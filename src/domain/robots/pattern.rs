@@ -19,7 +19,7 @@ pub(super) enum Spelling {
 }
 
 /// A rule's pattern, ready to match.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pattern {
     /// Literal text in the common spelling, with `*` for the wildcard; never two `*` in a row, none at the end of an
     /// open pattern.

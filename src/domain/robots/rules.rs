@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::pattern::{Spelling, matches, spell};
+use super::usage::{self, UsageRule};
 
 /// What robots.txt says about one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub struct RobotsRules {
     pub(super) has_query_rules: bool,
     pub(super) crawl_delay: Option<Duration>,
     pub(super) sitemaps: Vec<String>,
+    pub(super) usage: Vec<UsageRule>,
 }
 
 /// One rule; spans point into the buffers.
@@ -89,6 +91,7 @@ impl RobotsRules {
             has_query_rules: false,
             crawl_delay: None,
             sitemaps: Vec::new(),
+            usage: Vec::new(),
         }
     }
 
@@ -138,6 +141,18 @@ impl RobotsRules {
         &self.sitemaps
     }
 
+    /// What our groups say of the use of content, in the order of the file.
+    #[must_use]
+    pub fn usage_rules(&self) -> &[UsageRule] {
+        &self.usage
+    }
+
+    /// What they say of the use of this one, as it is recorded: of each kind the statements with the longest matching path.
+    #[must_use]
+    pub fn usage(&self, tail: &str) -> Option<String> {
+        usage::of(&self.usage, tail)
+    }
+
     /// Whose rules these are.
     #[must_use]
     pub fn group(&self) -> RobotsGroup {
@@ -160,7 +175,8 @@ impl RobotsRules {
     #[must_use]
     pub fn memory(&self) -> usize {
         let sitemaps: usize = self.sitemaps.iter().map(|s| s.capacity() + size_of::<String>()).sum();
-        size_of::<Self>() + size_of_val(&*self.rules) + self.patterns.len() + self.lines.len() + sitemaps
+        let usage: usize = self.usage.iter().map(UsageRule::memory).sum();
+        size_of::<Self>() + size_of_val(&*self.rules) + self.patterns.len() + self.lines.len() + sitemaps + usage
     }
 
     fn deciding(&self, tail: &str) -> Decision<'_> {

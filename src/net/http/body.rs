@@ -1,5 +1,6 @@
 //! Body in, with its caps: size, whole time, minimum rate. What has arrived when one of them strikes is kept and marked.
 
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,35 +9,52 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
+use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::fault::Faults;
 
 use super::super::protocol::{Cut, FetchRequest, Timings};
+use super::super::throttle::Throttle;
 use super::connect::Link;
-use super::exchange::describe;
+use super::exchange::{Framing, describe, io_cause};
 use super::{Fault, injected};
 
 /// A body as far as it came.
 pub(super) struct Received {
     pub(super) document: Document,
     pub(super) cut: Option<Cut>,
+    /// Why it was cut, or what else was odd.
+    pub(super) note: Option<Note>,
+}
+
+/// What a body is received with.
+pub(super) struct Means<'a> {
+    pub(super) spill: &'a SpillConfig,
+    pub(super) throttle: Option<&'a Throttle>,
+    pub(super) faults: &'a Faults,
 }
 
 /// Receives a body into a document.
 pub(super) async fn receive(
     link: &mut Link,
     mut body: Incoming,
+    framing: Framing,
     request: &FetchRequest,
-    spill: &SpillConfig,
+    means: &Means<'_>,
     timings: &mut Timings,
-    faults: &Faults,
 ) -> Result<Received, Fault> {
-    injected(faults.wait("net.body").await)?;
+    injected(means.faults.wait("net.body").await)?;
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
-    let mut writer = DocumentWriter::new(limits.spill(spill));
-    let cut = loop {
+    let mut writer = DocumentWriter::new(limits.spill(means.spill));
+    let mut paid = 0;
+    let (cut, note) = loop {
         let next = next_piece(link, &mut body, &mut clock, writer.len()).await;
+        if let Some(throttle) = means.throttle {
+            let came = link.log().bytes();
+            clock.pause(throttle.pause(came.saturating_sub(paid)).await);
+            paid = came;
+        }
         timings.body = link.log().first_byte().map_or(Duration::ZERO, |at| at.elapsed());
         match next {
             Next::Piece(piece) => {
@@ -45,20 +63,37 @@ pub(super) async fn receive(
                 let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
                 writer = writer.push_off_thread(&kept).await.map_err(spill_fault)?;
                 if !fits {
-                    break Some(Cut::Length);
+                    break (Some(Cut::Length), None);
                 }
             }
-            Next::End => break None,
-            Next::Broken(detail) => {
-                log::debug!("body broke off host={} bytes={} error=\"{detail}\"", request.url.host(), writer.len());
-                break Some(Cut::Disconnect);
+            Next::End if framing == Framing::Close && link.log().unclosed() => {
+                break (Some(Cut::Disconnect), Some(Note::TlsUnclosed));
+            }
+            Next::End => break (None, None),
+            Next::Broken(error) => {
+                let (host, bytes, error, note) =
+                    (request.url.host(), writer.len(), describe(&error), broken(&error, framing));
+                log::debug!("body broke off host={host} bytes={bytes} how={note} error={error:?}");
+                break (Some(Cut::Disconnect), Some(note));
             }
             Next::Late(failure, detail) if writer.is_empty() => return Err(Fault::new(failure, detail)),
-            Next::Late(..) => break Some(Cut::Time),
+            Next::Late(Failure::TooSlow, _) => break (Some(Cut::Time), Some(Note::TooSlow)),
+            Next::Late(..) => break (Some(Cut::Time), Some(Note::BodyTimeout)),
         }
     };
     let document = writer.finish_off_thread().await.map_err(spill_fault)?;
-    Ok(Received { document, cut })
+    Ok(Received { document, cut, note })
+}
+
+/// How a body broke off: hyper tells a connection that ended, framing that cannot be read, and all else that TCP says.
+fn broken(error: &hyper::Error, framing: Framing) -> Note {
+    match io_cause(error).map(io::Error::kind) {
+        Some(io::ErrorKind::UnexpectedEof) if framing == Framing::Length => Note::EndedEarly,
+        Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
+            Note::ChunkFault
+        }
+        _ => Note::Reset,
+    }
 }
 
 fn spill_fault(error: SpillError) -> Fault {
@@ -68,7 +103,7 @@ fn spill_fault(error: SpillError) -> Fault {
 enum Next {
     Piece(Bytes),
     End,
-    Broken(String),
+    Broken(hyper::Error),
     Late(Failure, String),
 }
 
@@ -78,7 +113,7 @@ async fn next_piece(link: &mut Link, body: &mut Incoming, clock: &mut BodyClock,
         let result = timeout_at(clock.next_look(), link.drive(body.frame())).await;
         let frame = match result {
             Ok(None) => return Next::End,
-            Ok(Some(Err(error))) => return Next::Broken(describe(&error)),
+            Ok(Some(Err(error))) => return Next::Broken(error),
             Ok(Some(Ok(frame))) => Some(frame),
             Err(_) => None,
         };
@@ -99,6 +134,8 @@ async fn next_piece(link: &mut Link, body: &mut Incoming, clock: &mut BodyClock,
 struct BodyClock {
     deadline: Instant,
     limit: Duration,
+    /// By how much pauses of ours may still move the deadline.
+    grace: Duration,
     rate: u64,
     window: Duration,
     /// The window being measured: its end, and the bytes there were at its beginning.
@@ -111,7 +148,16 @@ impl BodyClock {
         let far = now + Duration::from_secs(365 * 24 * 3600);
         let window_end = if rate == 0 || window.is_zero() { None } else { now.checked_add(window) };
         let deadline = now.checked_add(limit).unwrap_or(far);
-        Self { deadline, limit, rate, window, window_end, window_base: 0 }
+        Self { deadline, limit, grace: limit, rate, window, window_end, window_base: 0 }
+    }
+
+    /// Time in which we did not listen: it is not the server's. The deadline moves by its own length at most, so that a
+    /// fetch comes to an end whatever `fetch.max_bandwidth` leaves it.
+    fn pause(&mut self, time: Duration) {
+        let moved = time.min(self.grace);
+        self.grace = self.grace.saturating_sub(moved);
+        self.deadline = self.deadline.checked_add(moved).unwrap_or(self.deadline);
+        self.window_end = self.window_end.and_then(|end| end.checked_add(time));
     }
 
     /// When to look at the clock even if nothing comes.
@@ -164,6 +210,18 @@ mod tests {
         let (failure, detail) = clock.verdict(start + 10 * SECOND, 99).unwrap();
         assert_eq!(failure, Failure::TooSlow);
         assert!(detail.contains("49 bytes"), "{detail}");
+    }
+
+    #[test]
+    fn a_pause_of_ours_moves_the_window_and_the_deadline_but_not_without_end() {
+        let start = Instant::now();
+        let mut clock = BodyClock::new(start, 10 * SECOND, (10, 5 * SECOND));
+        clock.pause(4 * SECOND);
+        assert_eq!(clock.next_look(), start + 9 * SECOND);
+        assert!(clock.verdict(start + 8 * SECOND, 0).is_none());
+        clock.pause(60 * SECOND);
+        assert!(clock.verdict(start + 19 * SECOND, 0).is_none());
+        assert_eq!(clock.verdict(start + 20 * SECOND, 1 << 40).unwrap().0, Failure::BodyTimeout);
     }
 
     #[test]

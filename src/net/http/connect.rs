@@ -1,11 +1,10 @@
-//! TCP and TLS to the pinned address, and the connection made of them.
+//! A connection: TCP, TLS over it, and hyper's parser on top.
 
 use std::future::{Future, poll_fn};
-use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Empty;
@@ -22,9 +21,12 @@ use crate::domain::url::Scheme;
 
 use super::super::http1::builder;
 use super::super::protocol::{FetchRequest, Timings};
+use super::super::proxy::Proxy;
 use super::super::tap::{Tap, TapLog, Wire};
-use super::super::tls::{TlsClient, handshake_fault};
+use super::super::throttle::PIECE;
+use super::super::tls::{TlsClient, TlsFault, handshake_fault};
 use super::Fault;
+use super::open::{Dial, open};
 
 type Engine = Connection<TokioIo<Tap>, Empty<Bytes>>;
 
@@ -34,14 +36,15 @@ pub(super) struct Link {
     /// None once the connection has ended.
     engine: Option<Pin<Box<Engine>>>,
     log: TapLog,
-    peer: SocketAddr,
-    tls_fault: Option<String>,
+    target: Option<SocketAddr>,
+    relay: Option<Arc<Proxy>>,
+    tls_fault: Option<TlsFault>,
     uses: u32,
 }
 
 impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").field("peer", &self.peer).field("uses", &self.uses).finish_non_exhaustive()
+        f.debug_struct("Link").field("target", &self.target).field("uses", &self.uses).finish_non_exhaustive()
     }
 }
 
@@ -50,12 +53,18 @@ impl Link {
         &self.log
     }
 
-    pub(super) fn peer(&self) -> SocketAddr {
-        self.peer
+    /// The address at its far end; none where a proxy looks the name up.
+    pub(super) fn target(&self) -> Option<SocketAddr> {
+        self.target
     }
 
-    pub(super) fn tls_fault(&self) -> Option<&str> {
-        self.tls_fault.as_deref()
+    /// The proxy that reads our requests and sends them on, rather than giving a tunnel.
+    pub(super) fn relay(&self) -> Option<&Proxy> {
+        self.relay.as_deref()
+    }
+
+    pub(super) fn tls_fault(&self) -> Option<TlsFault> {
+        self.tls_fault
     }
 
     /// Requests sent over it, the present one included.
@@ -101,14 +110,16 @@ impl Link {
     }
 }
 
-/// A fresh connection to the first of `addresses` that accepts.
+/// A fresh connection to the first of `targets` that accepts.
 pub(super) async fn connect(
-    request: &FetchRequest,
-    addresses: &[SocketAddr],
+    dial: Dial<'_>,
+    targets: &[Option<SocketAddr>],
     tls: &TlsClient,
+    throttled: bool,
     timings: &mut Timings,
 ) -> Result<Link, Fault> {
-    let (tcp, peer) = open(addresses, request.limits.connect, timings).await?;
+    let request = dial.request;
+    let (tcp, target) = open(dial, targets, timings).await?;
     let (wire, tls_fault) = match request.url.scheme() {
         Scheme::Http => (Wire::Plain(tcp), None),
         Scheme::Https => {
@@ -117,51 +128,11 @@ pub(super) async fn connect(
         }
     };
     let log = TapLog::default();
-    let io = TokioIo::new(Tap::new(wire, log.clone()));
-    let (sender, engine) =
-        builder().handshake(io).await.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
-    Ok(Link { sender, engine: Some(Box::pin(engine)), log, peer, tls_fault, uses: 0 })
-}
-
-/// One address after the other, for one connection at a time is polite (I1). Each has its share of the time that is left,
-/// so that a dead one does not use up that of the next.
-async fn open(
-    addresses: &[SocketAddr],
-    limit: Duration,
-    timings: &mut Timings,
-) -> Result<(TcpStream, SocketAddr), Fault> {
-    let start = Instant::now();
-    let mut first = None;
-    for (address, left) in addresses.iter().zip((1..=addresses.len()).rev()) {
-        let share = limit.saturating_sub(start.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX);
-        let opened = open_one(*address, share).await;
-        timings.connect = start.elapsed();
-        match opened {
-            Ok(tcp) => return Ok((tcp, *address)),
-            Err(fault) => {
-                log::debug!("no connection: {} others={}", fault.detail, left - 1);
-                first = first.or(Some(fault));
-            }
-        }
-    }
-    Err(first.unwrap_or_else(|| Fault::new(Failure::AddressRefused, "the name has no address")))
-}
-
-async fn open_one(address: SocketAddr, limit: Duration) -> Result<TcpStream, Fault> {
-    let tcp = match timeout(limit, TcpStream::connect(address)).await {
-        Ok(Ok(tcp)) => tcp,
-        Ok(Err(error)) if error.kind() == io::ErrorKind::TimedOut => {
-            return Err(Fault::new(Failure::ConnectTimeout, format!("{address}: {error}")));
-        }
-        Ok(Err(error)) => return Err(Fault::new(Failure::ConnectRefused, format!("{address}: {error}"))),
-        Err(_) => {
-            let detail = format!("{address}: no connection within {} s", limit.as_secs_f32());
-            return Err(Fault::new(Failure::ConnectTimeout, detail));
-        }
-    };
-    // One small write a request; waiting to fill a packet would only delay it.
-    tcp.set_nodelay(true).map_err(|error| Fault::new(Failure::Reset, format!("{address}: {error}")))?;
-    Ok(tcp)
+    let tap = Tap::new(wire, log.clone()).in_pieces(if throttled { PIECE } else { usize::MAX });
+    let shaken = builder().handshake(TokioIo::new(tap)).await;
+    let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
+    let relay = request.via.clone().filter(|_| target.is_none() && request.url.scheme() == Scheme::Http);
+    Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, uses: 0 })
 }
 
 async fn secure(
@@ -169,15 +140,17 @@ async fn secure(
     tcp: TcpStream,
     tls: &TlsClient,
     timings: &mut Timings,
-) -> Result<(TlsStream<TcpStream>, Option<String>), Fault> {
+) -> Result<(TlsStream<TcpStream>, Option<TlsFault>), Fault> {
     let start = Instant::now();
     let name = server_name(request.url.host())?;
     let limit = request.limits.tls;
     let result = timeout(limit, TlsConnector::from(tls.config()).connect(name.clone(), tcp)).await;
     timings.tls = start.elapsed();
-    let stream = result
-        .map_err(|_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32())))?
-        .map_err(|error| Fault::new(Failure::Tls, handshake_fault(&error)))?;
+    let late = |_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32()));
+    let stream = result.map_err(late)?.map_err(|error| {
+        let (failure, detail) = handshake_fault(&error);
+        Fault::new(failure, detail)
+    })?;
     let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
     Ok((stream, fault))
 }

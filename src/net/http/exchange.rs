@@ -13,11 +13,14 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout};
 
 use crate::domain::reason::Failure;
+use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 
 use super::super::head::{self, ParsedHead};
 use super::super::protocol::{FetchRequest, HttpVersion, Timings};
+use super::super::proxy::Proxy;
 use super::super::tap::HeadTooLong;
+use super::access::Access;
 use super::connect::Link;
 use super::{Fault, injected};
 
@@ -31,16 +34,43 @@ pub(super) struct Answer {
     pub(super) body: Incoming,
     /// Its framing can be read in two ways, so nothing after it can be trusted (RFC 9112 section 6.3).
     pub(super) ambiguous: bool,
+    pub(super) framing: Framing,
+}
+
+/// What tells where the body ends (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// Its `Content-Length`.
+    Length,
+    /// Its chunks.
+    Chunks,
+    /// The end of the connection.
+    Close,
+}
+
+impl Framing {
+    /// A transfer coding overrides a length.
+    fn of(headers: &HeaderMap) -> Self {
+        let chunked =
+            |value: &HeaderValue| value.as_bytes().to_ascii_lowercase().trim_ascii_end().ends_with(b"chunked");
+        match headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
+            Some(last) if chunked(last) => Self::Chunks,
+            Some(_) => Self::Close,
+            None if headers.contains_key(header::CONTENT_LENGTH) => Self::Length,
+            None => Self::Close,
+        }
+    }
 }
 
 /// Sends the request and waits for the whole head of the final answer.
 pub(super) async fn exchange(
     link: &mut Link,
     request: &FetchRequest,
+    access: &Access,
     timings: &mut Timings,
     faults: &Faults,
 ) -> Result<Answer, Fault> {
-    let message = build(request)?;
+    let message = build(request, link, access)?;
     link.begin();
     let start = Instant::now();
     let limit = request.limits.first_byte;
@@ -69,10 +99,16 @@ pub(super) async fn exchange(
     if parts.status == http::StatusCode::SWITCHING_PROTOCOLS {
         return Err(Fault::new(Failure::BadHttp, "the server switched protocols without being asked to"));
     }
+    if let Some(proxy) = link.relay().filter(|_| parts.status == http::StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
+        let detail =
+            format!("the proxy {proxy} answered 407: it wants to know who asks, set user and password in its URL");
+        return Err(Fault::new(Failure::Proxy, detail));
+    }
     let version = if parts.version == http::Version::HTTP_10 { HttpVersion::Http10 } else { HttpVersion::Http11 };
     let ambiguous = parts.headers.contains_key(header::TRANSFER_ENCODING)
         && (parts.headers.contains_key(header::CONTENT_LENGTH) || version == HttpVersion::Http10);
-    Ok(Answer { status: parts.status.as_u16(), version, headers, request_head, response_head, body, ambiguous })
+    let (status, framing) = (parts.status.as_u16(), Framing::of(&parts.headers));
+    Ok(Answer { status, version, headers, request_head, response_head, body, ambiguous, framing })
 }
 
 fn no_head_in_time(link: &Link, limit: std::time::Duration) -> Fault {
@@ -112,14 +148,20 @@ pub(super) fn describe(error: &hyper::Error) -> String {
     text
 }
 
-fn is_too_long(error: &hyper::Error) -> bool {
-    let io = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
-    io.and_then(std::io::Error::get_ref).is_some_and(|inner| inner.is::<HeadTooLong>())
+/// The IO error behind an error.
+pub(super) fn io_cause(error: &hyper::Error) -> Option<&std::io::Error> {
+    error.source().and_then(|source| source.downcast_ref::<std::io::Error>())
 }
 
-fn build(request: &FetchRequest) -> Result<Request<Empty<Bytes>>, Fault> {
+fn is_too_long(error: &hyper::Error) -> bool {
+    io_cause(error).and_then(std::io::Error::get_ref).is_some_and(|inner| inner.is::<HeadTooLong>())
+}
+
+/// Credentials and cookies are those of this very URL, and only for a server that is who it says.
+fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Request<Empty<Bytes>>, Fault> {
     let mut message = Request::new(Empty::new());
-    *message.uri_mut() = target(request.url.tail())?;
+    let target = target(request.url.tail())?;
+    *message.uri_mut() = if link.relay().is_some() { absolute(&request.url, target)? } else { Uri::from(target) };
     let headers = message.headers_mut();
     put(headers, "Host", &request.url.authority())?;
     for (name, value) in &request.headers {
@@ -134,6 +176,12 @@ fn build(request: &FetchRequest) -> Result<Request<Empty<Bytes>>, Fault> {
             }
         }
     }
+    if link.tls_fault().is_none() {
+        headers.extend(access.headers(&request.url));
+    }
+    if let Some(value) = link.relay().and_then(Proxy::authorization) {
+        headers.insert(header::PROXY_AUTHORIZATION, value.clone());
+    }
     Ok(message)
 }
 
@@ -145,12 +193,18 @@ fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Fault> {
 }
 
 /// The request target in origin form; sent as the URL has it, like browsers do, even where RFC 3986 is stricter.
-fn target(tail: &str) -> Result<Uri, Fault> {
+fn target(tail: &str) -> Result<PathAndQuery, Fault> {
     let wrong = || Fault::new(Failure::BadHttp, format!("{tail:?} cannot be sent as a request target"));
     if !tail.starts_with('/') || !tail.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
         return Err(wrong());
     }
-    PathAndQuery::try_from(tail).map(Uri::from).map_err(|_| wrong())
+    PathAndQuery::try_from(tail).map_err(|_| wrong())
+}
+
+/// The request target in absolute form, for a proxy that sends it on (RFC 9112 section 3.2.2).
+fn absolute(url: &PageUrl, target: PathAndQuery) -> Result<Uri, Fault> {
+    let uri = Uri::builder().scheme(url.scheme().as_str()).authority(url.authority()).path_and_query(target).build();
+    uri.map_err(|_| Fault::new(Failure::BadHttp, format!("{url} cannot be sent to a proxy")))
 }
 
 #[cfg(test)]
@@ -161,7 +215,7 @@ mod tests {
     #[test]
     fn a_target_is_sent_as_it_stands() {
         for tail in ["/", "/a//b/?x=1&y=%20|", "/?q=`x`^{}", "//two", "/?u=http://x/", "/[a]\\b", "/?"] {
-            let uri = target(tail).unwrap();
+            let uri = Uri::from(target(tail).unwrap());
             assert_eq!(uri.path_and_query().map(PathAndQuery::as_str), Some(tail));
             assert!(uri.authority().is_none(), "{tail}");
         }
@@ -171,7 +225,7 @@ mod tests {
     fn no_character_can_break_out_of_the_request_line() {
         for c in (0..=0x7fu8).map(char::from).chain(['\u{a0}', 'é']) {
             for tail in [format!("/a{c}b"), format!("/?a{c}b")] {
-                let sent = target(&tail).map(|uri| uri.to_string());
+                let sent = target(&tail).map(|target| target.to_string());
                 assert!(sent.map_or(true, |s| s == tail && s.bytes().all(|b| b.is_ascii_graphic())), "{tail:?}");
             }
         }

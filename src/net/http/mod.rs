@@ -3,7 +3,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `connect` | TCP and TLS to the pinned address |
+//! | `open` | TCP to the pinned address, or through a proxy |
+//! | `tunnel` | `CONNECT` |
+//! | `connect` | TLS, and the connection with its log |
+//! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
 //! | `body` | body in, with its caps |
 //!
@@ -11,11 +14,14 @@
 //! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
 //! taken out; one that the server has closed meanwhile is replaced by a fresh one without a word.
 
+mod access;
 mod body;
 mod connect;
 mod exchange;
+mod open;
+mod tunnel;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +35,14 @@ use crate::fault::{Fault as Injection, Faults};
 use super::guard::AddressPolicy;
 use super::pool::Pool;
 use super::protocol::{FetchFault, FetchFuture, FetchRequest, Fetched, Protocol, Timings};
+use super::proxy::Proxy;
+use super::throttle::Throttle;
 use super::tls::{TlsClient, TlsSetupError, TlsVerify};
 
+pub use access::Access;
 use connect::Link;
+use open::Dial;
+pub use open::Source;
 
 /// What the http module needs for its life.
 #[derive(Clone, Debug)]
@@ -46,6 +57,12 @@ pub struct HttpConfig {
     pub idle: Duration,
     /// Unused connections kept at most.
     pub max_idle: usize,
+    /// Where connections come from.
+    pub source: Source,
+    /// Credentials and cookies.
+    pub access: Access,
+    /// The bandwidth shared by all modules of a node.
+    pub throttle: Option<Arc<Throttle>>,
     /// Fault points.
     pub faults: Faults,
 }
@@ -55,7 +72,8 @@ impl HttpConfig {
     #[must_use]
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
-        Self { policy, verify: TlsVerify::default(), spill, idle, max_idle, faults }
+        let (source, access, throttle) = (Source::default(), Access::default(), None);
+        Self { policy, verify: TlsVerify::default(), spill, idle, max_idle, source, access, throttle, faults }
     }
 }
 
@@ -66,6 +84,9 @@ pub struct Http {
     spill: SpillConfig,
     tls: TlsClient,
     pool: Pool<Key, Link>,
+    source: Source,
+    access: Access,
+    throttle: Option<Arc<Throttle>>,
     faults: Faults,
 }
 
@@ -73,13 +94,15 @@ pub struct Http {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     scheme: Scheme,
-    address: SocketAddr,
+    target: Option<SocketAddr>,
     host: String,
+    via: Option<Arc<Proxy>>,
 }
 
 impl Key {
-    fn of(request: &FetchRequest, address: SocketAddr) -> Self {
-        Self { scheme: request.url.scheme(), address, host: request.url.authority() }
+    fn of(request: &FetchRequest, target: Option<SocketAddr>) -> Self {
+        let (host, via) = (request.url.authority(), request.via.clone());
+        Self { scheme: request.url.scheme(), target, host, via }
     }
 }
 
@@ -96,8 +119,8 @@ impl Http {
     /// A module with a TLS set-up of your own, whose `verify` counts.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
-        let HttpConfig { policy, spill, idle, max_idle, faults, .. } = config;
-        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), faults }
+        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, faults, .. } = config;
+        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, faults }
     }
 
     /// Connections waiting to be used again.
@@ -119,8 +142,8 @@ impl Http {
     }
 
     async fn attempt(&self, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let addresses = self.allowed(request)?;
-        if let Some(mut link) = addresses.iter().find_map(|a| self.pool.take(&Key::of(request, *a)))
+        let targets = self.targets(request)?;
+        if let Some(mut link) = targets.iter().find_map(|a| self.pool.take(&Key::of(request, *a)))
             && link.settle().await
         {
             match self.over(link, request, timings).await {
@@ -131,22 +154,31 @@ impl Http {
             }
         }
         injected(self.faults.wait("net.connect").await)?;
-        let link = connect::connect(request, &addresses, &self.tls, timings).await?;
+        let dial = Dial { request, policy: &self.policy, source: self.source };
+        let link = connect::connect(dial, &targets, &self.tls, self.throttle.is_some(), timings).await?;
         injected(self.faults.wait("net.connected").await)?;
         self.over(link, request, timings).await
     }
 
-    /// Those of the request's addresses that the policy allows (I7); an error when it allows none.
-    fn allowed(&self, request: &FetchRequest) -> Result<Vec<SocketAddr>, Fault> {
+    /// Those of the request's addresses that the policy allows (I7); an error when it allows none. Where a proxy looks the
+    /// name up there is none to check, unless the host itself is an address.
+    fn targets(&self, request: &FetchRequest) -> Result<Vec<Option<SocketAddr>>, Fault> {
+        let host = request.url.host();
         let mut refused = None;
-        let check = |address: &SocketAddr| match self.policy.check(request.url.host(), *address) {
+        if request.via.as_ref().is_some_and(|proxy| proxy.resolves()) {
+            return match literal(host, request.url.port()).map(|address| self.policy.check(host, address)) {
+                Some(Err(why)) => Err(Fault::new(Failure::AddressRefused, why.to_string())),
+                _ => Ok(vec![None]),
+            };
+        }
+        let check = |address: &SocketAddr| match self.policy.check(host, *address) {
             Ok(()) => true,
             Err(why) => {
                 refused = refused.take().or(Some(why));
                 false
             }
         };
-        let allowed: Vec<SocketAddr> = request.addresses.iter().copied().filter(check).collect();
+        let allowed: Vec<_> = request.addresses.iter().copied().filter(check).map(Some).collect();
         if allowed.is_empty() {
             let detail = refused.map_or_else(|| "the name has no address".to_owned(), |why| why.to_string());
             return Err(Fault::new(Failure::AddressRefused, detail));
@@ -156,27 +188,32 @@ impl Http {
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
     async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let answer = exchange::exchange(&mut link, request, timings, &self.faults).await?;
+        let exchange::Answer { status, version, headers, request_head, response_head, body, ambiguous, framing } =
+            exchange::exchange(&mut link, request, &self.access, timings, &self.faults).await?;
         injected(self.faults.wait("net.head").await)?;
-        let received = body::receive(&mut link, answer.body, request, &self.spill, timings, &self.faults).await?;
+        if link.tls_fault().is_none() {
+            self.access.learn(&request.url, &headers);
+        }
+        let means = body::Means { spill: &self.spill, throttle: self.throttle.as_deref(), faults: &self.faults };
+        let received = body::receive(&mut link, body, framing, request, &means, timings).await?;
         injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {
-            status: answer.status,
-            headers: answer.headers,
-            request_head: answer.request_head,
-            response_head: answer.response_head,
+            status,
+            headers,
+            request_head,
+            response_head,
             body: received.document,
             cut: received.cut,
-            peer: link.peer(),
+            peer: link.target(),
             timings: *timings,
-            tls_fault: link.tls_fault().map(str::to_owned),
-            notes: Vec::new(),
+            tls_fault: link.tls_fault().map(|fault| fault.to_string()),
+            notes: link.tls_fault().map(|fault| fault.kind.note()).into_iter().chain(received.note).collect(),
             reused: link.uses() > 1,
-            version: answer.version,
+            version,
             wire_bytes: link.log().bytes(),
         };
-        if fetched.cut.is_none() && !answer.ambiguous && link.settle().await {
-            self.pool.put(Key::of(request, link.peer()), link);
+        if fetched.cut.is_none() && !ambiguous && link.settle().await {
+            self.pool.put(Key::of(request, link.target()), link);
         }
         Ok(fetched)
     }
@@ -190,6 +227,15 @@ impl Protocol for Http {
     fn fetch(&self, request: FetchRequest) -> FetchFuture<'_> {
         Box::pin(async move { self.fetch_one(&request).await })
     }
+}
+
+/// The address that a host is, where it is no name; `localhost` is none (RFC 6761 section 6.3).
+fn literal(host: &str, port: u16) -> Option<SocketAddr> {
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    let name = bare.trim_end_matches('.');
+    let local = name == "localhost" || name.ends_with(".localhost");
+    let ip = if local { Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) } else { bare.parse().ok() };
+    ip.map(|ip| SocketAddr::new(ip, port))
 }
 
 /// A step that was told to fail does so as a broken connection.

@@ -2,7 +2,9 @@
 
 mod framing;
 mod limits;
+mod proxied;
 mod reuse;
+mod secrets;
 mod secure;
 mod server;
 
@@ -48,6 +50,7 @@ fn request(address: SocketAddr) -> FetchRequest {
             ("Accept".to_owned(), "text/html, */*;q=0.1".to_owned()),
             ("Accept-Encoding".to_owned(), "gzip".to_owned()),
         ],
+        via: None,
         conditional: None,
         limits: FetchLimits::default(),
     }

@@ -13,6 +13,7 @@
 //! | `lycosa_rejected_total` | counter | `reason` ([`Rejection`](crate::domain::reason::Rejection)) |
 //! | `lycosa_errors_total`, `lycosa_retries_total` | counter | `reason` ([`Failure`](crate::domain::reason::Failure)) |
 //! | `lycosa_responses_total` | counter | `class`: 1xx to 5xx, other |
+//! | `lycosa_page_notes_total` | counter | `note` ([`Note`](crate::domain::note::Note)) |
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
 //! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
 //! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |

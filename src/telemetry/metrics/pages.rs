@@ -10,6 +10,7 @@ use prometheus_client::registry::Unit;
 
 use super::parts::{Each, Register, count, follow, named, position, put, set, wide};
 use super::{Metrics, Phase};
+use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;
@@ -30,6 +31,7 @@ pub(super) struct Pages {
     errors: Each<Counter>,
     retries: Each<Counter>,
     responses: Each<Counter>,
+    notes: Each<Counter>,
     stored: Counter,
     revisits: Counter,
     received: Counter,
@@ -82,6 +84,12 @@ impl Pages {
                 &failures,
             ),
             responses: r.counters("lycosa_responses", "Final answers by status class", "class", &CLASSES),
+            notes: r.counters(
+                "lycosa_page_notes",
+                "What was odd about answers, by note",
+                "note",
+                &named(Note::ALL, Note::as_str),
+            ),
             stored: r.counter("lycosa_pages_stored", "Answers stored in full"),
             revisits: r.counter("lycosa_revisits", "Answers with known content, stored as references"),
             received,
@@ -148,6 +156,11 @@ impl Metrics {
             _ => CLASSES.len() - 1,
         };
         count(&self.0.pages.responses, class);
+    }
+
+    /// Something was odd about an answer.
+    pub fn note(&self, note: Note) {
+        count(&self.0.pages.notes, position(Note::ALL, &note));
     }
 
     /// Pages and references committed.

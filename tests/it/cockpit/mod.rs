@@ -112,7 +112,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A node in front of a site that answers for every host below `.test`; hosts of the seeds are in scope, it does not end.
-fn in_front_of(site: &Site) -> Sandbox {
+pub fn in_front_of(site: &Site) -> Sandbox {
     let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() });
     sandbox
         .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", site.address))

@@ -50,7 +50,7 @@ pub fn all() -> Vec<Fault> {
 fn slow() -> Vec<Fault> {
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
     vec![
-        fault("drip", "200 done time", &[], |stream, _| {
+        fault("drip", "200 done time", &["too_slow"], |stream, _| {
             send(stream, HEAD);
             while send(stream, b"x") {
                 std::thread::sleep(Duration::from_millis(20));
@@ -70,7 +70,7 @@ fn slow() -> Vec<Fault> {
             send(stream, HEAD);
             while send(stream, &[b'x'; 8_192]) {}
         }),
-        fault("reset", "200 done disconnect", &[], |stream, _| {
+        fault("reset", "200 done disconnect", &["reset"], |stream, _| {
             send(
                 stream,
                 &[b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n", PAGE].concat(),
@@ -91,10 +91,10 @@ fn coded() -> Vec<Fault> {
     let coding = |name: &str, body: Vec<u8>| answer(&format!("200 OK\r\nContent-Encoding: {name}"), "text/html", &body);
     let cut = gzip(PAGE)[..40].to_vec();
     vec![
-        says("gzip-that-is-none", "200 done -", &[], coding("gzip", PAGE.to_vec())),
+        says("gzip-that-is-none", "200 done -", &["decode_plain"], coding("gzip", PAGE.to_vec())),
         says("gzip-twice", "200 done -", &[], coding("gzip, gzip", gzip(&gzip(PAGE)))),
-        says("gzip-cut", "200 done -", &[], coding("gzip", cut)),
-        says("gzip-bomb", "200 done -", &[], coding("gzip", gzip(&vec![b'a'; 20 * MAX_DECODED]))),
+        says("gzip-cut", "200 done -", &["decode_corrupt"], coding("gzip", cut)),
+        says("gzip-bomb", "200 done -", &["decode_capped"], coding("gzip", gzip(&vec![b'a'; 20 * MAX_DECODED]))),
         says("coding-unknown", "200 done -", &[], coding("x-own", PAGE.to_vec())),
     ]
 }

@@ -1,6 +1,6 @@
 //! The rules of a running crawl, read and changed over HTTP.
 
-mod client;
+pub mod client;
 mod force;
 mod joined;
 mod pace;

@@ -322,6 +322,9 @@ impl Found {
             if !urls.insert(page.url.clone()) && !again {
                 self.wrong("a URL committed twice", &page.url);
             }
+            if page.how == How::Unstored {
+                continue;
+            }
             let Some(place) = &page.warc else {
                 self.wrong("a capture without a place in the archive", &page.url);
                 continue;

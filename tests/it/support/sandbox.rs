@@ -538,6 +538,11 @@ impl Ended {
         names
     }
 
+    /// The file's bytes.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.join(name)).unwrap()
+    }
+
     /// The file's text.
     pub fn file(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.join(name)).unwrap()

@@ -172,6 +172,9 @@ fn captured() -> CaptureView {
         hops: 0,
         etag: None,
         last_modified: None,
+        notes: Vec::new(),
+        canonical: None,
+        usage: None,
         warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
     }
 }

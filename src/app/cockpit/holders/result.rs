@@ -55,7 +55,9 @@ pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlE
     let (limit, from) = (paging.limit()?, paging.after()?);
     let path = data.join(FOLDER).join(NAME);
     let unread = |e: io::Error| match e.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput if !from.is_empty() => ControlError::Invalid("cursor: it leads to no line".into()),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput if !from.is_empty() => {
+            ControlError::Invalid("cursor: it leads to no line".into())
+        }
         _ => ControlError::Unavailable(format!("{} cannot be read: {e}", path.display())),
     };
     let file = match File::open(&path) {

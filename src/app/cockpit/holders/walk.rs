@@ -1,5 +1,6 @@
 //! The walk over the archive: each metadata record of a page's newest capture, read once, a file after the other.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
@@ -117,9 +118,12 @@ impl Walk<'_> {
     fn record(&mut self, header: &WarcHeader, text: &str) -> Result<(), JobError> {
         let Some(page) = header.target() else { return Ok(()) };
         self.about.records += 1;
-        let mut newest = None;
+        let (mut newest, mut told) = (None, HashSet::new());
         for link in outlinks(text) {
-            let Some(number) = self.dead_one(link.url) else { continue };
+            let Some(number) = self.dead_one(&link.url) else { continue };
+            if !told.insert(number) {
+                continue; // a page may link to it in several places
+            }
             let is_newest = match newest {
                 Some(known) => known,
                 None => *newest.insert(self.is_newest(page, header)?),

@@ -68,6 +68,7 @@ fn line_of(key: &str, facts: &PageFacts) -> Option<String> {
         "description" => facts.description.clone(),
         "canonical" => facts.canonical.clone(),
         "base" => facts.base.clone(),
+        "needs_script" => Some(if facts.needs_script { "yes" } else { "no" }.to_owned()),
         "text" => Some(facts.text.clone()).filter(|t| !t.is_empty()),
         "keywords" => Some(facts.keywords.join(" | ")),
         "robots" => Some(flags.iter().filter(|f| f.0).map(|f| f.1).collect::<Vec<_>>().join(" ")),
@@ -111,6 +112,7 @@ tables! {
     links_are_found_where_they_are_and_nowhere_else: "links.txt";
     titles_descriptions_directives_and_bases: "head.txt";
     text_is_what_is_seen: "text.txt";
+    pages_that_need_their_scripts_are_known: "script.txt";
 }
 
 #[test]
@@ -118,12 +120,13 @@ fn assets_are_reported_only_when_asked_for() {
     let html = "<img src=1 srcset='2 1x, 3 2x' alt=x><script src=4></script><link rel=stylesheet href=5>\
                 <link rel='shortcut icon' href=6><video poster=7 src=8><source src=9></video><object data=10></object>\
                 <embed src=11><input type=IMAGE src=12><input src=no><svg><image xlink:href=13 /><use href='#no'/></svg>\
-                <body background=14><audio src=15></audio><track src=16><image src=17><a href=18>";
+                <body background=14><audio src=15></audio><track src=16><image src=17><a href=18>\
+                <link rel=preload as=image href=19 imagesrcset='20 1x, 21 2x'><link rel=next imagesrcset='no 1x'>";
     let opts = ExtractOptions { assets: true, ..ExtractOptions::default() };
     let links = facts_with(html, opts).links;
     let (assets, others): (Vec<_>, Vec<_>) = links.into_iter().partition(|l| l.kind == LinkKind::Asset);
     let assets: Vec<_> = assets.into_iter().map(|l| l.href.parse::<u32>().unwrap()).collect();
-    assert_eq!(assets, [1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17]);
+    assert_eq!(assets, [1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21]);
     assert_eq!(others.len(), 1);
     assert_eq!(facts(html).links.len(), 1);
 }

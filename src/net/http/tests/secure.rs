@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -11,10 +12,12 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use super::server::{Server, Session};
 use super::*;
+use crate::domain::note::Note;
+use crate::net::protocol::Cut;
 
-type Issuer = CertifiedIssuer<'static, KeyPair>;
+pub(super) type Issuer = CertifiedIssuer<'static, KeyPair>;
 
-fn authority() -> Issuer {
+pub(super) fn authority() -> Issuer {
     authority_named("one")
 }
 
@@ -26,7 +29,7 @@ fn authority_named(name: &str) -> Issuer {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-fn params(name: &str) -> CertificateParams {
+pub(super) fn params(name: &str) -> CertificateParams {
     CertificateParams::new(vec![name.to_owned()]).unwrap()
 }
 
@@ -35,7 +38,7 @@ fn key_der(key: &KeyPair) -> PrivateKeyDer<'static> {
 }
 
 /// A certificate for a name, signed by the authority.
-fn signed(params: &CertificateParams, issuer: &Issuer) -> (CertificateDer<'static>, KeyPair) {
+pub(super) fn signed(params: &CertificateParams, issuer: &Issuer) -> (CertificateDer<'static>, KeyPair) {
     let key = KeyPair::generate().unwrap();
     (params.signed_by(&key, issuer).unwrap().der().clone(), key)
 }
@@ -50,7 +53,7 @@ impl ResolvesServerCert for Shows {
     }
 }
 
-fn server_config(cert: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConfig> {
+pub(super) fn server_config(cert: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = provider.key_provider.load_private_key(key_der(key)).unwrap();
     let shows = Shows(Arc::new(CertifiedKey::new(vec![cert], key)));
@@ -58,8 +61,22 @@ fn server_config(cert: CertificateDer<'static>, key: &KeyPair) -> Arc<ServerConf
     Arc::new(builder.with_no_client_auth().with_cert_resolver(Arc::new(shows)))
 }
 
-/// Answers one request a connection, its body to the end, and closes without the alert that should end TLS.
-fn server(config: Arc<ServerConfig>) -> Server {
+/// Answers one request a connection, its body to the end, and closes TLS as it should be closed.
+pub(super) fn server(config: Arc<ServerConfig>) -> Server {
+    answers(config, "HTTP/1.1 200 OK\r\n\r\nsecret", true)
+}
+
+/// Answers one request a connection, and closes with or without the alert that should end TLS.
+fn answers(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool) -> Server {
+    converses(config, answer, goodbye, std::sync::mpsc::channel().0)
+}
+
+/// The same that tells what it was asked.
+pub(super) fn hears(config: Arc<ServerConfig>, answer: &'static str, heard: Sender<String>) -> Server {
+    converses(config, answer, true, heard)
+}
+
+fn converses(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool, heard: Sender<String>) -> Server {
     Server::start(move |session: Session| {
         let tls = ServerConnection::new(Arc::clone(&config)).unwrap();
         let mut stream = StreamOwned::new(tls, session.stream);
@@ -71,14 +88,18 @@ fn server(config: Arc<ServerConfig>) -> Server {
                 _ => return,
             }
         }
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nsecret");
+        let _ = heard.send(String::from_utf8_lossy(&head).into_owned());
+        let _ = stream.write_all(answer.as_bytes());
+        if goodbye {
+            stream.conn.send_close_notify();
+        }
         let _ = stream.flush();
         let _ = stream.sock.shutdown(std::net::Shutdown::Write);
         let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
     })
 }
 
-fn https(verify: TlsVerify, issuer: &Issuer) -> Http {
+pub(super) fn https(verify: TlsVerify, issuer: &Issuer) -> Http {
     let mut roots = RootCertStore::empty();
     roots.add(issuer.der().clone()).unwrap();
     Http::with_tls(config(), TlsClient::with_roots(verify, roots).unwrap())
@@ -91,39 +112,69 @@ fn request_for(server: &Server, text: &str) -> FetchRequest {
 const URL: &str = "https://h0.test/";
 
 #[test]
-fn a_bad_certificate_is_noted_refused_or_let_pass_as_configured() {
+fn each_fault_of_a_certificate_has_its_note_its_failure_or_nothing_as_configured() {
     let issuer = authority();
-    let mut expired = params("h0.test");
+    let (mut expired, mut early, mut client) = (params("h0.test"), params("h0.test"), params("h0.test"));
     (expired.not_before, expired.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
-    let own_key = KeyPair::generate().unwrap();
-    let own = params("h0.test").self_signed(&own_key).unwrap().der().clone();
+    early.not_before = date_time_ymd(2095, 1, 1);
+    client.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    let own = |params: CertificateParams| {
+        let key = KeyPair::generate().unwrap();
+        (params.self_signed(&key).unwrap().der().clone(), key)
+    };
+    let mut own_authority = params("h0.test");
+    own_authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let cases = [
         ("good", signed(&params("h0.test"), &issuer), None),
-        ("expired", signed(&expired, &issuer), Some("expired")),
-        ("another name", signed(&params("h1.test"), &issuer), Some("another name")),
-        ("self-signed", (own, own_key), Some("")),
-        ("unknown issuer", signed(&params("h0.test"), &authority_named("two")), Some("unknown issuer")),
+        ("expired", signed(&expired, &issuer), Some((Note::TlsExpired, Failure::TlsExpired))),
+        ("not valid yet", signed(&early, &issuer), Some((Note::TlsExpired, Failure::TlsExpired))),
+        ("another name", signed(&params("h1.test"), &issuer), Some((Note::TlsName, Failure::TlsName))),
+        ("signed by itself", own(params("h0.test")), Some((Note::TlsSelfSigned, Failure::TlsSelfSigned))),
+        ("an authority, signed by itself", own(own_authority), Some((Note::TlsSelfSigned, Failure::TlsSelfSigned))),
+        (
+            "unknown issuer",
+            signed(&params("h0.test"), &authority_named("two")),
+            Some((Note::TlsIssuer, Failure::TlsIssuer)),
+        ),
+        ("not for servers", signed(&client, &issuer), Some((Note::TlsCertificate, Failure::TlsCertificate))),
     ];
     for (name, (cert, key), fault) in cases {
         let server = server(server_config(cert, &key));
         for verify in [TlsVerify::Record, TlsVerify::Strict, TlsVerify::Off] {
-            let http = https(verify, &issuer);
-            let result = on_runtime(http.fetch(request_for(&server, URL)));
-            match (verify, fault) {
-                (TlsVerify::Strict, Some(_)) => {
-                    assert_eq!(result.unwrap_err().failure, Failure::Tls, "{name}");
-                }
-                (TlsVerify::Record, Some(text)) => {
-                    let noted = result.unwrap().tls_fault.unwrap_or_else(|| panic!("{name}: nothing noted"));
-                    assert!(noted.contains(text), "{name}: {noted}");
-                }
-                _ => {
-                    let fetched = result.unwrap_or_else(|e| panic!("{name} {verify:?}: {e}"));
-                    assert_eq!((fetched.tls_fault.as_deref(), bytes(&fetched)), (None, b"secret".to_vec()), "{name}");
-                    assert!(fetched.timings.tls > Duration::ZERO && fetched.cut.is_none());
-                }
+            let result = on_runtime(https(verify, &issuer).fetch(request_for(&server, URL)));
+            if let (TlsVerify::Strict, Some((_, failure))) = (verify, fault) {
+                let told = result.unwrap_err();
+                assert_eq!(told.failure, failure, "{name}: {told}");
+                assert!(told.detail.ends_with(crate::net::tls::STRICT), "{name}: {told}");
+                continue;
             }
+            let noted = fault.filter(|_| verify == TlsVerify::Record).map(|(note, _)| note);
+            let fetched = result.unwrap_or_else(|e| panic!("{name} {verify:?}: {e}"));
+            assert_eq!((fetched.tls_fault.is_some(), bytes(&fetched)), (noted.is_some(), b"secret".to_vec()), "{name}");
+            assert_eq!(fetched.notes, noted.into_iter().collect::<Vec<_>>(), "{name} {verify:?}");
+            assert!(fetched.timings.tls > Duration::ZERO && fetched.cut.is_none());
         }
+    }
+}
+
+#[test]
+fn a_body_to_the_end_is_whole_only_when_tls_says_goodbye() {
+    let issuer = authority();
+    let to_the_end = "HTTP/1.1 200 OK\r\n\r\nsecret";
+    let with_length = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret";
+    let in_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\n\r\n";
+    for (answer, goodbye, cut) in [
+        (to_the_end, true, None),
+        (to_the_end, false, Some(Cut::Disconnect)),
+        (with_length, false, None),
+        (in_chunks, false, None),
+    ] {
+        let (cert, key) = signed(&params("h0.test"), &issuer);
+        let server = answers(server_config(cert, &key), answer, goodbye);
+        let fetched = on_runtime(https(TlsVerify::Strict, &issuer).fetch(request_for(&server, URL))).unwrap();
+        let note = cut.map(|_| Note::TlsUnclosed);
+        assert_eq!((fetched.cut, bytes(&fetched)), (cut, b"secret".to_vec()), "{answer}");
+        assert_eq!(fetched.notes, note.into_iter().collect::<Vec<_>>(), "{answer}");
     }
 }
 
@@ -149,6 +200,9 @@ fn a_server_without_the_certificates_key_is_refused_even_under_record() {
     for (verify, passes) in [(TlsVerify::Record, false), (TlsVerify::Strict, false), (TlsVerify::Off, true)] {
         let result = on_runtime(https(verify, &issuer).fetch(request_for(&server, URL)));
         assert_eq!(result.is_ok(), passes, "{verify:?}: {result:?}");
+        if let Err(fault) = result {
+            assert!(fault.failure == Failure::Tls && fault.detail.contains("prove"), "{fault}");
+        }
     }
 }
 
@@ -158,9 +212,9 @@ fn a_certificate_that_cannot_be_read_is_noted_as_a_fault() {
     let (_, key) = signed(&params("h0.test"), &issuer);
     let server = server(server_config(CertificateDer::from(vec![0x30, 0x03, 0x02, 0x01, 0x01]), &key));
     let result = on_runtime(https(TlsVerify::Record, &issuer).fetch(request_for(&server, URL)));
-    assert!(result.unwrap().tls_fault.is_some());
+    assert_eq!(result.unwrap().notes, [Note::TlsCertificate]);
     let result = on_runtime(https(TlsVerify::Strict, &issuer).fetch(request_for(&server, URL)));
-    assert_eq!(result.unwrap_err().failure, Failure::Tls);
+    assert_eq!(result.unwrap_err().failure, Failure::TlsCertificate);
 }
 
 #[test]

@@ -18,9 +18,15 @@ pub(super) struct Session {
     pub(super) number: usize,
     pub(super) stream: TcpStream,
     requests: std::sync::mpsc::Sender<Vec<u8>>,
+    last: Vec<u8>,
 }
 
 impl Session {
+    /// The last request read.
+    pub(super) fn last(&self) -> String {
+        String::from_utf8_lossy(&self.last).into_owned()
+    }
+
     /// Reads a request head; false when the client has closed.
     pub(super) fn read_request(&mut self) -> bool {
         let mut head = Vec::new();
@@ -31,6 +37,7 @@ impl Session {
                 _ => return false,
             }
         }
+        self.last.clone_from(&head);
         self.requests.send(head).is_ok()
     }
 
@@ -42,6 +49,14 @@ impl Session {
     /// Waits until the client closes.
     pub(super) fn until_closed(&mut self) {
         let _ = std::io::copy(&mut self.stream, &mut std::io::sink());
+    }
+
+    /// Ends by a reset.
+    pub(super) fn reset(self) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let _entered = runtime.enter();
+        self.stream.set_nonblocking(true).unwrap();
+        tokio::net::TcpStream::from_std(self.stream).unwrap().set_zero_linger().unwrap();
     }
 
     /// Ends the answer by closing, without a reset.
@@ -64,7 +79,7 @@ impl Server {
                 if stop.load(std::sync::atomic::Ordering::SeqCst) {
                     return;
                 }
-                script(Session { number, stream: stream.unwrap(), requests: sender.clone() });
+                script(Session { number, stream: stream.unwrap(), requests: sender.clone(), last: Vec::new() });
             }
         });
         Self { address, requests, thread: Some(thread), done }

@@ -8,6 +8,7 @@ use super::{document, domain, net, parse, warc};
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
+pub mod cookies;
 pub mod extract;
 pub mod headers;
 pub mod html;
@@ -19,6 +20,7 @@ pub mod url;
 pub mod warc_reader;
 
 mod input;
+mod pages;
 mod transport;
 
 /// What a target is: it returns, or panics.
@@ -29,6 +31,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),
+    ("cookies", cookies::check),
     ("extract", extract::check),
     ("headers", headers::check),
     ("html", html::check),

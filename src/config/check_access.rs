@@ -1,0 +1,158 @@
+//! Checks of `[proxy]`, `[cookies]`, `[[credentials]]`, and of the headers that the operator adds.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderName, HeaderValue};
+
+use super::access::{DIRECT, prefix};
+use super::check::{Checked, ensure, within};
+use super::hidden::ProxyUrl;
+use super::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
+use crate::net::guard::HostPattern;
+use crate::net::proxy::Proxy;
+
+/// Headers of the crawler's own, and the key that sets each, if there is one.
+const OWN: [(&str, &str); 21] = [
+    ("host", ""),
+    ("connection", ""),
+    ("keep-alive", ""),
+    ("proxy-connection", ""),
+    ("transfer-encoding", ""),
+    ("content-length", ""),
+    ("te", ""),
+    ("trailer", ""),
+    ("upgrade", ""),
+    ("expect", ""),
+    ("range", ""),
+    ("cookie", "[cookies]"),
+    ("authorization", "[[credentials]]"),
+    ("proxy-authorization", "[proxy]"),
+    ("if-none-match", ""),
+    ("if-modified-since", ""),
+    ("if-range", ""),
+    ("accept-encoding", "fetch.accept_encoding"),
+    ("accept-language", "fetch.accept_language"),
+    ("user-agent", "[agent]"),
+    ("from", "agent.email"),
+];
+
+/// Headers of one list at most.
+const MOST_HEADERS: usize = 32;
+
+pub(super) fn check_headers(key: &str, headers: &BTreeMap<String, String>) -> Checked {
+    ensure(headers.len() <= MOST_HEADERS, key, || format!("at most {MOST_HEADERS} of them"))?;
+    for (name, value) in headers {
+        let lower = name.to_ascii_lowercase();
+        let own = OWN.iter().find(|(own, _)| *own == lower || (lower.starts_with("if-") && own.starts_with("if-")));
+        ensure(own.is_none(), key, || match own {
+            Some((_, by)) if !by.is_empty() => format!("{name} is set by {by}"),
+            _ => format!("{name} is the crawler's own"),
+        })?;
+        let good = HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value).is_ok();
+        ensure(good && value.len() <= 4_096, key, || format!("{name} is no header: a token, and a value of one line"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn check_connections(fetch: &FetchSection) -> Checked {
+    check_headers("fetch.headers", &fetch.headers)?;
+    let languages = fetch.accept_language.as_deref().unwrap_or("en");
+    let good = |b: u8| b.is_ascii_alphanumeric() || b"-*,;=. ".contains(&b);
+    ensure(
+        !languages.is_empty() && languages.len() <= 256 && languages.bytes().all(good),
+        "fetch.accept_language",
+        || "must be a list of languages such as en, de;q=0.5".into(),
+    )?;
+    let count = |v4: bool| fetch.source_address.iter().filter(|ip| ip.is_ipv4() == v4).count();
+    ensure(count(true) <= 1 && count(false) <= 1, "fetch.source_address", || {
+        "at most one address of IPv4 and one of IPv6".into()
+    })?;
+    ensure(fetch.max_bandwidth == 0 || fetch.max_bandwidth >= 1_024, "fetch.max_bandwidth", || {
+        "must be 1KiB (a second) or more, or 0 for no limit".into()
+    })
+}
+
+pub(super) fn check_proxy(proxy: &ProxySection) -> Checked {
+    for (key, url) in [("proxy.http", &proxy.http), ("proxy.https", &proxy.https)] {
+        url.as_ref().map_or(Ok(()), |url| check_proxy_url(key, url))?;
+    }
+    proxy.except.iter().try_for_each(|text| {
+        ensure(HostPattern::parse(text).is_ok(), "proxy.except", || format!("{text:?} is no host name or *.domain"))
+    })
+}
+
+fn check_proxy_url(key: &str, url: &ProxyUrl) -> Checked {
+    let wrong = Proxy::parse(url.reveal(), false).err();
+    ensure(wrong.is_none(), key, || wrong.map(|error| format!("{url} {error}")).unwrap_or_default())
+}
+
+/// What a `[[host]]` says of the way to it.
+pub(super) fn check_host(i: usize, host: &HostSection) -> Checked {
+    if let Some(url) = host.proxy.as_ref().filter(|url| url.reveal() != DIRECT) {
+        check_proxy_url(&format!("host[{i}].proxy"), url)?;
+    }
+    check_headers(&format!("host[{i}].headers"), &host.headers)
+}
+
+pub(super) fn check_cookies(cookies: &CookiesSection) -> Checked {
+    within("cookies.per_host", cookies.per_host, 1, 1_000)?;
+    within("cookies.max_bytes", cookies.max_bytes, 64, 65_536)?;
+    within("cookies.max_hosts", cookies.max_hosts, 1, 1_000_000)
+}
+
+pub(super) fn check_credentials(all: &[CredentialSection]) -> Checked {
+    ensure(all.len() <= 1_000, "credentials", || "at most 1000 of them".into())?;
+    for (i, section) in all.iter().enumerate() {
+        ensure(prefix(&section.url).is_some(), &format!("credentials[{i}].url"), || {
+            "must be an http or https URL without user name, query and fragment, such as https://example.org/docs"
+                .into()
+        })?;
+        let passwords = [section.password.is_some(), section.password_file.is_some()];
+        let tokens = [section.token.is_some(), section.token_file.is_some()];
+        let one = |given: &[bool; 2]| given[0] != given[1];
+        let basic = section.user.is_some() && one(&passwords) && tokens == [false; 2];
+        let bearer = section.user.is_none() && passwords == [false; 2] && one(&tokens);
+        ensure(basic || bearer, &format!("credentials[{i}]"), || {
+            "must have a user with a password or a password_file, or else a token or a token_file".into()
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Layers;
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_and_no_secret_is_repeated() {
+        for (set, told) in [
+            ("fetch.headers={Host=\"a\"}", "crawler's own"),
+            ("fetch.headers={Cookie=\"a=1\"}", "[cookies]"),
+            ("fetch.headers={authorization=\"Bearer x\"}", "[[credentials]]"),
+            ("fetch.headers={If-Match=\"x\"}", "crawler's own"),
+            ("fetch.headers={Accept-Encoding=\"br\"}", "fetch.accept_encoding"),
+            ("fetch.headers={User-Agent=\"x\"}", "[agent]"),
+            ("fetch.headers={\"X Y\"=\"x\"}", "no header"),
+            ("fetch.headers={X=\"a\\r\\nY: b\"}", "no header"),
+            ("host=[{match=\"a.test\", headers={Connection=\"x\"}}]", "crawler's own"),
+            ("host=[{match=\"a.test\", proxy=\"secret@x\"}]", "is no proxy"),
+            ("proxy.http=https://me:secret@p.test:1", "is no proxy"),
+            ("proxy.except=[\"a b\"]", "no host name"),
+            ("fetch.accept_language=\"en\\r\\nX: y\"", "languages"),
+            ("fetch.source_address=127.0.0.1,127.0.0.2", "at most one"),
+            ("fetch.max_bandwidth=100", "1KiB"),
+            ("cookies.per_host=0", "1 to 1000"),
+            ("credentials=[{url=\"ftp://a.test/\", token=\"secret\"}]", "http or https"),
+            ("credentials=[{url=\"http://me:secret@a.test/\", token=\"secret\"}]", "without user name"),
+            ("credentials=[{url=\"http://a.test/\"}]", "must have"),
+            ("credentials=[{url=\"http://a.test/\", user=\"a\", token=\"secret\"}]", "must have"),
+            (
+                "credentials=[{url=\"http://a.test/\", user=\"a\", password=\"secret\", password_file=\"x\"}]",
+                "must have",
+            ),
+        ] {
+            let error = Layers::new().set(set).unwrap().load().unwrap_err().to_string();
+            assert!(error.contains(told) && !error.contains("secret"), "{set}: {error}");
+        }
+    }
+}

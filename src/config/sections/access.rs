@@ -1,0 +1,75 @@
+//! How the web is reached, and who is asked for: `[proxy] [cookies] [[credentials]]`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::hidden::{ProxyUrl, Secret};
+
+/// Who looks names up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProxyDns {
+    /// We do, and check the address; the proxy is told the address.
+    #[default]
+    Local,
+    /// The proxy does.
+    Remote,
+}
+
+/// `[proxy]`: HTTP proxies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProxySection {
+    /// For http: `http://[user:password@]host:port`.
+    pub http: Option<ProxyUrl>,
+    /// For https.
+    pub https: Option<ProxyUrl>,
+    /// Who looks names up.
+    pub dns: ProxyDns,
+    /// Hosts that are reached without: `intranet.example`, `*.intranet.example`.
+    pub except: Vec<String>,
+}
+
+/// `[cookies]`: kept in memory, to the end of the process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CookiesSection {
+    /// Whether cookies are kept and sent.
+    pub enabled: bool,
+    /// Cookies of one host or domain.
+    pub per_host: usize,
+    /// Bytes of one cookie.
+    pub max_bytes: usize,
+    /// Hosts and domains with cookies.
+    pub max_hosts: usize,
+}
+
+impl Default for CookiesSection {
+    fn default() -> Self {
+        Self { enabled: false, per_host: 50, max_bytes: 4_096, max_hosts: 10_000 }
+    }
+}
+
+/// `[[credentials]]`: who is asked for below a URL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CredentialSection {
+    /// Scheme, host, port and the beginning of the path, in whole segments.
+    pub url: String,
+    /// A user name, for basic credentials.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// Its password.
+    #[serde(default)]
+    pub password: Option<Secret>,
+    /// A file with the password.
+    #[serde(default)]
+    pub password_file: Option<PathBuf>,
+    /// A bearer token.
+    #[serde(default)]
+    pub token: Option<Secret>,
+    /// A file with the token.
+    #[serde(default)]
+    pub token_file: Option<PathBuf>,
+}

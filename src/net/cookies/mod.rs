@@ -1,0 +1,237 @@
+//! Cookies (RFC 6265 sections 5.1 to 5.4), in memory and bounded; off by default (`[cookies]`).
+//!
+//! A crawler is nobody's browser: it keeps cookies for sites that show nothing without one, and forgets them with the
+//! process. A domain that is a public suffix sets none for its subdomains.
+
+mod date;
+mod set_cookie;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderValue;
+
+use crate::domain::host::is_ip_literal;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::{PageUrl, Scheme};
+
+use set_cookie::SetCookie;
+
+/// Bytes of one `Cookie` header; servers refuse much longer heads.
+const MAX_HEADER: usize = 8 * 1024;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Cookies of one domain.
+    pub per_host: usize,
+    /// Bytes of one cookie: name, value and path.
+    pub max_bytes: usize,
+    /// Domains.
+    pub max_hosts: usize,
+}
+
+/// The cookies of a node.
+#[derive(Debug)]
+pub struct Jar {
+    limits: Limits,
+    domains: Mutex<Domains>,
+}
+
+/// Cookies by their domain.
+#[derive(Debug, Default)]
+struct Domains {
+    by_name: HashMap<String, Domain>,
+    /// Grows by one at each use: who came first, and who was used last.
+    turn: u64,
+}
+
+#[derive(Debug, Default)]
+struct Domain {
+    cookies: Vec<Cookie>,
+    used: u64,
+}
+
+struct Cookie {
+    name: Vec<u8>,
+    value: Vec<u8>,
+    path: String,
+    host_only: bool,
+    secure: bool,
+    /// None: to the end of the process.
+    until: Option<UnixMillis>,
+    made: u64,
+    used: u64,
+}
+
+impl std::fmt::Debug for Cookie {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cookie").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Jar {
+    /// An empty one.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, domains: Mutex::default() }
+    }
+
+    /// Takes in what an answer for `url` sets with one `Set-Cookie` (section 5.3).
+    pub fn take(&self, url: &PageUrl, line: &[u8], now: UnixMillis) {
+        let Some(set) = set_cookie::parse(line) else { return };
+        let Some((domain, host_only)) = domain_of(&set, url.host()) else { return };
+        let path = set.path.clone().unwrap_or_else(|| default_path(url.path()).to_owned());
+        if set.name.len() + set.value.len() + path.len() > self.limits.max_bytes {
+            return;
+        }
+        let until = until(&set, now);
+        let SetCookie { name, value, secure, .. } = set;
+        self.lock().put(
+            domain,
+            Cookie { name, value, path, host_only, secure, until, made: 0, used: 0 },
+            self.limits,
+            now,
+        );
+    }
+
+    /// The `Cookie` header for a request of `url` (section 5.4).
+    #[must_use]
+    pub fn header(&self, url: &PageUrl, now: UnixMillis) -> Option<HeaderValue> {
+        let mut domains = self.lock();
+        domains.turn += 1;
+        let turn = domains.turn;
+        let mut found = Vec::new();
+        for (name, exact) in domains_of(url.host()) {
+            let Some(domain) = domains.by_name.get_mut(name) else { continue };
+            for cookie in domain.cookies.iter_mut().filter(|c| c.is_for(url, exact, now)) {
+                (cookie.used, domain.used) = (turn, turn);
+                found.push((
+                    std::cmp::Reverse(cookie.path.len()),
+                    cookie.made,
+                    [&*cookie.name, b"=", &cookie.value].concat(),
+                ));
+            }
+        }
+        drop(domains);
+        found.sort();
+        let mut header = Vec::new();
+        for (_, _, pair) in found {
+            if header.len() + pair.len() + 2 <= MAX_HEADER {
+                header.extend_from_slice(if header.is_empty() { b"" } else { b"; " });
+                header.extend_from_slice(&pair);
+            }
+        }
+        let mut value = HeaderValue::from_bytes(&header).ok().filter(|value| !value.is_empty())?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// How many are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().by_name.values().map(|domain| domain.cookies.len()).sum()
+    }
+
+    /// Whether none is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Domains> {
+        self.domains.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Domains {
+    fn put(&mut self, name: String, mut cookie: Cookie, limits: Limits, now: UnixMillis) {
+        self.turn += 1;
+        let domain = self.by_name.entry(name.clone()).or_default();
+        (cookie.made, cookie.used, domain.used) = (self.turn, self.turn, self.turn);
+        let same = |old: &Cookie| old.name == cookie.name && old.path == cookie.path;
+        if let Some(at) = domain.cookies.iter().position(same) {
+            cookie.made = domain.cookies.remove(at).made;
+        }
+        domain.cookies.push(cookie);
+        domain.cookies.retain(|cookie| !cookie.is_over(now));
+        while domain.cookies.len() > limits.per_host {
+            let longest_unused = domain.cookies.iter().enumerate().min_by_key(|(_, c)| c.used).map(|(at, _)| at);
+            longest_unused.map(|at| domain.cookies.remove(at));
+        }
+        if domain.cookies.is_empty() {
+            self.by_name.remove(&name);
+        }
+        while self.by_name.len() > limits.max_hosts {
+            let longest_unused = self.by_name.iter().min_by_key(|(_, d)| d.used).map(|(name, _)| name.clone());
+            longest_unused.map(|name| self.by_name.remove(&name));
+        }
+    }
+}
+
+impl Cookie {
+    fn is_over(&self, now: UnixMillis) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+
+    fn is_for(&self, url: &PageUrl, exact: bool, now: UnixMillis) -> bool {
+        (exact || !self.host_only)
+            && (!self.secure || url.scheme() == Scheme::Https)
+            && !self.is_over(now)
+            && path_matches(&self.path, url.path())
+    }
+}
+
+/// The domain of a cookie that `host` sets, and whether it is for that host alone; none when it may not set it.
+fn domain_of(set: &SetCookie, host: &str) -> Option<(String, bool)> {
+    match &set.domain {
+        None => Some((host.to_owned(), true)),
+        Some(domain) if domain == host => Some((host.to_owned(), is_public_suffix(host) || is_ip_literal(host))),
+        Some(domain) if is_ip_literal(host) || is_public_suffix(domain) => None,
+        Some(domain) => {
+            let below = host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'));
+            below.then(|| (domain.clone(), false))
+        }
+    }
+}
+
+fn is_public_suffix(name: &str) -> bool {
+    psl::suffix_str(name) == Some(name)
+}
+
+/// The domains whose cookies a host may get: its own, and those above it.
+fn domains_of(host: &str) -> impl Iterator<Item = (&str, bool)> {
+    let above = usize::from(!is_ip_literal(host)) * host.len();
+    let dots = host.bytes().take(above).enumerate().filter(|(_, b)| *b == b'.');
+    let names = dots.filter_map(|(dot, _)| host.get(dot + 1..)).map(|name| (name, false));
+    std::iter::once((host, true)).chain(names)
+}
+
+/// When a cookie ends: `Max-Age` goes before `Expires`.
+fn until(set: &SetCookie, now: UnixMillis) -> Option<UnixMillis> {
+    match set.max_age {
+        Some(seconds) => Some(match u64::try_from(seconds) {
+            Ok(seconds) => now.plus(Duration::from_secs(seconds)),
+            Err(_) => UnixMillis(0),
+        }),
+        None => set.expires,
+    }
+}
+
+/// The directory of a path (section 5.1.4).
+fn default_path(path: &str) -> &str {
+    match path.rfind('/') {
+        None | Some(0) => "/",
+        Some(last) => path.get(..last).unwrap_or("/"),
+    }
+}
+
+/// Whether a cookie's path covers that of a request, in whole segments (section 5.1.4).
+fn path_matches(cookie: &str, request: &str) -> bool {
+    let rest = request.strip_prefix(cookie);
+    rest.is_some_and(|rest| rest.is_empty() || cookie.ends_with('/') || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! The case table, and the bounds.
+
+use crate::domain::url::{Canonicaliser, CleanRules};
+
+use super::*;
+
+/// 2026-01-01T00:00:00Z
+const NOW: UnixMillis = UnixMillis(1_767_225_600_000);
+const LATER: UnixMillis = UnixMillis(NOW.0 + 1_000);
+const LIMITS: Limits = Limits { per_host: 50, max_bytes: 4096, max_hosts: 10_000 };
+
+fn url(text: &str) -> PageUrl {
+    Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()
+}
+
+fn sent(jar: &Jar, to: &str, now: UnixMillis) -> String {
+    jar.header(&url(to), now).map_or("-".into(), |value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[test]
+fn every_row_of_the_table_holds() {
+    let table = include_str!("../../../tests/data/http/cookies.tsv");
+    let rows: Vec<Vec<&str>> = table.lines().filter(|l| !l.starts_with('#')).map(|l| l.split('\t').collect()).collect();
+    assert!(rows.len() > 50);
+    for row in rows {
+        let [section, name, from, set, to, header] = row[..] else { panic!("six cells: {row:?}") };
+        let jar = Jar::new(LIMITS);
+        for line in set.split(" || ") {
+            jar.take(&url(from), line.as_bytes(), NOW);
+        }
+        assert_eq!(sent(&jar, to, LATER), header, "{section} {name}");
+    }
+}
+
+#[test]
+fn a_cookie_ends_when_its_time_is_over() {
+    let jar = Jar::new(LIMITS);
+    jar.take(&url("http://a.test/"), b"a=1; Max-Age=10", NOW);
+    assert_eq!(sent(&jar, "http://a.test/", UnixMillis(NOW.0 + 9_999)), "a=1");
+    assert_eq!(sent(&jar, "http://a.test/", UnixMillis(NOW.0 + 10_000)), "-");
+}
+
+#[test]
+fn of_one_domain_those_used_last_are_kept() {
+    let jar = Jar::new(Limits { per_host: 3, ..LIMITS });
+    for i in 0..3 {
+        jar.take(&url("http://a.test/"), format!("c{i}={i}; Path=/p{i}").as_bytes(), NOW);
+    }
+    assert_eq!(sent(&jar, "http://a.test/p0", NOW), "c0=0");
+    jar.take(&url("http://a.test/"), b"new=1", NOW);
+    assert_eq!((jar.len(), sent(&jar, "http://a.test/p1", NOW)), (3, "new=1".into()));
+    assert_eq!(sent(&jar, "http://a.test/p0", NOW), "c0=0; new=1");
+}
+
+#[test]
+fn of_all_domains_those_used_last_are_kept() {
+    let jar = Jar::new(Limits { max_hosts: 2, ..LIMITS });
+    jar.take(&url("http://a.test/"), b"a=1", NOW);
+    jar.take(&url("http://b.test/"), b"b=1", NOW);
+    assert_eq!(sent(&jar, "http://a.test/", NOW), "a=1");
+    jar.take(&url("http://c.test/"), b"c=1", NOW);
+    let all = ["a", "b", "c"].map(|host| sent(&jar, &format!("http://{host}.test/"), NOW));
+    assert_eq!(all, ["a=1", "-", "c=1"]);
+}
+
+#[test]
+fn a_cookie_that_is_too_long_is_not_kept_and_a_header_does_not_grow_without_end() {
+    let jar = Jar::new(LIMITS);
+    jar.take(&url("http://a.test/"), format!("a={}", "x".repeat(4_096)).as_bytes(), NOW);
+    assert!(jar.is_empty());
+    for i in 0..50 {
+        jar.take(&url("http://a.test/"), format!("c{i}={}", "x".repeat(4_000)).as_bytes(), NOW);
+    }
+    assert_eq!(jar.len(), 50);
+    assert!(sent(&jar, "http://a.test/", NOW).len() <= MAX_HEADER);
+}
+
+#[test]
+fn nothing_of_a_cookie_is_shown() {
+    let jar = Jar::new(LIMITS);
+    jar.take(&url("http://a.test/"), b"session=hidden", NOW);
+    let shown = format!("{jar:?} {:?}", jar.header(&url("http://a.test/"), NOW).unwrap());
+    assert!(!shown.contains("hidden"), "{shown}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_line_can_be_looked_at(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..80)) {
+        let jar = Jar::new(LIMITS);
+        jar.take(&url("http://a.test/x"), &line, NOW);
+        let _ = jar.header(&url("http://a.test/x"), NOW);
+    }
+}

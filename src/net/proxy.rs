@@ -1,0 +1,194 @@
+//! Proxies between the crawler and the web: which one a URL goes through.
+//!
+//! By default the name is looked up and checked here, and the proxy is told the address: were it to look the name up again,
+//! the address policy (I7) would be void. Where the proxy is to look names up (`proxy.dns = "remote"`), it is the proxy's
+//! part to keep us out of where we must not go.
+
+use std::fmt;
+use std::sync::Arc;
+
+use data_encoding::BASE64;
+use http::HeaderValue;
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use crate::domain::url::{PageUrl, Scheme};
+
+use super::guard::HostPattern;
+
+/// One HTTP proxy.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    host: String,
+    port: u16,
+    authorization: Option<HeaderValue>,
+    resolves: bool,
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resolves = self.resolves;
+        f.debug_struct("Proxy").field("at", &self.to_string()).field("resolves", &resolves).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+/// A text that names no proxy; it is not repeated, for it may hold a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "is no proxy: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with what is no letter or digit percent-encoded"
+)]
+pub struct ProxyError;
+
+impl Proxy {
+    /// Reads `http://[USER:PASSWORD@]HOST:PORT`. `resolves`: it looks names up.
+    ///
+    /// # Errors
+    /// It is no such text.
+    pub fn parse(text: &str, resolves: bool) -> Result<Self, ProxyError> {
+        let url = Url::parse(text.trim()).map_err(|_| ProxyError)?;
+        let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        let (Some(host), "http", true) = (url.host_str(), url.scheme(), bare) else { return Err(ProxyError) };
+        let authorization = match (url.username(), url.password()) {
+            ("", None) => None,
+            (user, password) => Some(basic(&decoded(user), &decoded(password.unwrap_or_default())).ok_or(ProxyError)?),
+        };
+        Ok(Self { host: host.to_owned(), port: url.port_or_known_default().unwrap_or(80), authorization, resolves })
+    }
+
+    /// Its host: a name, or an address, that of IPv6 in brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Its port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The value of `Proxy-Authorization`.
+    #[must_use]
+    pub fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
+    /// Whether it looks names up, so that we do not know the address that answers.
+    #[must_use]
+    pub fn resolves(&self) -> bool {
+        self.resolves
+    }
+}
+
+fn decoded(text: &str) -> Vec<u8> {
+    percent_decode_str(text).collect()
+}
+
+/// The value of a header with basic credentials (RFC 7617); none where the user name holds a colon.
+pub(super) fn basic(user: &[u8], password: &[u8]) -> Option<HeaderValue> {
+    if user.contains(&b':') {
+        return None;
+    }
+    let mut value = HeaderValue::try_from(format!("Basic {}", BASE64.encode(&[user, b":", password].concat()))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// How a host's URLs go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As all others.
+    General,
+    /// Without a proxy.
+    Direct,
+    /// Through this one.
+    Via(Arc<Proxy>),
+}
+
+/// Which URLs go through which proxy.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    /// For http.
+    pub http: Option<Arc<Proxy>>,
+    /// For https.
+    pub https: Option<Arc<Proxy>>,
+    /// Hosts that need none.
+    pub except: Vec<HostPattern>,
+    /// What was said of hosts; the first that matches counts.
+    pub hosts: Vec<(HostPattern, Way)>,
+}
+
+impl Routes {
+    /// The proxy for a URL.
+    #[must_use]
+    pub fn of(&self, url: &PageUrl) -> Option<Arc<Proxy>> {
+        match self.hosts.iter().find(|(pattern, _)| pattern.matches(url.host())) {
+            Some((_, Way::Direct)) => return None,
+            Some((_, Way::Via(proxy))) => return Some(proxy.clone()),
+            Some((_, Way::General)) | None => {}
+        }
+        let general = match url.scheme() {
+            Scheme::Http => &self.http,
+            Scheme::Https => &self.https,
+        };
+        general.clone().filter(|_| !self.except.iter().any(|pattern| pattern.matches(url.host())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::{Canonicaliser, CleanRules};
+
+    #[test]
+    fn a_proxy_is_a_host_and_a_port_with_or_without_a_password() {
+        let proxy = Proxy::parse("http://me:p%40ss@proxy.test:3128", false).unwrap();
+        assert_eq!((proxy.host(), proxy.port(), proxy.resolves()), ("proxy.test", 3128, false));
+        assert_eq!(proxy.authorization().unwrap(), &format!("Basic {}", BASE64.encode(b"me:p@ss")));
+        for shown in [format!("{proxy}"), format!("{proxy:?}")] {
+            assert!(shown.contains("proxy.test:3128") && !shown.contains("ss@") && !shown.contains("Basic"), "{shown}");
+        }
+        assert_eq!(Proxy::parse("http://[::1]:8080/", false).unwrap().to_string(), "[::1]:8080");
+        assert!(Proxy::parse("http://proxy.test:3128", true).unwrap().authorization().is_none());
+        for wrong in
+            ["proxy.test:3128", "https://proxy.test:1", "socks5://p:1", "http://p:1/x", "http://a%3ab:c@p:1", ""]
+        {
+            assert_eq!(Proxy::parse(wrong, false), Err(ProxyError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_host_of_its_own_goes_before_the_exceptions_and_these_before_the_scheme() {
+        let proxy = |text: &str| Arc::new(Proxy::parse(text, false).unwrap());
+        let pattern = |text: &str| HostPattern::parse(text).unwrap();
+        let routes = Routes {
+            http: Some(proxy("http://one:1")),
+            https: Some(proxy("http://two:2")),
+            except: vec![pattern("*.near.test")],
+            hosts: vec![
+                (pattern("own.near.test"), Way::Via(proxy("http://three:3"))),
+                (pattern("direct.test"), Way::Direct),
+                (pattern("*.slow.test"), Way::General),
+            ],
+        };
+        let canonical = Canonicaliser::new(CleanRules::keep_all());
+        for (url, way) in [
+            ("http://a.test/", "one:1"),
+            ("https://a.test/", "two:2"),
+            ("http://x.slow.test/", "one:1"),
+            ("http://b.near.test/", "-"),
+            ("https://own.near.test/", "three:3"),
+            ("https://direct.test/", "-"),
+        ] {
+            let found = routes.of(&canonical.parse(url).unwrap());
+            assert_eq!(found.map_or("-".to_owned(), |p| p.to_string()), way, "{url}");
+        }
+        assert!(Routes::default().of(&canonical.parse("http://a.test/").unwrap()).is_none());
+    }
+}

@@ -1,0 +1,126 @@
+//! What pages and answers say of themselves, from the wire to everything that is kept: notes, canonical URL, usage, links with
+//! their places, and what is left out of the archive.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use serde_json::Value;
+
+use crate::cockpit::in_front_of;
+use crate::site::{Site, html, page};
+use crate::support::Ended;
+
+/// The lines of `crawl.jsonl` by the path of their URL.
+fn lines(ended: &Ended) -> BTreeMap<String, Value> {
+    let text = ended.file("crawl.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["url"].as_str().unwrap().replace("http://a.test", ""), line)).collect()
+}
+
+/// All records of the archive as text.
+fn archive(ended: &Ended) -> String {
+    let mut text = String::new();
+    for name in ended.files_of("warc").iter().filter(|name| name.ends_with(".gz")) {
+        let bytes = ended.bytes(&format!("warc/{name}"));
+        let mut all = Vec::new();
+        flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).unwrap();
+        text += &String::from_utf8_lossy(&all);
+    }
+    text
+}
+
+const ROBOTS: &str = "User-agent: *\nContent-Signal: ai-train=no\nContent-Usage: /app train-ai=n\n";
+const MARKED: &str = "X-Robots-Tag: otherbot: none\r\nX-Robots-Tag: noarchive, *: noindex\r\n\
+     Link: </canonical>; rel=\"canonical\", </next?p=2>; rel=next, </style>; rel=preload\r\nContent-Usage: train-ai=y\r\n";
+const LINKS: &str = "<a href=/app>The <b>app</b></a><a href=/app>again</a><area href=/area><iframe src=/iframe></iframe>\
+     <a rel=nofollow href=/no>no</a><link rel=next href=/link><meta http-equiv=refresh content='99;url=/refresh'>\
+     <img src=/image>";
+
+fn respond(_: &str, path: &str) -> String {
+    match path {
+        "/robots.txt" => page(200, "text/plain", "", ROBOTS),
+        "/" => page(200, "text/html", MARKED, LINKS),
+        "/app" => html("<div id=app></div><noscript>Please enable JavaScript</noscript><script src=/app.js></script>"),
+        "/cut" => page(200, "text/html", "Content-Encoding: compress\r\n", "x"),
+        path => html(&format!("<p>{path}")),
+    }
+}
+
+#[test]
+fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
+    let site = Site::http(respond);
+    let sandbox = in_front_of(&site)
+        .set("crawl.seeds=[\"http://a.test/\",\"http://a.test/cut\"]")
+        .set("crawl.until_done=true")
+        .set("parse.assets=true");
+    let live = sandbox.start();
+    live.until_stop();
+    let metrics = live.node.metrics.text();
+    let ended = live.end();
+
+    let lines = lines(&ended);
+    assert_eq!(lines["/"]["notes"], serde_json::json!(["noindex", "noarchive"]), "{}", lines["/"]);
+    assert_eq!(lines["/app"]["notes"], serde_json::json!(["needs_script"]));
+    assert_eq!(lines["/cut"]["notes"], serde_json::json!(["decode_unsupported"]));
+    assert_eq!(lines["/area"].get("notes"), None);
+    let signal = "robots.txt: Content-Signal: ai-train=no";
+    assert_eq!(lines["/"]["usage"], format!("{signal} | header: Content-Usage: train-ai=y"));
+    assert_eq!(lines["/app"]["usage"], format!("{signal} | robots.txt: Content-Usage: train-ai=n"));
+    for path in ["/next?p=2", "/link", "/refresh", "/iframe", "/image"] {
+        assert!(lines.contains_key(path), "{path} was not followed: {:?}", lines.keys());
+    }
+    assert!(!lines.contains_key("/no") && !lines.contains_key("/style") && !lines.contains_key("/canonical"));
+    for (note, count) in
+        [("noindex", 1), ("noarchive", 1), ("needs_script", 1), ("decode_unsupported", 1), ("reset", 0)]
+    {
+        let sample = format!("lycosa_page_notes_total{{note=\"{note}\"}} {count}\n");
+        assert!(metrics.contains(&sample), "{sample}{metrics}");
+    }
+
+    let archive = archive(&ended);
+    for line in [
+        "outlink: http://a.test/app L a/@href",
+        "outlinkText: http://a.test/app The app",
+        "outlinkText: http://a.test/app again",
+        "outlink: http://a.test/area L area/@href",
+        "outlink: http://a.test/iframe L iframe/@src",
+        "outlink: http://a.test/no L a/@href",
+        "outlink: http://a.test/link L link/@href",
+        "outlink: http://a.test/refresh L meta/@refresh",
+        "outlink: http://a.test/image E =EMBED_MISC",
+        "outlink: http://a.test/next?p=2 L Link:",
+        "contentUsage: robots.txt: Content-Signal: ai-train=no | header: Content-Usage: train-ai=y",
+    ] {
+        assert!(archive.contains(&format!("\r\n{line}\r\n")), "{line}\n{archive}");
+    }
+}
+
+#[test]
+fn skipped_types_are_read_for_links_and_left_out_of_the_archive() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => crate::site::none(),
+        "/" => {
+            html("<title>t</title><a href=/same/1>1</a><a href=/same/2>2</a><a href=/moved>m</a><a href=/text>t</a>")
+        }
+        "/moved" => page(302, "text/html", "Location: /image\r\n", "moved"),
+        "/image" => page(200, "image/x-own; q=1", "", "an image"),
+        "/text" => page(200, "text/plain", "", "a text"),
+        _ => html("<p>the same"),
+    });
+    let sandbox = in_front_of(&site)
+        .set("crawl.seeds=[\"http://a.test/\"]")
+        .set("crawl.until_done=true")
+        .set("store.skip_types=[\"text/html\",\"image/*\"]");
+    let ended = sandbox.crawl();
+    let (lines, archive) = (lines(&ended), archive(&ended));
+    for path in ["/", "/same/1", "/same/2", "/image"] {
+        let line = &lines[path];
+        assert_eq!((&line["reason"], &line["status"]), (&"unstored".into(), &200.into()), "{line}");
+        assert!(line.get("warc").is_none() && line["digest"].is_string(), "{line}");
+        assert!(!archive.contains(&format!("WARC-Target-URI: http://a.test{path}\r\n")), "{path}");
+    }
+    for path in ["/text", "/moved"] {
+        assert!(lines[path]["warc"].is_string(), "{}", lines[path]);
+        assert!(archive.contains(&format!("WARC-Target-URI: http://a.test{path}\r\n")), "{path}");
+    }
+}
