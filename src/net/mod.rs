@@ -5,6 +5,7 @@
 //! | [`guard`] | the address policy (I7): pure, asked before every connect |
 //! | [`dns`] | [`Resolver`]: names to addresses, cached (M19) |
 //! | [`protocol`] | what every protocol module gives and takes (M18) |
+//! | [`answer`] | what the rules are told of an answer |
 //! | [`http`] | http and https (M20, M21) |
 //! | [`http1`] | how hyper is set up |
 //! | [`head`] | request and response heads as bytes |
@@ -17,6 +18,7 @@
 //! | [`robots`] | the text of a robots.txt |
 //! | [`tls`] | TLS and what to do about bad certificates |
 
+pub mod answer;
 pub mod cookies;
 pub mod credentials;
 pub mod dns;

@@ -1,7 +1,6 @@
 //! One request from its start to the message that carries its result on.
 
 use std::cell::RefCell;
-use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,14 +11,12 @@ use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
-use crate::domain::challenge::{self, Sign};
-use crate::domain::mime::{Kind, sniff};
-use crate::domain::outcome::{Answer, CutReason, FetchOutcome, FinalState, Verdict, judge, pace_signal};
-use crate::domain::politeness::RetryAfter;
+use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::net::protocol::{Cut, FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::answer::outcome_of;
+use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
 use crate::net::robots::robots_text;
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
@@ -57,7 +54,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
-    let outcome = outcome_of(&result, false, node.clock.now());
+    let outcome = outcome_of(result.as_ref(), false, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     if slot.finish(stopwatch.elapsed(), pace_signal(&outcome)) {
         node.host_blocked(
@@ -117,53 +114,6 @@ fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
             "certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}",
             url.host()
         );
-    }
-}
-
-/// What the rules are told of an answer. `conditional`: the request carried validators of an earlier capture.
-fn outcome_of(result: &Result<Fetched, FetchFault>, conditional: bool, now: UnixMillis) -> FetchOutcome {
-    match result {
-        Err(fault) => FetchOutcome::Fault(fault.failure),
-        Ok(fetched) => {
-            let retry_after = fetched.header("retry-after").and_then(|v| RetryAfter::parse(&v, now));
-            FetchOutcome::Answer(Answer {
-                status: fetched.status,
-                has_location: fetched.header("location").is_some_and(|to| !to.trim().is_empty()),
-                retry_after,
-                cut: fetched.cut.map(cut_reason),
-                challenge: is_challenge(fetched),
-                conditional,
-            })
-        }
-    }
-}
-
-/// Whether a firewall answered in place of the site. The body is only looked at behind a firewall that is known.
-fn is_challenge(fetched: &Fetched) -> bool {
-    let suspects = match challenge::of_headers(fetched.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice()))) {
-        Sign::None => return false,
-        Sign::Challenge => return true,
-        Sign::Suspect(suspects) => suspects,
-    };
-    if fetched.body.is_empty() || fetched.body.len() > challenge::MAX_BODY {
-        return false;
-    }
-    let mut head = Vec::new();
-    // What cannot be decoded to its end is judged by what came.
-    let _ = fetched.decoded_body(challenge::HEAD as u64).read_to_end(&mut head);
-    let html = sniff(fetched.header("content-type").as_deref(), &head) == Kind::Html;
-    let found = suspects.in_body(&head).filter(|_| html);
-    if let Some(firewall) = found {
-        log::debug!("challenge in place of a page: firewall={firewall} status={}", fetched.status);
-    }
-    found.is_some()
-}
-
-fn cut_reason(cut: Cut) -> CutReason {
-    match cut {
-        Cut::Length => CutReason::Length,
-        Cut::Time => CutReason::Time,
-        Cut::Disconnect => CutReason::Disconnect,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::actors::fetcher::{Report, RobotsAnswer};
 use crate::actors::node::Node;
 use crate::actors::slot::Seat;
 use crate::actors::store::Commit;
-use crate::domain::outcome::FetchOutcome;
+use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsAccess, RobotsCopy, RobotsRules, RobotsStatus, classify};
 use crate::domain::time::UnixMillis;
@@ -191,6 +191,10 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         };
         let Report { outcome, robots } = report;
         let answer = match (outcome, robots) {
+            // A firewall in between says nothing about what the site allows.
+            (FetchOutcome::Answer(Answer { challenge: true, .. }), _) => {
+                return Learned { status: Err(Failure::Challenge) };
+            }
             (FetchOutcome::Answer(_), Some(answer)) => answer,
             // A redirect to an address that must not be contacted leads nowhere: as if there were no robots.txt.
             (FetchOutcome::Fault(Failure::AddressRefused), _) if !own => break,

@@ -10,9 +10,12 @@ use super::page::{Judge, PageReport, Read, RedirectReport};
 use super::session::{NoAnswer, Reply, Robots, Session, body};
 use crate::cli::exit::CliError;
 use crate::cli::why;
+use crate::config::units::roughly;
+use crate::domain::outcome::{Verdict, judge};
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
-use crate::net::HttpVersion;
+use crate::net::answer::outcome_of;
+use crate::net::{Fetched, HttpVersion};
 use crate::parse::usage;
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
@@ -79,6 +82,8 @@ struct Answer {
     wire_bytes: u64,
     cut: Option<&'static str>,
     tls_fault: Option<String>,
+    /// What a crawl would make of it.
+    verdict: String,
     redirect: Option<RedirectReport>,
     /// What it is taken for, by its head and its first bytes.
     kind: &'static str,
@@ -148,6 +153,7 @@ impl Report {
             wire_bytes: fetched.wire_bytes,
             cut: fetched.cut.map(|cut| cut.as_str()),
             tls_fault: fetched.tls_fault.clone(),
+            verdict: verdict(session, fetched, read.module.is_some()),
             redirect: redirect.map(|to| judge.redirect(to)),
             kind: read.kind,
             module: read.module,
@@ -204,6 +210,21 @@ impl Report {
     }
 }
 
+/// What a crawl would make of the first such answer.
+fn verdict(session: &Session, fetched: &Fetched, is_read: bool) -> String {
+    let (rules, now) = (session.rules.settings.retry_rules(), session.clock.now());
+    let outcome = outcome_of(Ok(fetched), false, now);
+    match judge(&outcome, 0, now, &rules) {
+        Verdict::Store if is_read => "stored and read for links".into(),
+        Verdict::Store | Verdict::StoreOnly(None) => "stored".into(),
+        Verdict::StoreOnly(Some(failure)) => format!("stored; ends as error {failure}"),
+        Verdict::Follow => "stored; its target is the next URL".into(),
+        Verdict::Retry { at, reason } => format!("{reason}: not stored, tried again after {}", roughly(at.since(now))),
+        Verdict::Fail(failure) => format!("not stored; ends as error {failure}"),
+        Verdict::Reject(rejection) => format!("turned away: {rejection}"),
+    }
+}
+
 impl RobotsReport {
     fn rows(&self, rows: &mut Rows) {
         rows.add("robots.txt", &format!("{} {}", self.url, self.outcome));
@@ -218,6 +239,7 @@ impl Answer {
     fn rows(&self, rows: &mut Rows) {
         let t = &self.timings_ms;
         rows.add("status", &format!("{} {}", self.version, self.status));
+        rows.add("verdict", &self.verdict);
         match &self.address {
             Some(address) => rows.add("address", &format!("{address} of {}", self.addresses.join(", "))),
             None => rows.add("address", "known to the proxy only"),

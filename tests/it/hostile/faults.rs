@@ -115,6 +115,13 @@ fn answers() -> Vec<Fault> {
         says("refresh", "200 done -", &["refresh"], answer("200 OK\r\nRefresh: 0; url=/next", "text/html", PAGE)),
         says("many-lines", "- bad_http -", &[], answer(&format!("200 OK\r\n{}", lines.trim_end()), "text/html", PAGE)),
         says("challenge", "- challenge -", &[], answer("200 OK\r\ncf-mitigated: challenge", "text/html", PAGE)),
+        // Not "there is none: all is allowed", which 403 alone would mean.
+        says(
+            "robots-challenge",
+            "- challenge -",
+            &[],
+            answer("403 Forbidden\r\ncf-mitigated: challenge", "text/html", PAGE),
+        ),
         says(
             "challenge-by-body",
             "- challenge -",

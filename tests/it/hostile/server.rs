@@ -20,7 +20,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// `play_of` gives a host's fault; its robots.txt is always missing.
+    /// `play_of` gives a host's fault. Its robots.txt is missing, unless the fault is about that (`robots-…`).
     pub fn start(play_of: impl Fn(&str) -> Option<Play> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -59,7 +59,7 @@ fn serve(mut stream: TcpStream, play_of: &dyn Fn(&str) -> Option<Play>) {
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or("/");
     let host = head.lines().find_map(|line| line.strip_prefix("Host: ")).unwrap_or_default();
-    match play_of(host).filter(|_| path != "/robots.txt") {
+    match play_of(host).filter(|_| path != "/robots.txt" || host.starts_with("robots-")) {
         Some(play) => play(&mut stream, path),
         None => {
             send(&mut stream, &answer("404 Not Found", "text/plain", b"none"));
