@@ -128,6 +128,7 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[[webhook]]\nurl = \"http://a.test/\"\non = [\"begun\"]\n", "site.toml:3: webhook", "`host_blocked`"),
         ("[[webhook]]\nurl = \"http://a.test/\"\non = []\n", "site.toml:3: webhook[0].on: ", "degraded"),
         ("[robots]\nmax_age = \"48h\"\n", "site.toml:2: robots.max_age: ", "24h"),
+        ("[store]\nskip_types = [\"image\"]\n", "site.toml:2: store.skip_types: ", "image/*"),
         ("[scope]\nexclude = [\"(\"]\n", "site.toml:2: scope.exclude: ", "\"(\""),
         ("[admin]\nlisten = \"0.0.0.0:7700\"\n", "site.toml:2: admin.listen: ", "token_file"),
         ("[crawl]\nseeds = [\"example.org\"]\n", "site.toml:2: crawl.seeds: ", "https://"),

@@ -22,11 +22,12 @@ fn web() -> TestWebConfig {
     TestWebConfig { hosts: 3, pages: 60, off_host: 0.3, errors: 0.15, robots, ..TestWebConfig::rough() }
 }
 
-/// Of each dead URL the pages that lead to it.
+/// Of each dead URL the pages that lead to it, also by links that are not followed.
 fn truth(web: &TestWeb, dead: &BTreeSet<String>) -> Held {
     let mut held: Held = dead.iter().map(|url| (url.clone(), BTreeSet::new())).collect();
     for page in nodes(web.shape(), &truth_any()) {
-        for to in web.shape().followed(page).into_iter().filter(|to| *to != page) {
+        let not_followed = web.shape().links(page).into_iter().map(|link| link.to);
+        for to in web.shape().followed(page).into_iter().chain(not_followed).filter(|to| *to != page) {
             held.get_mut(&to.url()).into_iter().for_each(|pages| _ = pages.insert(page.url()));
         }
     }

@@ -102,7 +102,7 @@ impl Walk<'_> {
             if header.kind() == "metadata" {
                 let mut text = Vec::new();
                 let content = reader.content().take(MAX_METADATA).read_to_end(&mut text);
-                content.map_err(|e| Stopped::File(e.to_string()))?;
+                content.map_err(|e| Stopped::File(format!("the record at {}: {e}", header.offset)))?;
                 self.record(&header, &String::from_utf8_lossy(&text))?;
             }
             self.job.step(0, 0)?;
