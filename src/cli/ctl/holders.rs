@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(super) fn run(json: bool, door: &Door, args: &ReportArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let host = args.host.as_deref().map(canonical).transpose()?;
     let mut page = first(door)?;
-    if args.again || !page.about.as_ref().is_some_and(|about| about.host == host) {
+    if args.again || page.about.as_ref().is_none_or(|about| about.host != host) {
         make(door, host.clone())?;
         page = first(door)?;
     }

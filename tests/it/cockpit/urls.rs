@@ -85,7 +85,11 @@ fn a_url_in_each_state_is_explained() {
     assert!(explain(&desk, "http://third.test/")["host"].is_null());
 
     live.seed(&["http://b.test/slow"]);
-    live.until("the slow page to be asked for", |s| s.in_flight == 1);
+    // Its robots.txt is in flight before it is.
+    let asked_for = || desk.get(&format!("/api/v1/explain?url={}", escaped("http://b.test/slow")))["answer"].clone();
+    live.until("the slow page to be asked for", |_| {
+        asked_for().as_str().is_some_and(|a| a.starts_with("Being crawled"))
+    });
     says("http://b.test/slow", "processing", "Being crawled now: ");
     live.control().pause().unwrap();
     live.seed(&["http://b.test/1", "http://b.test/2"]);
