@@ -92,7 +92,9 @@ impl Patience {
         let counters = node.counters();
         let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
         let paused = node.paused.load(Ordering::Acquire) || node.draining.load(Ordering::Acquire);
-        if finished != self.finished || !node.is_quiet() || paused {
+        // A retry under way is no progress: else hosts that never answer would keep a crawl for ever, one after the other.
+        let busy = !node.is_quiet();
+        if finished != self.finished || paused || (busy && !self.told) {
             (self.finished, self.since, self.told) = (finished, now, false);
             next::publish(node, None);
         }
@@ -101,6 +103,9 @@ impl Patience {
         let nothing_left = counters.queued == 0 && !node.live.is_readmitting();
         if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
             return Some(Stop::Done);
+        }
+        if busy {
+            self.looked = now;
         }
         if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
             return None;

@@ -160,12 +160,16 @@ impl<'r> Decoded<'r> {
 
     /// A text that begins as gzip is taken apart once more.
     fn look_at_text(&mut self, stage: &mut Source<'r>) -> io::Result<()> {
-        if !std::mem::take(&mut self.unseen_text) || !stage.fill_buf()?.starts_with(&GZIP) {
+        if !std::mem::take(&mut self.unseen_text) {
             return Ok(());
         }
-        self.extra = true;
-        let coded = std::mem::replace(stage, Box::new(io::empty()));
-        *stage = limited(GzipMembers::new(coded), self.max, &self.signs);
+        // A stage may give its first bytes one by one.
+        let mut start = [0; GZIP.len()];
+        let got = peek(stage, &mut start)?;
+        let rest = std::mem::replace(stage, Box::new(io::empty()));
+        let whole: Source<'r> = Box::new(io::Cursor::new(start).take(got as u64).chain(rest));
+        self.extra = start.get(..got) == Some(&GZIP[..]);
+        *stage = if self.extra { limited(GzipMembers::new(whole), self.max, &self.signs) } else { whole };
         Ok(())
     }
 

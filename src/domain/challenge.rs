@@ -60,6 +60,12 @@ const FIREWALLS: &[Firewall] = &[
         cookies: &["__ddg"],
         body: &[&["ddos-guard/js-challenge"]],
     },
+    Firewall {
+        name: "anubis",
+        headers: &[],
+        cookies: &["techaro.lol-anubis", "within.website-x-cmd-anubis"],
+        body: &[&["anubis_challenge"]],
+    },
     Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[&["px-captcha", "_pxAppId"]] },
 ];
 

@@ -37,7 +37,7 @@ reasons! {
         TlsIssuer = 15, "tls_issuer";
         /// Another fault of the certificate.
         TlsCertificate = 16, "tls_certificate";
-        /// It redirects to what is no URL of http or https.
+        /// It redirects to what is no URL of http or https, or says nothing of where to.
         RedirectNowhere = 17, "redirect_nowhere";
         /// It redirects to itself.
         RedirectSelf = 18, "redirect_self";

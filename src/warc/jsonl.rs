@@ -44,6 +44,9 @@ pub struct CrawlLine<'a> {
     /// Where it leads at once: by redirect or refresh.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<Cow<'a, str>>,
+    /// What `<link rel=canonical>` or the header `Link` names.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub canonical: Option<Cow<'a, str>>,
     /// What the rules of `[[extract]]` found, by name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub extracted: Option<serde_json::Value>,

@@ -24,6 +24,10 @@ pub(super) struct Onward {
 pub(super) fn of(node: &Node, lease: &Lease, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Onward {
     match verdict {
         Verdict::Follow => location(node, lease, fetched),
+        // A status that redirects, with nowhere to go.
+        Verdict::StoreOnly(None) if matches!(fetched.status, 300..=303 | 307 | 308) => {
+            Onward { to: None, note: Some(Note::RedirectNowhere) }
+        }
         Verdict::Store => refresh(node, lease, fetched, page).unwrap_or_default(),
         _ => Onward::default(),
     }

@@ -57,6 +57,7 @@ pub(super) fn line_of<'c>(
         line.status = Some(capture.status);
         line.bytes = capture.bytes;
         line.target = capture.remarks.target.as_deref().map(Into::into);
+        line.canonical = capture.remarks.canonical.as_deref().map(Into::into);
         line.extracted = capture.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok());
         line.mime = capture.mime.as_deref().map(Into::into);
         line.digest = Some(WarcDigest(capture.payload_digest));

@@ -230,9 +230,12 @@ fn letters_come_again(url: &PageUrl) -> bool {
     words.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
 }
 
-/// A segment with each run of digits as one.
+/// A segment with each run of digits as one, and an identifier drawn by lot as nothing but that.
 fn fold(segment: &str, hash: &mut Xxh3) {
     hash.update(b"/");
+    if is_token(segment) && !segment.contains(['-', '_']) {
+        return hash.update(b"*");
+    }
     let mut in_number = false;
     for byte in segment.bytes() {
         let digit = byte.is_ascii_digit();
@@ -281,6 +284,13 @@ mod tests {
             ("articles by number", "http://a.test/article/{n}", off, (usize::MAX, None)),
             ("articles, limited", "http://a.test/article/{n}", RULES, (20, Some(Rejection::PatternBudget))),
             ("documents by token", "http://a.test/doc?id={hex}", off, (usize::MAX, None)),
+            (
+                "identifiers in the path, limited",
+                "http://a.test/ps/{hex}/item{n}",
+                RULES,
+                (20, Some(Rejection::PatternBudget)),
+            ),
+            ("identifiers in the path", "http://a.test/user/{hex}", off, (usize::MAX, None)),
             ("folders with dates", "http://a.test/2025/05/{n}", off, (usize::MAX, None)),
         ] {
             assert_eq!(taken(rules, numbered(urls)), wanted, "{name}");

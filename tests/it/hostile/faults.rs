@@ -106,7 +106,7 @@ fn answers() -> Vec<Fault> {
         says("to-mail", "302 done -", &["redirect_nowhere"], to("mailto:a@h.test")),
         says("to-itself", "302 done -", &["redirect_self"], to("/")),
         says("to-inside", "302 done -", &[], to("http://10.0.0.1/secret")),
-        says("nowhere", "302 done -", &[], answer("302 Found", "text/plain", b"")),
+        says("nowhere", "302 done -", &["redirect_nowhere"], answer("302 Found", "text/plain", b"")),
         says("not-modified", "- not_modified_unasked -", &[], b"HTTP/1.1 304 Not Modified\r\n\r\n".to_vec()),
         fault("chain", "302 done -", &[], |stream, path| {
             let next = path.trim_matches('/').parse::<u32>().unwrap_or(0) + 1;
