@@ -189,6 +189,8 @@ pub struct Node {
     pub paused: AtomicBool,
     /// No new work while set (drain).
     pub draining: AtomicBool,
+    /// The Store has closed its files, and writes no more.
+    pub closed: AtomicBool,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Background jobs.
