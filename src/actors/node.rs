@@ -444,6 +444,10 @@ impl Coroner for Node {
         RestartRules { backoff: s.backoff, backoff_max: s.backoff_max, budget: s.budget, window: s.window }
     }
 
+    fn restarted(&self, kind: super::supervise::Kind) {
+        self.metrics.restart_asked(kind);
+    }
+
     fn died(&self, death: Death) {
         self.metrics.restarted(death.kind);
         log::warn!(
