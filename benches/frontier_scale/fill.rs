@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter};
+use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::rank::Ranker;
 use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
@@ -56,7 +57,16 @@ fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
     let path = if page == 0 { "/".to_owned() } else { format!("/p/{page}") };
     let url = canon.parse(&format!("http://h{host}.test{path}"))?;
     let via = Some(format!("http://h{}.test/p/{}", host / 2, page / 2).into());
-    Ok(NewUrl { url, depth: 3, hops: 0, seed: false, via, origin: Some("http://h0.test/".into()) })
+    Ok(NewUrl {
+        url,
+        depth: 3,
+        hops: 0,
+        seed: false,
+        via,
+        origin: Some("http://h0.test/".into()),
+        found: FoundAs::Link,
+        rank: None,
+    })
 }
 
 fn commit(storage: &RocksStorage, ledger: &mut Ledger, new: Vec<NewUrl>) -> Result<()> {

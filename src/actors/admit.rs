@@ -3,10 +3,13 @@
 
 use std::sync::PoisonError;
 
+use super::lease::Lease;
 use super::node::Node;
 use crate::app::Live;
+use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
+use crate::domain::sitemap::is_announced;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
@@ -22,7 +25,8 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
             out.turned.push(Turned { new, reason: Rejection::Blocked });
             continue;
         }
-        let verdict = judge(&live, &scope, &new.url, new.depth, now).and_then(|()| {
+        let way = (new.found, new.via.as_deref());
+        let verdict = judge(&live, &scope, &new.url, new.depth, way, now).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
         });
@@ -34,12 +38,23 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     out
 }
 
-/// What rules say of a URL found at a depth.
+/// The way of an ordinary link. What a rejected URL was found as is not kept.
+pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
+
+/// What rules say of a URL found at a depth, as what and where. For a sitemap that was announced, those for pages do not count.
 ///
 /// # Errors
 /// Why it is turned away.
-pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16, now: UnixMillis) -> Result<(), Rejection> {
-    live.traps.judge(url, now).and_then(|()| scope.judge(url, depth))
+pub fn judge(
+    live: &Live,
+    scope: &Scope,
+    url: &PageUrl,
+    depth: u16,
+    (found, via): (FoundAs, Option<&str>),
+    now: UnixMillis,
+) -> Result<(), Rejection> {
+    live.traps.judge(url, now)?;
+    if found.is_sitemap() && is_announced(url, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
 }
 
 /// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
@@ -47,12 +62,15 @@ pub fn judge(live: &Live, scope: &Scope, url: &PageUrl, depth: u16, now: UnixMil
 ///
 /// # Errors
 /// Why it is turned away, and the generation that says so.
-pub fn judge_queued(node: &Node, url: &PageUrl, depth: u16, since: u32) -> Result<u32, (Rejection, u32)> {
+pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Rejection, u32)> {
     if node.live.generation() == since {
         return Ok(since);
     }
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live();
-    judge(&live, &scope, url, depth, node.clock.now()).map_err(|reason| (reason, live.generation))?;
+    let (entry, url) = (&lease.entry, &lease.url);
+    let way = (entry.found, entry.via.as_deref());
+    let verdict = judge(&live, &scope, url, entry.depth, way, node.clock.now());
+    verdict.map_err(|reason| (reason, live.generation))?;
     Ok(live.generation)
 }

@@ -262,6 +262,7 @@ mod tests {
             hops: 0,
             attempts: 0,
             seed: true,
+            found: crate::domain::found_as::FoundAs::Link,
             discovered: UnixMillis(1),
             origin: None,
             via: None,

@@ -13,10 +13,11 @@ use tokio::sync::oneshot;
 
 use super::live::{Readmitting, readmitted, stored};
 use super::{Job, JobError, Live};
-use crate::actors::admit::judge;
+use crate::actors::admit::{LINK, judge};
 use crate::actors::deduper::Readmit;
 use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
+use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
@@ -55,7 +56,9 @@ pub fn may_be_readmitted(reason: Rejection) -> bool {
 /// Whether the rules of the crawl decide on it, not its site, the network, or the operator.
 #[must_use]
 pub fn is_of_rules(reason: Rejection) -> bool {
-    let others = matches!(reason, Rejection::Robots | Rejection::Address | Rejection::Dropped | Rejection::Blocked);
+    use Rejection as R;
+    let others =
+        matches!(reason, R::Robots | R::Address | R::Dropped | R::Blocked | R::SitemapForeign | R::SitemapNesting);
     may_be_readmitted(reason) && !others
 }
 
@@ -142,7 +145,7 @@ impl Walk<'_> {
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if judge(live, &scope, &url, value.depth, self.node.clock.now()).is_err() {
+        if judge(live, &scope, &url, value.depth, LINK, self.node.clock.now()).is_err() {
             return Ok(None);
         }
         drop(scope);
@@ -151,7 +154,8 @@ impl Walk<'_> {
         }
         let seed = value.origin.is_none() && self.is_seed(&key)?;
         let (via, origin) = (value.via.map(Arc::from), value.origin.map(Arc::from));
-        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin }))
+        let found = FoundAs::Link;
+        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin, found, rank: None }))
     }
 
     /// Whether a URL was handed in as a seed: it goes back to itself.

@@ -49,7 +49,7 @@ fn changes(node: &Node) -> Result<Vec<Change>, StorageError> {
         let at = crate::storage::keys::HostAt { partition: key.partition, host: key.host };
         let Some(state) = read::host_state(storage, at)?.filter(|_| value.failures > 0) else { continue };
         let value = Box::new(RobotsValue { retry_at: Some(now), ..value });
-        changes.push(Change::Robots { key, host: state.name, value, pace: None });
+        changes.push(Change::Robots { key, host: state.name, value, pace: None, sitemaps: Box::default() });
     }
     let parked = read::scan::<Parked>(storage, &KeyRange::all(), AT_MOST)?;
     changes.extend(parked.into_iter().map(|(key, ())| Change::Unpark(key.host_at())));

@@ -134,6 +134,7 @@ impl Entry {
             hops: self.hops,
             attempts: 0,
             seed: false,
+            found: crate::domain::found_as::FoundAs::Link,
             discovered: self.discovered,
             origin: self.origin,
             via: self.via,

@@ -34,7 +34,9 @@ pub fn in_files(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
 }
 
 fn in_line(desk: &mut Desk<'_>, book: &mut Book<'_>, line: &CrawlLine<'_>) -> Result<()> {
-    let depth = u16::try_from(line.hop_path.matches('L').count()).unwrap_or(u16::MAX);
+    // A page of a sitemap has an M for its last link; a sitemap has one too, and is found again as deep as the page.
+    let hops = line.hop_path.matches('L').count() + usize::from(line.hop_path.contains('M'));
+    let depth = u16::try_from(hops).unwrap_or(u16::MAX);
     offer(desk, book, &Text { url: &line.url, depth, via: line.via.as_deref() })?;
     if let Some(via) = &line.via {
         offer(desk, book, &Text { url: via, depth: depth.saturating_sub(1), via: None })?;

@@ -8,6 +8,7 @@ use super::exit::{CliError, Exit};
 use super::gather::read_input;
 use super::inspect_page::{self, InspectPageError};
 use super::inspect_robots;
+use super::inspect_sitemap::{self, Asked, InspectSitemapError};
 use super::inspect_url::{self, InspectUrlError};
 use crate::config::Layers;
 
@@ -29,6 +30,15 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
         InspectCommand::Robots { agent, robots, urls } => {
             inspect_robots::run(agent, &read_input(robots)?, urls, out)?;
             Ok(Exit::Done)
+        }
+        InspectCommand::Sitemap { file, url, content_type, named_by, json } => {
+            let asked =
+                Asked { url, content_type: content_type.as_deref(), named_by: named_by.as_deref(), json: *json };
+            match inspect_sitemap::run(&read_input(file)?, &asked, out) {
+                Ok(()) => Ok(Exit::Done),
+                Err(InspectSitemapError::Output(e)) => Err(e.into()),
+                Err(e) => Err(CliError::usage(e)),
+            }
         }
         InspectCommand::Page { file, url, content_type, extract } => {
             let rules = match extract {

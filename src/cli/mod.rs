@@ -16,6 +16,7 @@ pub mod gather;
 pub mod inspect;
 pub mod inspect_page;
 pub mod inspect_robots;
+mod inspect_sitemap;
 pub mod inspect_url;
 pub mod progress;
 pub mod reload;

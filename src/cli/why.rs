@@ -45,6 +45,10 @@ pub fn advice(reason: &str) -> &'static str {
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
         "excluded" => "a rule of scope.exclude or scope.deny_hosts names it",
         "extension" => "its file type is skipped; see scope.skip_extensions",
+        "sitemap_foreign" => {
+            "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
+        }
+        "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
         "calendar" => "it names a month that no page can be about; see traps.calendar",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern and traps.suspect_pages",

@@ -16,6 +16,7 @@ use super::settings::{Agent, Settings};
 use super::units::format_duration;
 use crate::checkpoint::Target;
 use crate::domain::extract::RuleError;
+use crate::domain::found_as::DEEPEST_NESTING;
 use crate::domain::host::is_canonical_host;
 use crate::domain::mime::is_type_glob;
 use crate::domain::seed::check_said;
@@ -65,6 +66,7 @@ impl Settings {
         check_fetch(&form.fetch)?;
         check_timeouts(&form.fetch.timeouts)?;
         check_pages(&form.parse, &form.traps)?;
+        check_sitemaps(&form.sitemaps)?;
         check_net(&form.net)?;
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
@@ -97,6 +99,7 @@ impl Settings {
             cookies: form.cookies,
             credentials: form.credentials,
             parse: form.parse,
+            sitemaps: form.sitemaps,
             traps: form.traps,
             net: form.net,
             dns: form.dns,
@@ -256,6 +259,13 @@ fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked {
     ensure(traps.pages_per_host != Some(0), "traps.pages_per_host", || {
         "must be at least 1; leave it out for no limit".into()
     })
+}
+
+fn check_sitemaps(sitemaps: &SitemapsSection) -> Checked {
+    within("sitemaps.max_urls", sitemaps.max_urls, 1, 1_000_000)?;
+    within("sitemaps.max_bytes", sitemaps.max_bytes, 1_024, 1 << 30)?;
+    within("sitemaps.max_nesting", sitemaps.max_nesting, 0, DEEPEST_NESTING)?;
+    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)
 }
 
 fn check_dns(dns: &DnsSection) -> Checked {

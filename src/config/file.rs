@@ -6,7 +6,7 @@ use super::sections::{
     AdminSection, AgentSection, CheckpointSection, CookiesSection, CrawlSection, CredentialSection, DedupSection,
     DiskSection, DnsSection, DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection,
     MemorySection, NetSection, ParseSection, PolitenessSection, ProxySection, RobotsSection, ScopeSection,
-    StoreSection, SupervisionSection, TlsSection, TrapsSection, WebhookSection,
+    SitemapsSection, StoreSection, SupervisionSection, TlsSection, TrapsSection, WebhookSection,
 };
 
 /// Every section; what is absent has its default.
@@ -25,6 +25,7 @@ pub struct FileForm {
     pub cookies: CookiesSection,
     pub credentials: Vec<CredentialSection>,
     pub parse: ParseSection,
+    pub sitemaps: SitemapsSection,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

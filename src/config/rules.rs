@@ -15,6 +15,7 @@ use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, ScopeRules};
+use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use crate::net::dns::Family;
@@ -193,6 +194,7 @@ impl Settings {
         ParseRules {
             extract,
             max_parse: self.parse.max_parse,
+            sitemaps: SitemapLimits { max_urls: self.sitemaps.max_urls, max_bytes: self.sitemaps.max_bytes },
             fields: Arc::new(ExtractRules::new(fields)),
             max_extract: self.parse.max_extract,
         }

@@ -39,6 +39,7 @@ pub struct Settings {
     pub cookies: CookiesSection,
     pub credentials: Vec<CredentialSection>,
     pub parse: ParseSection,
+    pub sitemaps: SitemapsSection,
     pub traps: TrapsSection,
     pub net: NetSection,
     pub dns: DnsSection,

@@ -212,7 +212,7 @@ pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
 }
 
 /// The order in which sections are shown and written; a test checks that none is missing.
-pub(super) const SECTIONS: [&str; 27] = [
+pub(super) const SECTIONS: [&str; 28] = [
     "agent",
     "crawl",
     "scope",
@@ -224,6 +224,7 @@ pub(super) const SECTIONS: [&str; 27] = [
     "cookies",
     "credentials",
     "parse",
+    "sitemaps",
     "traps",
     "net",
     "dns",

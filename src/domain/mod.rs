@@ -5,7 +5,9 @@ pub(crate) mod cases;
 pub mod challenge;
 pub mod charset;
 pub mod extract;
+pub mod feed;
 pub mod fingerprint;
+pub mod found_as;
 pub mod frontier;
 pub mod host;
 pub mod html;
@@ -22,11 +24,13 @@ pub mod reason;
 pub mod robots;
 pub mod scope;
 pub mod seed;
+pub mod sitemap;
 pub mod text;
 pub mod time;
 pub mod traps;
 pub mod url;
 pub mod usage;
+pub mod xml;
 
 #[cfg(test)]
 mod tests {

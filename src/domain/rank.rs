@@ -113,6 +113,14 @@ impl Ranker {
         }
     }
 
+    /// The rank of a page whose site says how important it is among its own, in hundredths (sitemaps.org: 0 to 1, by default 0.5):
+    /// half as important as others of its depth at 0, half as much again at 100. `None` when ranks are not by importance.
+    #[must_use]
+    pub fn rank_with_priority(&self, depth: u16, priority: u8) -> Option<u8> {
+        let factor = 0.5 + f64::from(priority.min(100)) / 100.0;
+        (self.order == Order::Best).then(|| self.rank_of(self.importance(depth) * factor))
+    }
+
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
     /// whole crawl goes depth first.
     #[must_use]
@@ -214,6 +222,16 @@ mod tests {
     fn with_the_defaults_the_first_five_depths_have_five_ranks() {
         let ranks: Vec<u8> = (0..6).map(|depth| ranker(Order::Best).place(depth, 0).rank).collect();
         assert_eq!(ranks, [0, 1, 4, 6, 7, 7]);
+    }
+
+    #[test]
+    fn the_word_of_a_site_moves_its_pages_among_the_ranks_when_the_best_come_first() {
+        let best = ranker(Order::Best);
+        let ranks: Vec<_> =
+            [0, 20, 50, 80, 100, 255].map(|p| best.rank_with_priority(1, p)).into_iter().flatten().collect();
+        assert_eq!(ranks, [4, 3, 1, 0, 0, 0]);
+        assert_eq!(best.rank_with_priority(1, 50), Some(best.place(1, 0).rank));
+        assert_eq!(ranker(Order::Mixed).rank_with_priority(1, 100), None);
     }
 
     #[test]

@@ -85,6 +85,10 @@ reasons! {
         Duplicates = 21, "duplicates";
         /// More hosts of one registrable domain than `traps.hosts_per_domain`.
         DomainBudget = 22, "domain_budget";
+        /// A sitemap names it that may not speak for its site.
+        SitemapForeign = 23, "sitemap_foreign";
+        /// A sitemap behind more indexes than `sitemaps.max_nesting`.
+        SitemapNesting = 24, "sitemap_nesting";
     }
 }
 
@@ -141,6 +145,14 @@ reasons! {
         TlsCertificate = 24, "tls_certificate";
         /// The proxy refused, or could not be reached.
         Proxy = 25, "proxy";
+    }
+}
+
+impl Rejection {
+    /// True when it is for what the sitemap is that names the URL, whatever the rules.
+    #[must_use]
+    pub fn is_of_sitemaps(self) -> bool {
+        matches!(self, Self::SitemapForeign | Self::SitemapNesting)
     }
 }
 

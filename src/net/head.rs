@@ -12,8 +12,8 @@ pub struct ParsedHead {
 /// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
 pub const MAX_HEAD: usize = 256 * 1024;
 
-/// Header lines taken from one head at most.
-pub const MAX_LINES: usize = 1000;
+/// Headers taken from one head at most; the connection's own parser refuses a head with more.
+pub const MAX_HEADERS: usize = 1000;
 
 /// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
 /// empty line that ends it included. None if it is not complete.
@@ -82,7 +82,7 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
             }
             continue;
         }
-        if headers.len() >= MAX_LINES {
+        if headers.len() >= MAX_HEADERS {
             break;
         }
         let header = split_header(line);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_header_do_not_hide_the_headers_behind_them() {
-        let head = format!("HTTP/1.1 302 F\r\n{}Location: /a\r\n\r\n", "no header\r\n".repeat(2 * MAX_LINES));
+        let head = format!("HTTP/1.1 302 F\r\n{}Location: /a\r\n\r\n", "no header\r\n".repeat(2 * MAX_HEADERS));
         assert_eq!(parse_head(head.as_bytes()).unwrap().headers, [("Location".to_owned(), b"/a".to_vec())]);
     }
 

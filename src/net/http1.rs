@@ -3,7 +3,7 @@
 
 use hyper::client::conn::http1::Builder;
 
-use super::head::{MAX_HEAD, MAX_LINES};
+use super::head::{MAX_HEAD, MAX_HEADERS};
 
 /// hyper in its most lenient setting. An answer without a status line stays an error: taken for HTTP/0.9, every SSH
 /// banner would be a page.
@@ -16,7 +16,7 @@ pub fn builder() -> Builder {
         .allow_spaces_after_header_name_in_responses(true)
         .ignore_invalid_headers_in_responses(true)
         .title_case_headers(true)
-        .max_headers(MAX_LINES)
+        .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD);
     builder
 }

@@ -3,11 +3,14 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 
+mod feed;
 mod fields;
 mod html;
 mod marks;
 mod registry;
+mod sitemap;
 mod text;
+mod xml;
 
 use std::sync::Arc;
 
@@ -16,10 +19,13 @@ use url::Url;
 use crate::domain::extract::ExtractRules;
 use crate::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::domain::mime::{self, Declared, Kind};
+use crate::domain::sitemap::SitemapLimits;
 
+pub use feed::Feed;
 pub use html::Html;
 pub use marks::{HeadMarks, usage};
 pub use registry::MimeModules;
+pub use sitemap::Sitemap;
 pub use text::Text;
 
 /// What is known of a body before it is read.
@@ -33,6 +39,8 @@ pub struct Body<'a> {
     pub kind: Kind,
     /// Its first bytes, at most [`mime::HEAD`] unless it is at hand whole; content codings taken off.
     pub head: &'a [u8],
+    /// It was found as a sitemap: robots.txt or an index says that it is one.
+    pub sitemap: bool,
 }
 
 impl<'a> Body<'a> {
@@ -45,7 +53,14 @@ impl<'a> Body<'a> {
     /// With the kind that all the head says of it and its first bytes make it.
     #[must_use]
     pub fn declared(url: &'a Url, declared: Declared<'a>, head: &'a [u8]) -> Self {
-        Self { url, content_type: declared.content_type, kind: mime::sniff_declared(declared, head), head }
+        let (content_type, kind) = (declared.content_type, mime::sniff_declared(declared, head));
+        Self { url, content_type, kind, head, sitemap: false }
+    }
+
+    /// The same, found as a sitemap or not.
+    #[must_use]
+    pub fn found_as_sitemap(self, sitemap: bool) -> Self {
+        Self { sitemap, ..self }
     }
 }
 
@@ -54,8 +69,10 @@ impl<'a> Body<'a> {
 pub struct ParseRules {
     /// What is taken out.
     pub extract: ExtractOptions,
-    /// Bytes read at most, content codings taken off.
+    /// Bytes read at most, content codings taken off; of sitemaps and feeds `sitemaps` says.
     pub max_parse: u64,
+    /// How much of a sitemap is read.
+    pub sitemaps: SitemapLimits,
     /// Values taken by name.
     pub fields: Arc<ExtractRules>,
     /// A larger page is not read into a tree for them.
@@ -68,6 +85,7 @@ impl Default for ParseRules {
         Self {
             extract: ExtractOptions::default(),
             max_parse: DEFAULT_MAX_PARSE,
+            sitemaps: SitemapLimits::default(),
             fields: Arc::default(),
             max_extract: 2 << 20,
         }

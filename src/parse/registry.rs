@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Body, Html, MimeModule, ParseRules, Text};
+use super::{Body, Feed, Html, MimeModule, ParseRules, Sitemap, Text};
 use crate::domain::html::Page;
 
 /// MIME modules; of several that take a body the one added last reads it.
@@ -12,10 +12,10 @@ pub struct MimeModules {
     modules: Vec<Arc<dyn MimeModule>>,
 }
 
-/// HTML and plain text.
+/// HTML, plain text, feeds, sitemaps.
 impl Default for MimeModules {
     fn default() -> Self {
-        Self::none().with(Arc::new(Text)).with(Arc::new(Html))
+        Self::none().with(Arc::new(Text)).with(Arc::new(Html)).with(Arc::new(Feed)).with(Arc::new(Sitemap))
     }
 }
 

@@ -71,6 +71,7 @@ fn entry(tail: &str) -> QueueEntry {
         hops: 0,
         attempts: 0,
         seed: true,
+        found: crate::domain::found_as::FoundAs::Link,
         discovered: UnixMillis(1),
         origin: None,
         via: None,

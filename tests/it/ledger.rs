@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
+use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reason::{Failure, Rejection};
@@ -73,7 +74,7 @@ fn url(n: u16) -> PageUrl {
 }
 
 fn found(n: u16, depth: u16) -> NewUrl {
-    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None, origin: None }
+    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None, origin: None, found: FoundAs::Link, rank: None }
 }
 
 fn rules(order: Order) -> LedgerRules {
@@ -203,7 +204,13 @@ fn change(
         _ if c % 4 == 0 => {
             let value = RobotsValue { status: 200, fetched: now, text: vec![], failures: 0, retry_at: None };
             let key = at.robots(url(a).scheme(), url(a).port());
-            Some(Change::Robots { key, host: url(a).host().to_owned(), value: Box::new(value), pace: None })
+            Some(Change::Robots {
+                key,
+                host: url(a).host().to_owned(),
+                value: Box::new(value),
+                pace: None,
+                sitemaps: Box::default(),
+            })
         }
         _ => {
             let due = model.states.iter_mut().filter_map(|(text, state)| match state {

@@ -61,6 +61,7 @@ mod rules;
 mod sandbox;
 mod service;
 mod site;
+mod sitemaps;
 mod support;
 mod tree;
 mod warc;

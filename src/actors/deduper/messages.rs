@@ -7,11 +7,12 @@ use tokio::sync::oneshot;
 
 use crate::actors::lease::Lease;
 use crate::actors::node::PagePermit;
+use crate::actors::store::Commit;
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{Ending, LinkChange};
+use crate::storage::ledger::{Ending, LinkChange, NewUrl};
 use crate::storage::values::{PageRecord, SeedValue};
 use crate::warc::page::PageRecords;
 
@@ -72,6 +73,16 @@ impl Parsed {
     pub fn with_timing(self, begun: UnixMillis, took: Duration) -> Self {
         Self { begun, took, ..self }
     }
+}
+
+/// A robots.txt that names sitemaps: both are committed together.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Announced {
+    /// The commit of the robots.txt.
+    pub commit: Commit,
+    /// The sitemaps, not judged yet.
+    pub found: Vec<NewUrl>,
 }
 
 /// Seeds. Their hosts join the scope.

@@ -1,10 +1,11 @@
 //! Deduper.
 //!
 //! Owns: the Bloom filter, the cache of popular URLs, the marks of links that are new but whose page is not committed yet
-//! (*pending*), the same for contents. Receives: [`Parsed`], [`Inject`], [`Readmit`], [`Settled`], [`SaveFilter`]. Sends: commits to the
+//! (*pending*), the same for contents. Receives: [`Parsed`], [`Announced`], [`Inject`], [`Readmit`], [`Settled`], [`SaveFilter`]. Sends: commits to the
 //! Store, in order, with its epoch. Never: calls a URL new that is on disk or pending; writes. After a restart: the epoch
 //! is raised, so that nothing hangs on marks it has forgotten; the filter is not believed until it has caught up (I4).
 
+mod announced;
 mod filter;
 mod messages;
 mod popular;
@@ -27,6 +28,7 @@ use super::store::Commit;
 use super::supervise::{Kind, Room};
 use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::traps::Shapes;
@@ -40,7 +42,7 @@ use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
 use filter::SeenFilter;
-pub use messages::{Inject, PageParts, Parsed, SaveFilter, Settled};
+pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
 use popular::Popular;
 pub use readmit::Readmit;
 
@@ -105,7 +107,10 @@ impl Deduper {
             return links;
         }
         let LinkChange { new, turned, .. } = links;
-        admit(&self.node, new.into_iter().chain(turned.into_iter().map(|t| t.new)))
+        let (kept, again): (Vec<_>, Vec<_>) = turned.into_iter().partition(|t| t.reason.is_of_sitemaps());
+        let mut links = admit(&self.node, new.into_iter().chain(again.into_iter().map(|t| t.new)));
+        links.turned.extend(kept);
+        links
     }
 
     fn publish(&self) {
@@ -205,7 +210,16 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let found = urls.into_iter().map(|url| NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None });
+        let found = urls.into_iter().map(|url| NewUrl {
+            url,
+            depth: 0,
+            hops: 0,
+            seed: true,
+            via: None,
+            origin: None,
+            found: FoundAs::Link,
+            rank: None,
+        });
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();
         for turned in &judged.turned {

@@ -37,8 +37,10 @@ impl Deduper {
                 turned: Some(reason),
             }));
         }
-        candidates
-            .retain(|c| self.popular.get(&c.key.url).is_none_or(|depth| c.turned.is_none() && depth > c.new.depth));
+        candidates.retain(|c| {
+            let news = |depth| c.turned.is_none() && (depth > c.new.depth || (depth > 0 && c.new.found.is_sitemap()));
+            self.popular.get(&c.key.url).is_none_or(news)
+        });
         let asked: Vec<SeenKey> =
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
         let states = read::seen_states(&*self.node.storage, &asked)?;
@@ -79,7 +81,9 @@ impl Deduper {
                     out.turned.push(Turned { new, reason });
                 }
             },
-            (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth => out.shorter.push(new),
+            (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth || new.found.is_sitemap() => {
+                out.shorter.push(new);
+            }
             (Some(UrlState::Rejected { reason, depth, .. }), None) if may_return(reason, new.seed) => {
                 let pending = self.pending.get(&key.url).copied();
                 self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
@@ -90,10 +94,11 @@ impl Deduper {
         }
     }
 
-    /// A URL that nobody knew. What seeds are, their owner has chosen.
+    /// A URL that nobody knew. What seeds are, their owner has chosen; sitemaps have a budget of their own.
     fn first_found(&mut self, key: SeenKey, new: NewUrl, out: &mut LinkChange) {
         let rules = self.node.live().shapes;
-        let admitted = if new.seed { Ok(()) } else { self.shapes.admit(key.host, &new.url, &rules) };
+        let chosen = new.seed || new.found.is_sitemap();
+        let admitted = if chosen { Ok(()) } else { self.shapes.admit(key.host, &new.url, &rules) };
         if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
             return; // a mark would never be taken away
         }
@@ -134,6 +139,7 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
+        R::SitemapForeign | R::SitemapNesting => true, // found in another way
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
         R::Collision | R::Address | R::Dropped => false,
     }

@@ -2,6 +2,7 @@
 
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
+use crate::domain::found_as::FoundAs;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, Fetched};
@@ -118,9 +119,13 @@ pub(super) fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
     Ok(Digests::of(&[], &mut fetched.body.reader())?.payload)
 }
 
-/// One letter a hop: links followed from the seed, then redirects.
+/// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names
+/// is one link deeper than the sitemap: that link is its `M`.
 #[must_use]
 pub fn hop_path(entry: &crate::storage::values::QueueEntry) -> String {
     let letters = |letter: &str, n: usize| letter.repeat(n.min(64));
-    letters("L", usize::from(entry.depth)) + &letters("R", usize::from(entry.hops))
+    let named = usize::from(entry.found == FoundAs::SitemapEntry);
+    letters("L", usize::from(entry.depth).saturating_sub(named))
+        + &letters("M", entry.found.sitemap_hops())
+        + &letters("R", usize::from(entry.hops))
 }

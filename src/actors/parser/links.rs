@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::onward::Onward;
+use super::sitemap;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::{KeySet, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::html::{Link, LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
@@ -51,6 +53,10 @@ pub(super) fn found<'p>(
         collected.outlinks.extend(fetched.header("refresh").map(|_| redirect(&next, "Refresh:")));
         collected.found.push(next);
     }
+    if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
+        let next = collected.found.pop();
+        return if collected.follow { sitemap::found(node, lease, page, map, next) } else { Found::default() };
+    }
     let (at, live) = (lease.url.to_url(), node.live());
     if let Some(page) = page {
         let joiner = live.canon.joiner(page.facts.base_url(&at), Some(page.charset));
@@ -66,12 +72,17 @@ pub(super) fn found<'p>(
     if node.rules.settings.crawl.ascend {
         add_folders(node, &mut collected.known, &mut collected.found);
     }
-    let mut change = admit(node, collected.found);
-    if is_at_the_end(node, lease) {
-        let beyond = change.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
-        change.turned.extend(beyond);
-    }
+    let change = within_the_depth_of_its_seed(node, lease, admit(node, collected.found));
     Found { change, outlinks: collected.outlinks }
+}
+
+/// What was said of the seed binds what is found behind it.
+pub(super) fn within_the_depth_of_its_seed(node: &Node, lease: &Lease, mut links: LinkChange) -> LinkChange {
+    if is_at_the_end(node, lease) {
+        let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
+        links.turned.extend(beyond);
+    }
+    links
 }
 
 /// How the target of a redirect is listed.
@@ -96,6 +107,8 @@ impl<'p> Lead<'p> {
             LinkKind::MetaRefresh => "meta/@refresh",
             LinkKind::LinkRel => "link/@href",
             LinkKind::Asset => "=EMBED_MISC",
+            LinkKind::Feed => "feed/link",
+            LinkKind::SitemapEntry | LinkKind::SitemapFile => "sitemap/loc",
         };
         Self { kind: link.kind, context, text: &link.text }
     }
@@ -141,7 +154,8 @@ impl<'p> Collected<'p> {
         }
         if self.follow && follow && self.known.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-            self.found.push(NewUrl { url, depth: self.depth, hops: 0, seed: false, via, origin });
+            let (depth, found) = (self.depth, FoundAs::Link);
+            self.found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
         }
     }
 }
@@ -178,11 +192,12 @@ fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     }
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
-    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)) }
+    let found = lease.entry.found; // a sitemap may be moved
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)), found, rank: None }
 }
 
 /// The seed that what is found here goes back to.
-fn origin(lease: &Lease) -> Arc<str> {
+pub(super) fn origin(lease: &Lease) -> Arc<str> {
     Arc::from(lease.entry.origin.as_deref().unwrap_or(lease.url.as_str()))
 }
 

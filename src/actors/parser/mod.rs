@@ -8,6 +8,7 @@ pub mod archive;
 mod links;
 mod onward;
 mod page;
+mod sitemap;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::archive::{Said, Tools, payload_of};
 use super::onward::{self, Onward};
-use super::{Parse, links};
+use super::{Parse, links, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::lease::Lease;
@@ -35,7 +35,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, usage, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
-    let looked = look(node, &mut tools.buffer, &lease.url.to_url(), &fetched, &verdict, &head);
+    let looked = look(node, &mut tools.buffer, &lease, &fetched, &verdict, &head);
     node.faults.pass("parser.looked");
     let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
     let found = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref(), &head);
@@ -60,7 +60,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, onward) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
-    let mut ending = ending_of_verdict(&verdict);
+    let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict));
     let mut content = looked.content;
     if skipped {
         // A later page with this content could not refer to it.
@@ -116,11 +116,12 @@ struct Looked {
 fn look(
     node: &Node,
     buffer: &mut [u8],
-    url: &url::Url,
+    lease: &Lease,
     fetched: &Fetched,
     verdict: &Verdict,
     head: &HeadMarks,
 ) -> Looked {
+    let (url, sitemap) = (&lease.url.to_url(), lease.entry.found.is_sitemap());
     let content_type = fetched.header("content-type");
     let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
     if !verdict.parses() || fetched.body.is_empty() {
@@ -144,7 +145,7 @@ fn look(
         };
         let piece = buffer.get(..n).unwrap_or_default();
         if mime.is_none() {
-            let first = Body::declared(url, declared, piece);
+            let first = Body::declared(url, declared, piece).found_as_sitemap(sitemap);
             sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
             mime = Some(mime_of(declared, Some(&first)));
         }

@@ -93,12 +93,12 @@ impl Lane {
 
     /// Everything between a lease and the report of its fetch.
     async fn visit(&mut self, lease: Lease) -> Next {
-        let judged = match judge_queued(&self.node, &lease.url, lease.entry.depth, FIRST) {
+        let judged = match judge_queued(&self.node, &lease, FIRST) {
             Ok(judged) => judged,
             Err(turned) => return self.turn_away(lease, turned).await,
         };
         let core = lease.core().clone();
-        let (way, leave) = match core.held(Hands::Host, self.prepare(&lease.url)).await {
+        let (way, leave) = match core.held(Hands::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
             Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
             Err(Not::Allowed) => {
@@ -115,7 +115,7 @@ impl Lane {
             Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
         };
         // It may have waited for long.
-        if let Err(turned) = judge_queued(&self.node, &lease.url, lease.entry.depth, judged) {
+        if let Err(turned) = judge_queued(&self.node, &lease, judged) {
             drop(leave);
             return self.turn_away(lease, turned).await;
         }
@@ -130,10 +130,11 @@ impl Lane {
     }
 
     /// Everything that a request for a page needs.
-    async fn prepare(&self, url: &PageUrl) -> Result<(Way, Leave), Not> {
+    async fn prepare(&self, lease: &Lease) -> Result<(Way, Leave), Not> {
+        let url = &lease.url;
         self.node.faults.pass_url("host.visit", url);
         let way = self.way(url).await.map_err(Not::Reached)?;
-        match self.robots_allow(url).await {
+        match self.robots_allow(lease).await {
             Standing::Allowed => {}
             Standing::Disallowed => return Err(Not::Allowed),
             Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
@@ -297,7 +298,8 @@ impl Lane {
     }
 
     /// What robots.txt of the URL's scheme, host and port says; fetched here when there is no fresh copy.
-    async fn robots_allow(&self, url: &PageUrl) -> Standing {
+    async fn robots_allow(&self, lease: &Lease) -> Standing {
+        let url = &lease.url;
         if !self.node.rules.settings.politeness.respect_robots {
             return Standing::Allowed;
         }
@@ -316,7 +318,7 @@ impl Lane {
         bounded(self.node.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
         let learned = robots::fetch(self, url).await;
         self.node.faults.pass("host.robots.learned");
-        self.robots.learn(&self.node, self.at, url, &self.seat, learned);
+        self.robots.learn(&self.node, self.at, lease, &self.seat, learned);
         self.robots.standing(&self.node, self.at, url, &self.seat).unwrap_or(Standing::Allowed)
     }
 

@@ -8,6 +8,7 @@
 mod lane;
 mod robots;
 mod seats;
+mod sitemaps;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

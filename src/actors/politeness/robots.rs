@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{lane::Lane, seats};
+use super::{lane::Lane, seats, sitemaps};
+use crate::actors::deduper::Announced;
 use crate::actors::fetcher::{Report, RobotsAnswer};
+use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::actors::slot::Seat;
 use crate::actors::store::Commit;
@@ -116,7 +118,8 @@ impl Cache {
     }
 
     /// Takes in what was fetched, and has it stored with the host's politeness.
-    pub fn learn(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat, learned: Learned) {
+    pub fn learn(&self, node: &Node, at: HostAt, lease: &Lease, seat: &Seat, learned: Learned) {
+        let url = &lease.url;
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
         let key: RobotsKey = at.robots(url.scheme(), url.port());
@@ -128,18 +131,25 @@ impl Cache {
         let old = old.map(|old| old.value);
         let value = value_of(node, old, learned.status.as_ref(), now);
         let fault = learned.status.as_ref().err().copied();
-        self.keep(place, Kept::new(node, value.clone(), fault), seat);
+        let kept = Kept::new(node, value.clone(), fault);
+        let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
+        self.keep(place, kept, seat);
         let change = Change::Robots {
             key,
             host: url.host().to_owned(),
             value: Box::new(value),
             pace: Some(seat.pace().encode()),
+            sitemaps: Box::default(),
         };
         let commit = match learned.status {
             Ok(answer) => Commit { records: answer.records, ..Commit::bare(change) },
             Err(_) => Commit::bare(change),
         };
-        node.doors().store.tell(commit);
+        if found.is_empty() {
+            node.doors().store.tell(commit);
+        } else {
+            node.doors().deduper.tell(Announced { commit, found }); // one commit: a copy on disk has told its sitemaps
+        }
     }
 }
 

@@ -192,6 +192,7 @@ fn links_of(commit: &Commit) -> u64 {
         Change::TryAgain(urls) => return urls.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
+        Change::Robots { sitemaps, .. } => sitemaps,
         _ => return 0,
     };
     (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len()) as u64

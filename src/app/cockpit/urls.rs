@@ -17,6 +17,7 @@ use crate::admin::urls::{
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
 use crate::domain::reason::Rejection;
+use crate::domain::sitemap::is_announced;
 use crate::domain::time::{UnixMillis, millis};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};
@@ -146,6 +147,11 @@ fn held(node: &Node, target: &Target) -> Option<HoldView> {
     Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
 }
 
+fn is_sitemap(url: &PageUrl, record: &Record) -> bool {
+    let entry = record.entry.as_ref();
+    entry.is_some_and(|entry| entry.found.is_sitemap() && is_announced(url, entry.via.as_deref()))
+}
+
 /// As every found URL is judged (`actors::admit`): traps, then scope and filters, then redirects.
 fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
@@ -153,6 +159,10 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let (verdict, rule) = match node.live().traps.explain(url, node.clock.now()) {
         Err((reason, rule)) => (Err(reason), rule),
+        Ok(()) if is_sitemap(url, record) => match scope.judge_sitemap(url) {
+            Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
+            Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
+        },
         Ok(()) => scope.explain(url, depth),
     };
     if node.orders.blocks().on(url.host()) {

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::change::{Draft, changed_views};
 use super::warning;
-use crate::actors::admit::judge;
+use crate::actors::admit::{LINK, judge};
 use crate::actors::node::Node;
 use crate::admin::settings::{TrialExample, TrialPart, TrialView};
 use crate::app::readmit::is_of_rules;
@@ -127,7 +127,8 @@ impl Trial {
             self.view.queued.looked += 1;
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
             let Ok(url) = PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) else { continue };
-            if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, self.node.clock.now()) {
+            let (way, now) = ((entry.found, entry.via.as_deref()), self.node.clock.now());
+            if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way, now) {
                 let rule = self.rule(&url, entry.depth);
                 note(&mut self.view.queued, &url, reason, rule);
             }
@@ -146,7 +147,8 @@ impl Trial {
             self.view.rejected.looked += 1;
             let meant = is_of_rules(value.reason) && (value.reason != Rejection::HostBudget || self.has_more_budget());
             let Ok(url) = PageUrl::from_canonical(&value.url) else { continue };
-            if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, self.node.clock.now()).is_ok() {
+            let now = self.node.clock.now();
+            if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, LINK, now).is_ok() {
                 let rule = self.rule(&url, value.depth);
                 note(&mut self.view.rejected, &url, value.reason, rule);
             }

@@ -33,6 +33,23 @@ pub enum InspectCommand {
         #[arg(required = true)]
         urls: Vec<String>,
     },
+    /// What a sitemap or feed names, and which of it a sitemap there may name
+    Sitemap {
+        /// The file; `-` is standard input
+        file: PathBuf,
+        /// Its URL
+        #[arg(long, value_name = "URL")]
+        url: String,
+        /// Its Content-Type header
+        #[arg(long, value_name = "TYPE")]
+        content_type: Option<String>,
+        /// The host whose robots.txt names it, when that is another
+        #[arg(long, value_name = "HOST")]
+        named_by: Option<String>,
+        /// JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// What is taken from a page: charset, title, directives, links, text
     Page {
         /// The page; `-` is standard input

@@ -1,5 +1,6 @@
 //! `lycosa fetch URL`: one URL the way a crawl would fetch it, and what happened on the way.
 
+mod entries;
 mod page;
 mod report;
 mod session;

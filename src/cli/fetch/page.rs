@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::entries;
 use super::report::Rows;
 use super::session::Session;
 use crate::domain::html::{Directives, Link, Page};
@@ -34,20 +35,23 @@ pub(super) struct PageReport {
     nofollow: bool,
     noarchive: bool,
     decoded_bytes: u64,
+    /// How reading it as a sitemap ended; its entries are the links.
+    sitemap: Option<&'static str>,
     links_cut: bool,
     links: Vec<LinkReport>,
 }
 
 #[derive(Debug, Serialize)]
-struct LinkReport {
+pub(super) struct LinkReport {
     /// Canonical; `None` for what is no http(s) URL.
-    url: Option<String>,
-    href: String,
-    kind: &'static str,
-    nofollow: bool,
-    text: String,
+    pub url: Option<String>,
+    pub href: String,
+    pub kind: &'static str,
+    pub nofollow: bool,
+    /// Its text; of an entry of a sitemap what else it says.
+    pub text: String,
     /// What a crawl would do with it: `take`, or the reason it is turned away, with the rule.
-    verdict: String,
+    pub verdict: String,
 }
 
 /// What was read of a body, as a crawl reads it.
@@ -56,6 +60,8 @@ pub(super) struct Read {
     pub kind: &'static str,
     pub module: Option<&'static str>,
     pub page: Option<Page>,
+    /// Its host's robots.txt names it as a sitemap.
+    named: bool,
     /// What was odd about the answer and its coding.
     odd: Vec<Note>,
 }
@@ -66,10 +72,11 @@ impl Read {
         let content_type = fetched.header("content-type");
         let head = HeadMarks::of(&fetched.headers, &rules.settings.agent.robots_tokens);
         let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
-        let seen = Body::declared(&at, declared, body);
+        let named = session.names_as_sitemap(url);
+        let seen = Body::declared(&at, declared, body).found_as_sitemap(named);
         let module = rules.modules.of(&seen).filter(|_| !body.is_empty()).map(MimeModule::name);
         let page = module.and_then(|_| rules.modules.read(&seen, &rules.parse));
-        Self { head, kind: seen.kind.as_str(), module, page, odd }
+        Self { head, kind: seen.kind.as_str(), module, page, named, odd }
     }
 
     /// The notes a crawl would keep, by name.
@@ -115,7 +122,11 @@ impl Read {
             noarchive: robots.noarchive,
             decoded_bytes,
             links_cut: facts.links_cut,
-            links: facts.links.iter().map(|link| judge.link(link, page, &base, robots.nofollow)).collect(),
+            sitemap: facts.sitemap.as_ref().map(|map| map.end.as_str()),
+            links: match &facts.sitemap {
+                Some(map) => entries::reports(judge, url, page, map, self.named),
+                None => facts.links.iter().map(|link| judge.link(link, page, &base, robots.nofollow)).collect(),
+            },
         })
     }
 }
@@ -123,6 +134,9 @@ impl Read {
 impl PageReport {
     pub(super) fn rows(&self, rows: &mut Rows) {
         rows.add("charset", &format!("{} (told by: {})", self.charset, self.charset_source));
+        if let Some(end) = self.sitemap {
+            rows.add("sitemap", end);
+        }
         rows.add("title", self.title.as_deref().unwrap_or("-"));
         let told = [("description", &self.description), ("base", &self.base)];
         for (name, value) in told {
@@ -143,7 +157,11 @@ impl PageReport {
             let nofollow = if link.nofollow { " nofollow" } else { "" };
             let url = link.url.as_ref().map_or_else(|| format!("(none) {}", link.href), Clone::clone);
             let verdict = if link.verdict == TAKE { String::new() } else { format!("  [{}]", link.verdict) };
-            rows.add("", &format!("{}{nofollow} {url}{verdict}", link.kind));
+            let said = match self.sitemap {
+                Some(_) if !link.text.is_empty() => format!(" ({})", link.text),
+                _ => String::new(),
+            };
+            rows.add("", &format!("{}{nofollow} {url}{said}{verdict}", link.kind));
         }
     }
 }
@@ -156,7 +174,7 @@ const ROBOTS: &str = "robots: ";
 
 /// What a crawl from this URL would do with what it finds: the same rules, in the same order.
 pub(super) struct Judge<'a> {
-    session: &'a Session,
+    pub session: &'a Session,
     scope: &'a Scope,
 }
 
@@ -165,7 +183,7 @@ impl<'a> Judge<'a> {
         Self { session, scope }
     }
 
-    fn verdict(&self, url: &PageUrl, depth: u16) -> String {
+    pub(super) fn verdict(&self, url: &PageUrl, depth: u16) -> String {
         if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
             return reason.to_string();
         }

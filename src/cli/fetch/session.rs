@@ -280,6 +280,18 @@ impl Session {
         forbidden.then(|| verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()))
     }
 
+    /// Whether a robots.txt already read names the URL as a sitemap of its own host.
+    pub(super) fn names_as_sitemap(&self, url: &PageUrl) -> bool {
+        let all = self.robots.borrow();
+        let Some(known) = all.get(&place(url)) else { return false };
+        let base = url.to_url();
+        known
+            .rules
+            .sitemaps()
+            .iter()
+            .any(|text| self.rules.canon.join(&base, text, None).is_ok_and(|named| named == *url))
+    }
+
     async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
         let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {

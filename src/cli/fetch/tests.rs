@@ -9,6 +9,9 @@ use crate::cli::args::SettingsArgs;
 const ROBOTS: &str = "User-agent: *\nDisallow: /private\nAllow: /\n";
 const PAGE: &str = "<title>A\u{1b}</title><a href='/next?utm_source=x'>next</a><a href='mailto:a@b'>mail</a><a href='/private/x'>p</a>";
 
+const MAP: &str =
+    "<urlset><url><loc>/next</loc><priority>0.8</priority></url><url><loc>/private/x</loc></url></urlset>";
+
 /// Answers every request on one thread until the test's process ends.
 fn serve(robots: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -21,6 +24,8 @@ fn serve(robots: &'static str) -> SocketAddr {
             let asked = String::from_utf8_lossy(&head[..n]).into_owned();
             let (kind, body) = match asked.split(' ').nth(1) {
                 Some("/robots.txt") => ("text/plain", robots),
+                Some("/list") => ("text/html", "http://other.test/x\n"),
+                Some("/s.xml") => ("text/xml", MAP),
                 Some("/report.pdf") => ("application/pdf", PAGE),
                 _ => ("text/html", PAGE),
             };
@@ -78,6 +83,23 @@ fn links_that_the_robots_txt_read_forbids_are_not_taken() {
 fn a_body_that_is_no_html_is_not_read_as_a_page() {
     let (_, text) = fetch(&args(serve(ROBOTS), "/report.pdf"));
     assert!(text.contains("page         not parsed: application/pdf\n") && !text.contains("links"), "{text}");
+}
+
+#[test]
+fn what_a_sitemap_names_is_shown_with_what_a_crawl_does_about_it() {
+    let address = serve(ROBOTS);
+    let (_, text) = fetch(&args(address, "/s.xml"));
+    for part in [
+        "sitemap      done\n".to_owned(),
+        format!("sitemap-entry http://{address}/next (priority 0.8)\n"),
+        format!("sitemap-entry http://{address}/private/x  [robots: 2: Disallow: /private]\n"),
+    ] {
+        assert!(text.contains(&part), "{part:?} in\n{text}");
+    }
+    let (_, text) = fetch(&args(serve("Sitemap: /list"), "/list"));
+    assert!(text.contains("sitemap-entry http://other.test/x  [sitemap_foreign]\n"), "{text}");
+    let (_, text) = fetch(&args(address, "/list"));
+    assert!(!text.contains("sitemap"), "no robots.txt names it: {text}");
 }
 
 #[test]

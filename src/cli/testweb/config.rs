@@ -35,6 +35,10 @@ pub struct TestWebConfig {
     /// Links a page
     #[arg(long, default_value_t = 20)]
     pub links: u32,
+    /// Whether robots.txt names a sitemap index (its sitemaps: a gzip file and a text file), which names a page more for each page
+    /// of the host that no page links to; where there is no robots.txt there is one then
+    #[arg(long)]
+    pub sitemaps: bool,
     /// Share of links and redirects that lead to another test host
     #[arg(long, value_name = "SHARE", default_value_t = 0.10, value_parser = parse_share)]
     pub off_host: f64,
@@ -150,6 +154,7 @@ impl Default for TestWebConfig {
             pages: 100,
             seed: 1,
             links: 20,
+            sitemaps: false,
             off_host: 0.10,
             min_size: 4 * 1024,
             max_size: 12 * 1024,

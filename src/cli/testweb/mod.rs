@@ -24,6 +24,7 @@ pub mod dice;
 mod href;
 mod http;
 mod links;
+mod maps;
 mod markup;
 mod page;
 pub mod place;

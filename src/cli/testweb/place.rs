@@ -56,6 +56,10 @@ pub enum Place {
     File(u32),
     /// `/text/7.txt`: plain text that looks as if it had links.
     Text(u32),
+    /// `/unlinked/7`: named in a sitemap only.
+    Unlinked(u32),
+    /// `/sitemap-index.xml`, and what it names.
+    Map(Map),
     /// `/never/7`: named only where no link is (comments, scripts ...).
     Never(u32),
     /// `/trap/calendar?y=2026&m=11`.
@@ -69,6 +73,31 @@ pub enum Place {
     Session(u32),
     /// `/trap/relative/…`.
     Relative,
+}
+
+/// Sitemaps of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Map {
+    /// Which robots.txt names: it names the others.
+    Index,
+    /// A gzip file of XML with the unlinked pages of even numbers.
+    Zipped,
+    /// Plain text with those of odd numbers.
+    Lines,
+}
+
+impl Map {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Index, Self::Zipped, Self::Lines];
+
+    /// Its path.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Index => "/sitemap-index.xml",
+            Self::Zipped => "/sitemap-even.xml.gz",
+            Self::Lines => "/sitemap-odd.txt",
+        }
+    }
 }
 
 /// Extensions of [`Place::File`].
@@ -109,6 +138,8 @@ impl Place {
             Self::Word(number) => write!(out, "{}{number}", words::PATH),
             Self::File(number) => write!(out, "/files/{number}.{}", file_extension(number)),
             Self::Text(number) => write!(out, "/text/{number}.txt"),
+            Self::Unlinked(number) => write!(out, "/unlinked/{number}"),
+            Self::Map(map) => out.write_str(map.path()),
             Self::Never(number) => write!(out, "/never/{number}"),
             Self::Calendar { year, month } => write!(out, "/trap/calendar?y={year}&m={month}"),
             Self::Session(number) => write!(out, "/trap/session/{number}"),
@@ -120,6 +151,9 @@ impl Place {
     pub fn find(path: &str) -> Option<Self> {
         if path == "/" {
             return Some(Self::HOME);
+        }
+        if let Some(map) = Map::ALL.into_iter().find(|map| map.path() == path) {
+            return Some(Self::Map(map));
         }
         let (first, rest) = path.strip_prefix('/')?.split_once('/')?;
         match first {
@@ -136,6 +170,7 @@ impl Place {
                 number(name).filter(|name| file_extension(*name) == extension).map(Self::File)
             }
             "text" => number(rest.strip_suffix(".txt")?).map(Self::Text),
+            "unlinked" => number(rest).map(Self::Unlinked),
             "never" => number(rest).map(Self::Never),
             "trap" => find_trap(rest),
             _ => number(path.strip_prefix(words::PATH)?).map(Self::Word),
@@ -220,7 +255,7 @@ mod tests {
 
     fn places() -> impl Strategy<Value = Place> {
         let number = prop_oneof![0..100u32, any::<u32>()];
-        (number, any::<u8>(), any::<bool>(), 0..13u8).prop_map(|(number, small, flag, kind)| match kind {
+        (number, any::<u8>(), any::<bool>(), 0..15u8).prop_map(|(number, small, flag, kind)| match kind {
             0 => Place::Page { number, query: flag && number > 0 },
             1 => Place::Hop { page: number, left: small },
             2 => Place::Loop { page: number, at: small },
@@ -232,6 +267,8 @@ mod tests {
             8 => Place::File(number),
             9 => Place::Text(number),
             10 => Place::Never(number),
+            12 => Place::Unlinked(number),
+            13 => Place::Map(Map::ALL[usize::from(small % 3)]),
             11 => Place::Calendar { year: number, month: u32::from(small % 12) + 1 },
             _ => Place::Session(number % SESSION_PAGES),
         })

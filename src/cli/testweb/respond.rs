@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::dice::{Salt, below, unit};
 use super::http::{self, Framing, Method, Request};
+use super::maps;
 use super::page::{self, About};
-use super::place::{Node, Place, host_number};
+use super::place::{Map, Node, Place, host_number};
 use super::robots::REAL_ROBOTS;
 use super::serve::Web;
 use super::shape::{Answer, Shape};
@@ -102,7 +103,11 @@ fn content(web: &Web, request: &Request, payload: &mut Vec<u8>) -> (Option<Node>
 
 fn robots(shape: &Shape, host: u32, path: &str, payload: &mut Vec<u8>) -> Content {
     let mode = shape.robots(host);
-    let (status, text) = if path == REAL_ROBOTS { mode.real_answer() } else { mode.answer() };
+    let (mut status, mut text) = if path == REAL_ROBOTS { mode.real_answer() } else { mode.answer() };
+    if let Some(index) = shape.announced(host).filter(|_| matches!(status, 200 | 404)) {
+        let text_of_404 = std::mem::replace(&mut status, 200) == 404;
+        text = format!("{}Sitemap: {}\n", if text_of_404 { "" } else { &text }, index.url());
+    }
     if (300..400).contains(&status) {
         return Content { extra: Some(("Location", text)), ..Content::plain(status) };
     }
@@ -124,6 +129,13 @@ fn found(web: &Web, node: Node, asked: &str, payload: &mut Vec<u8>) -> Content {
             Content { extra: Some(("Location", location)), ..Content::plain(status) }
         }
         Answer::Error { status } => error(shape, status, payload),
+        Answer::Leaf if matches!(node.place, Place::Map(_)) => {
+            let about = maps::write(shape, node, payload);
+            if node.place == Place::Map(Map::Zipped) {
+                *payload = zipped(payload);
+            }
+            Content { about, ..Content::plain(200) }
+        }
         Answer::Leaf => {
             let about = page::leaf(shape, node.host, node.place, asked, &shape.links(node), payload);
             Content { about, ..Content::plain(200) }
@@ -179,7 +191,8 @@ fn page_of(place: Place) -> u32 {
         Place::Hop { page, .. } | Place::Loop { page, .. } => page,
         Place::Private(number) | Place::Open(number) | Place::Secret(number) | Place::Word(number) => number,
         Place::File(number) | Place::Text(number) | Place::Never(number) | Place::Session(number) => number,
-        Place::Calendar { .. } | Place::Relative => 0,
+        Place::Unlinked(number) => number,
+        Place::Calendar { .. } | Place::Relative | Place::Map(_) => 0,
     }
 }
 

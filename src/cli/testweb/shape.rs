@@ -2,7 +2,7 @@
 
 use super::config::TestWebConfig;
 use super::dice::{Dice, Salt, below, pick, unit};
-use super::place::{Node, Place};
+use super::place::{Map, Node, Place};
 use super::robots::RobotsMode;
 use super::words::Charset;
 
@@ -155,6 +155,9 @@ impl Shape {
             Place::Private(number) | Place::Open(number) | Place::Secret(number) => known(number),
             Place::Find { number, .. } | Place::Word(number) | Place::File(number) => known(number),
             Place::Text(number) => known(number),
+            Place::Unlinked(number) if self.config.sitemaps => known(number),
+            Place::Map(_) if self.config.sitemaps => Answer::Leaf,
+            Place::Unlinked(_) | Place::Map(_) => Answer::Missing,
             Place::Never(_) => Answer::Leaf,
             Place::Calendar { .. } if self.config.traps.calendar => Answer::Leaf,
             Place::Session(_) if self.config.traps.sessions => Answer::Leaf,
@@ -172,9 +175,28 @@ impl Shape {
             (Answer::Leaf, Place::Open(number) | Place::Find { number, .. } | Place::Word(number)) => {
                 plain(self.page(node.host, number))
             }
+            (Answer::Leaf, Place::Unlinked(number)) => plain(self.page(node.host, number)),
+            (Answer::Leaf, Place::Map(map)) => self.named_by(node.host, map).into_iter().flat_map(plain).collect(),
             (Answer::Leaf, Place::Private(_) | Place::Secret(_)) => plain(Node { place: Place::HOME, ..node }),
             _ => Vec::new(),
         }
+    }
+
+    /// What a sitemap of a host names.
+    fn named_by(&self, host: u32, map: Map) -> Vec<Node> {
+        let pages = |first: u32| (first..self.config.pages).step_by(2).map(Place::Unlinked).collect();
+        let places: Vec<Place> = match map {
+            Map::Index => vec![Place::Map(Map::Zipped), Place::Map(Map::Lines)],
+            Map::Zipped => pages(0),
+            Map::Lines => pages(1),
+        };
+        places.into_iter().map(|place| Node { host, place }).collect()
+    }
+
+    /// The sitemap that robots.txt of a host names, when a crawler reads it.
+    pub fn announced(&self, host: u32) -> Option<Node> {
+        let named = self.config.sitemaps && !self.robots(host).forbids_all();
+        named.then_some(Node { host, place: Place::Map(Map::Index) })
     }
 
     /// The addresses a crawler goes to from here: a redirect's target, or the links it may follow.

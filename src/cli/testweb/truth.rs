@@ -63,7 +63,8 @@ impl Default for TruthQuery {
 
 /// The URLs to be fetched from [`Node::START`], canonical, without robots.txt and without traps.
 ///
-/// A breadth-first walk over [`Shape`]: a link costs one level, a redirect none. Memory grows with the answer.
+/// A breadth-first walk over [`Shape`]: a link costs one level, a redirect none. Memory grows with the answer. With sitemaps on
+/// several hosts it knows no limit of depth: how deep a host's sitemaps are hangs on the page that is asked for first.
 pub fn truth(shape: &Shape, query: &TruthQuery) -> BTreeSet<String> {
     nodes(shape, query).into_iter().map(Node::url).collect()
 }
@@ -79,8 +80,13 @@ pub fn nodes(shape: &Shape, query: &TruthQuery) -> Vec<Node> {
         let redirect = matches!(shape.answer(node), Answer::Redirect { .. });
         for to in walk.targets(node) {
             let (cost, hops) = if redirect { (0, hops.saturating_add(1)) } else { (1, 0) };
-            walk.reach(to, depth.saturating_add(cost), hops, redirect);
+            // A sitemap is as deep as the index that names it.
+            let near = redirect || matches!(to.place, Place::Map(_));
+            walk.reach(to, depth.saturating_add(if near { 0 } else { cost }), hops, near);
         }
+        // robots.txt is read before the first page of a host.
+        let map = shape.announced(node.host).filter(|_| query.robots);
+        map.into_iter().for_each(|map| walk.reach(map, depth, 0, true));
     }
     walk.depths.into_keys().collect()
 }

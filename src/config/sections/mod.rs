@@ -6,6 +6,7 @@ mod extract;
 mod fetch;
 mod operate;
 mod seed;
+mod sitemaps;
 mod store;
 mod supervision;
 
@@ -15,5 +16,6 @@ pub use extract::*;
 pub use fetch::*;
 pub use operate::*;
 pub use seed::*;
+pub use sitemaps::*;
 pub use store::*;
 pub use supervision::*;

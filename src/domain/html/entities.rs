@@ -54,6 +54,26 @@ pub(super) fn decode(raw: &str, place: Place, mut sink: impl FnMut(&str)) {
     }
 }
 
+/// Hands `raw` to `sink` in pieces, with references that end in a semicolon replaced, as in XML: those of XML, numbers, and, as
+/// feeds have them, HTML's names. What is none stays as written.
+pub fn decode_references(raw: &str, mut sink: impl FnMut(&str)) {
+    let mut rest = raw;
+    while let Some((before, from)) = split_at_ampersand(rest) {
+        sink(before);
+        let end = from.bytes().take(LONGEST).position(|b| b == b';').map_or(1, |at| at + 1);
+        let token = from.get(..end).unwrap_or(from);
+        match token.ends_with(';').then(|| reference(token.as_bytes(), Place::Text)).flatten() {
+            Some((meaning, used)) if used == end => match meaning {
+                Meaning::Name(text) => sink(text),
+                Meaning::Number(c) => sink(c.encode_utf8(&mut [0; 4])),
+            },
+            _ => sink(token),
+        }
+        rest = from.get(end..).unwrap_or_default();
+    }
+    sink(rest);
+}
+
 /// An attribute's value as browsers see it.
 pub(super) fn attribute(raw: &str) -> Cow<'_, str> {
     let plain = if memchr(b'&', raw.as_bytes()).is_some() {

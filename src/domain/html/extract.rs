@@ -70,19 +70,19 @@ impl Extractor {
         self.tokenizer.feed(chunk, &mut self.collector);
     }
 
+    /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
+    /// was fed.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.tokenizer.work()
+    }
+
     /// Bytes it holds but for the facts, which have limits of their own.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         let anchor = self.collector.anchor.as_ref().map_or(0, |(_, fold)| fold.held());
         let folds = [self.collector.title.as_ref().map_or(0, Fold::held), anchor, self.collector.text.held()];
         self.tokenizer.held() + folds.iter().sum::<usize>()
-    }
-
-    /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
-    /// was fed.
-    #[must_use]
-    pub fn work(&self) -> u64 {
-        self.tokenizer.work()
     }
 
     /// The page has ended.

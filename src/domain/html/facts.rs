@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::directives::Directives;
+use crate::domain::sitemap::Sitemap;
 
 /// Everything the crawler takes from one HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,9 @@ pub struct PageFacts {
     pub links: Vec<Link>,
     /// Visible text, white space folded to single spaces.
     pub text: String,
-    /// There were more links than `ExtractOptions::max_links`.
+    /// What it names when it is a sitemap; such a document has no other links.
+    pub sitemap: Option<Sitemap>,
+    /// There were more links than `ExtractOptions::max_links`, or entries of a sitemap than `SitemapLimits::max_urls`.
     pub links_cut: bool,
     /// There was more text than `ExtractOptions::max_text`.
     pub text_cut: bool,
@@ -83,6 +86,12 @@ pub enum LinkKind {
     LinkRel,
     /// Something the page is made of: image, script, style sheet, media.
     Asset,
+    /// What a feed leads to.
+    Feed,
+    /// A page that a sitemap names.
+    SitemapEntry,
+    /// A sitemap that an index names.
+    SitemapFile,
 }
 
 impl LinkKind {
@@ -97,6 +106,9 @@ impl LinkKind {
             Self::MetaRefresh => "meta-refresh",
             Self::LinkRel => "link",
             Self::Asset => "asset",
+            Self::Feed => "feed",
+            Self::SitemapEntry => "sitemap-entry",
+            Self::SitemapFile => "sitemap-file",
         }
     }
 }
@@ -114,7 +126,7 @@ mod tests {
     #[test]
     fn a_kind_is_written_in_json_as_it_is_shown_to_people() {
         use LinkKind::*;
-        for kind in [A, Area, Frame, Iframe, MetaRefresh, LinkRel, Asset] {
+        for kind in [A, Area, Frame, Iframe, MetaRefresh, LinkRel, Asset, Feed, SitemapEntry, SitemapFile] {
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
         }
     }

@@ -21,6 +21,7 @@ mod tag;
 mod tokenizer;
 
 pub use directives::Directives;
+pub use entities::decode_references;
 pub use extract::{ExtractOptions, Extractor};
 pub use facts::{Link, LinkKind, PageFacts, Refresh};
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};

@@ -79,6 +79,16 @@ impl Scope {
         self.decide(url, depth).0
     }
 
+    /// Whether the crawl wants to read the sitemap at `url`, which says only where pages are: hosts and patterns that are never
+    /// wanted hold for it, and nothing else.
+    ///
+    /// # Errors
+    /// `Excluded`.
+    pub fn judge_sitemap(&self, url: &PageUrl) -> Result<(), Rejection> {
+        let excluded = self.deny.find(url.host()).is_some() || self.exclude.is_match(url.as_str());
+        if excluded { Err(Rejection::Excluded) } else { Ok(()) }
+    }
+
     /// The verdict of [`Scope::judge`] and the rule that gave it, in words.
     pub fn explain(&self, url: &PageUrl, depth: u16) -> (Result<(), Rejection>, String) {
         let (verdict, rule) = self.decide(url, depth);

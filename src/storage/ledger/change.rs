@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
@@ -27,6 +28,10 @@ pub struct NewUrl {
     pub via: Option<Arc<str>>,
     /// The seed it goes back to; `None` for a seed itself.
     pub origin: Option<Arc<str>>,
+    /// As what it was found.
+    pub found: FoundAs,
+    /// Its place among the ranks, where more is known of it than its depth.
+    pub rank: Option<u8>,
 }
 
 /// A URL turned away, with the reason.
@@ -97,7 +102,7 @@ pub enum Change {
     Page(Box<PageChange>),
     /// Seeds, or links handed over.
     Links(Box<LinkChange>),
-    /// robots.txt of a host, with the host's politeness.
+    /// robots.txt of a host, with the host's politeness and the sitemaps it names.
     Robots {
         /// Whose.
         key: RobotsKey,
@@ -107,6 +112,8 @@ pub enum Change {
         value: Box<RobotsValue>,
         /// The state of the host's politeness, encoded.
         pace: Option<Vec<u8>>,
+        /// Sitemaps that were not known.
+        sitemaps: Box<LinkChange>,
     },
     /// Settings changed while the crawl runs; `rules` is the number of the rules in force from here on.
     Settings {

@@ -1,6 +1,7 @@
 //! URLs given up: kept in full, and queued again when the operator says so.
 
 use super::{Done, Ledger, PageChange, Result};
+use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
@@ -23,9 +24,9 @@ impl Ledger {
         now: UnixMillis,
     ) {
         let capture = page.capture.as_ref();
-        let (attempts, hops, seed, discovered, origin, via) = match entry {
-            Some(e) => (e.attempts.saturating_add(1), e.hops, e.seed, e.discovered, e.origin, e.via),
-            None => (1, 0, false, now, None, None),
+        let (attempts, hops, seed, found, discovered, origin, via) = match entry {
+            Some(e) => (e.attempts.saturating_add(1), e.hops, e.seed, e.found, e.discovered, e.origin, e.via),
+            None => (1, 0, false, FoundAs::Link, now, None, None),
         };
         let kept = FailedValue {
             url: page.url.as_str().to_owned(),
@@ -37,6 +38,7 @@ impl Ledger {
             depth,
             hops,
             seed,
+            found,
             discovered,
             origin,
             via,
@@ -83,6 +85,7 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         hops: failed.hops,
         attempts: 0,
         seed: failed.seed,
+        found: failed.found,
         discovered: failed.discovered,
         origin: failed.origin,
         via: failed.via,

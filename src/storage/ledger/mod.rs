@@ -106,11 +106,11 @@ impl Ledger {
         match change {
             Change::Page(page) => self.page(txn, page, now, leased),
             Change::Links(links) => self.links(txn, links, now, leased),
-            Change::Robots { key, host, value, pace } => {
+            Change::Robots { key, host, value, pace, sitemaps } => {
                 txn.put::<Robots>(key, value);
                 let at = HostAt { partition: key.partition, host: key.host };
                 self.hosts.note_state(txn, at, Some(host), pace.as_deref(), &mut self.counters)?;
-                Ok(Done::default())
+                self.links(txn, sitemaps, now, leased)
             }
             Change::Yield { at, until, pace } => {
                 self.hosts.note_state(txn, *at, None, pace.as_deref(), &mut self.counters)?;
@@ -298,13 +298,13 @@ impl Ledger {
         self.keep_seeds(txn, &links.seeds, now)?;
         let ranks = seeds::ranks(links);
         for new in &links.new {
-            settled.push(self.discover(txn, new, ranks.get(new.url.as_str()).copied(), now)?);
+            settled.push(self.discover(txn, new, ranks.get(new.url.as_str()).copied().or(new.rank), now)?);
         }
         for turned in &links.turned {
             settled.push(self.turn_away(txn, turned)?);
         }
         for new in &links.readmitted {
-            settled.push(self.readmit(txn, new, ranks.get(new.url.as_str()).copied(), now, leased)?);
+            settled.push(self.readmit(txn, new, ranks.get(new.url.as_str()).copied().or(new.rank), now, leased)?);
         }
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
@@ -312,7 +312,7 @@ impl Ledger {
         Ok(Done { settled, ..Done::default() })
     }
 
-    /// `rank`: where a seed is to stand, if that was said.
+    /// `rank`: where it is to stand, if that was said.
     fn discover(&mut self, txn: &mut Txn<'_>, new: &NewUrl, rank: Option<u8>, now: UnixMillis) -> Result<UrlKey> {
         let seen = self.seen_key(&new.url);
         // In the shipped program one look-up for each new URL would cost too much.
@@ -351,6 +351,7 @@ impl Ledger {
             hops: new.hops,
             attempts: 0,
             seed: new.seed,
+            found: new.found,
             discovered: now,
             origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
@@ -403,23 +404,26 @@ impl Ledger {
         Ok(seen.url)
     }
 
-    /// A shorter path to a waiting URL lowers its depth, and with it its place (docs/architecture.md, Depth).
+    /// A shorter path to a waiting URL lowers its depth, and with it its place (docs/architecture.md, Depth). That it is a
+    /// sitemap is news too.
     fn shorten(&mut self, txn: &mut Txn<'_>, new: &NewUrl, leased: &dyn Fn(&UrlKey) -> bool) -> Result<()> {
         let seen = self.seen_key(&new.url);
         let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
-        if depth <= new.depth || leased(&seen.url) {
+        if (depth <= new.depth && !new.found.is_sitemap()) || leased(&seen.url) {
             return Ok(());
         }
+        let is_news = |entry: &QueueEntry| depth > new.depth || !entry.found.is_sitemap();
         if let Some(when) = due {
-            if let Some(mut entry) = txn.get::<Due>(&seen.due(when))? {
+            if let Some(mut entry) = txn.get::<Due>(&seen.due(when))?.filter(is_news) {
                 take_path(&mut entry, new);
                 txn.put::<Due>(&seen.due(when), &entry);
-                txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth: new.depth, due });
+                let depth = depth.min(new.depth);
+                txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due });
             }
             return Ok(());
         }
         let old = seen.host_crawl().queue(rank, order);
-        if let Some(mut entry) = txn.get::<Queue>(&old)? {
+        if let Some(mut entry) = txn.get::<Queue>(&old)?.filter(is_news) {
             txn.delete::<Queue>(&old);
             self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
             take_path(&mut entry, new);
@@ -456,10 +460,19 @@ impl Found {
 }
 
 /// The way to a URL is the shortest one known, with its seed: by that the depth budget of seeds is reckoned.
+/// A sitemap stays what it is, and stays announced by whoever did.
 fn take_path(entry: &mut QueueEntry, new: &NewUrl) {
-    entry.depth = new.depth;
-    entry.origin = new.origin.as_deref().map(str::to_owned);
-    entry.via = new.via.as_deref().map(str::to_owned);
+    let news = new.found.is_sitemap() && !entry.found.is_sitemap();
+    if news {
+        entry.found = new.found;
+    }
+    if news || !entry.found.is_sitemap() {
+        entry.via = new.via.as_deref().map(str::to_owned);
+    }
+    if new.depth < entry.depth || news {
+        entry.origin = new.origin.as_deref().map(str::to_owned);
+    }
+    entry.depth = entry.depth.min(new.depth);
 }
 
 /// What it takes to queue a page again, should its record be lost.

@@ -2,6 +2,7 @@
 
 use super::{Done, Found, Ledger, Result};
 use crate::domain::fingerprint::UrlKey;
+use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
@@ -121,6 +122,7 @@ fn entry_of(page: &PageRecord) -> Option<QueueEntry> {
         hops: page.hops,
         attempts: 0,
         seed: page.depth == 0 && page.hops == 0,
+        found: FoundAs::Link, // a capture does not say; a sitemap is known by its content
         discovered: page.fetched,
         origin: page.origin.clone(),
         via: None,

@@ -1,6 +1,7 @@
 //! Single changes; random ones against a model are in `tests/it/ledger.rs`.
 
 use super::*;
+use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
@@ -23,7 +24,7 @@ fn rules() -> LedgerRules {
 
 fn new(url: &str, depth: u16) -> NewUrl {
     let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
-    NewUrl { url, depth, hops: 0, seed: false, via: None, origin: None }
+    NewUrl { url, depth, hops: 0, seed: false, via: None, origin: None, found: FoundAs::Link, rank: None }
 }
 
 fn bare(url: &NewUrl, ending: Ending) -> Change {

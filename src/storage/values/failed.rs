@@ -1,35 +1,66 @@
 //! A URL given up.
 
-use super::wire::fields;
+use super::ValueError;
+use super::way::{put_way, take_way};
+use super::wire::{Reader, Wire};
+use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 
-fields! {
-    /// A URL given up, in full, so that it can be told of and tried again.
-    FailedValue {
-        /// The URL.
-        url: String,
-        /// Why.
-        reason: Failure,
-        /// The status of the last answer, if there was one.
-        status: Option<u16>,
-        /// When it was given up.
-        when: UnixMillis,
-        /// The capture of that answer.
-        captured: Option<UnixMillis>,
-        /// Fetches that failed.
-        attempts: u8,
-        /// Depth of the shortest path known.
-        depth: u16,
-        /// Redirects that led here in a row.
-        hops: u8,
-        /// True for a seed.
-        seed: bool,
-        /// When it was first found.
-        discovered: UnixMillis,
-        /// The seed it goes back to; `None` for a seed itself.
-        origin: Option<String>,
-        /// The page it was first found on.
-        via: Option<String>,
+/// A URL given up, in full, so that it can be told of and tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedValue {
+    /// The URL.
+    pub url: String,
+    /// Why.
+    pub reason: Failure,
+    /// The status of the last answer, if there was one.
+    pub status: Option<u16>,
+    /// When it was given up.
+    pub when: UnixMillis,
+    /// The capture of that answer.
+    pub captured: Option<UnixMillis>,
+    /// Fetches that failed.
+    pub attempts: u8,
+    /// Depth of the shortest path known.
+    pub depth: u16,
+    /// Redirects that led here in a row.
+    pub hops: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// As what it was found.
+    pub found: FoundAs,
+    /// When it was first found.
+    pub discovered: UnixMillis,
+    /// The seed it goes back to; `None` for a seed itself.
+    pub origin: Option<String>,
+    /// The page it was first found on.
+    pub via: Option<String>,
+}
+
+impl Wire for FailedValue {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.url.put(out);
+        self.reason.put(out);
+        self.status.put(out);
+        self.when.put(out);
+        self.captured.put(out);
+        self.attempts.put(out);
+        self.depth.put(out);
+        self.hops.put(out);
+        put_way(self.seed, self.found, out);
+        self.discovered.put(out);
+        self.origin.put(out);
+        self.via.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let (url, reason, status) = (String::read(from)?, Failure::read(from)?, Option::read(from)?);
+        let (when, captured, attempts) = (UnixMillis::read(from)?, Option::read(from)?, u8::read(from)?);
+        let (depth, hops) = (u16::read(from)?, u8::read(from)?);
+        let (seed, found) = take_way(from)?;
+        let discovered = UnixMillis::read(from)?;
+        let (origin, via) = (Option::read(from)?, Option::read(from)?);
+        Ok(Self { url, reason, status, when, captured, attempts, depth, hops, seed, found, discovered, origin, via })
     }
 }

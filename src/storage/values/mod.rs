@@ -20,6 +20,7 @@ mod tails;
 mod tests;
 mod unsynced;
 mod url_state;
+mod way;
 mod wire;
 
 pub use content::ContentValue;
@@ -132,19 +133,16 @@ grown_values! { Counters, PageRecord, RejectedValue }
 
 values! {
     ContentValue = 1,
-    FailedValue = 1,
     Format = 1,
     HostCounts = 1,
     JoinedHost = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
-    QueueEntry = 1,
     RobotsValue = 1,
     RunState = 1,
     ScopeJoined = 1,
     SeedValue = 1,
     Tails = 1,
-    Unsynced = 1,
     UnsyncedLines = 1,
     UrlState = 1,
 }

@@ -1,31 +1,59 @@
 //! One URL to fetch.
 
-use super::wire::fields;
+use super::ValueError;
+use super::way::{put_way, take_way};
+use super::wire::{Reader, Wire};
+use crate::domain::found_as::FoundAs;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
-fields! {
-    /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
-    QueueEntry {
-        /// http or https.
-        scheme: Scheme,
-        /// The effective port.
-        port: u16,
-        /// Path and query, beginning with `/`.
-        tail: String,
-        /// Links from the nearest seed.
-        depth: u16,
-        /// Redirects that led here in a row.
-        hops: u8,
-        /// Fetches that failed so far.
-        attempts: u8,
-        /// True for a seed.
-        seed: bool,
-        /// When it was first found.
-        discovered: UnixMillis,
-        /// The seed it goes back to; `None` for a seed itself.
-        origin: Option<String>,
-        /// The page it was found on.
-        via: Option<String>,
+/// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueEntry {
+    /// http or https.
+    pub scheme: Scheme,
+    /// The effective port.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub tail: String,
+    /// Links from the nearest seed.
+    pub depth: u16,
+    /// Redirects that led here in a row.
+    pub hops: u8,
+    /// Fetches that failed so far.
+    pub attempts: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// As what it was found.
+    pub found: FoundAs,
+    /// When it was first found.
+    pub discovered: UnixMillis,
+    /// The seed it goes back to; `None` for a seed itself.
+    pub origin: Option<String>,
+    /// The page it was found on.
+    pub via: Option<String>,
+}
+
+impl Wire for QueueEntry {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.scheme.put(out);
+        self.port.put(out);
+        self.tail.put(out);
+        self.depth.put(out);
+        self.hops.put(out);
+        self.attempts.put(out);
+        put_way(self.seed, self.found, out);
+        self.discovered.put(out);
+        self.origin.put(out);
+        self.via.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        let (scheme, port, tail) = (Scheme::read(from)?, u16::read(from)?, String::read(from)?);
+        let (depth, hops, attempts) = (u16::read(from)?, u8::read(from)?, u8::read(from)?);
+        let (seed, found) = take_way(from)?;
+        let discovered = UnixMillis::read(from)?;
+        let (origin, via) = (Option::read(from)?, Option::read(from)?);
+        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via })
     }
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
@@ -27,6 +28,7 @@ fn queue_entry() -> QueueEntry {
         hops: 1,
         attempts: 0,
         seed: false,
+        found: FoundAs::Link,
         discovered: UnixMillis(1_700_000_000_000),
         origin: Some("http://h.test/".into()),
         via: Some("https://h0.test/".into()),
@@ -114,6 +116,12 @@ fn check<V: Value + PartialEq + Debug>(value: &V) -> Vec<u8> {
 fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&queue_entry());
     check(&QueueEntry { origin: None, via: None, seed: true, ..queue_entry() });
+    for found in [FoundAs::SitemapEntry, FoundAs::SitemapFile { nesting: 15 }] {
+        let entry = QueueEntry { found, seed: true, ..queue_entry() };
+        assert_eq!(check(&entry)[0], 2, "older programs do not take it for a link");
+        let page = seen().page(UnixMillis(5));
+        check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place() }]));
+    }
     check(&HostState::default());
     check(&HostState { name: "h0.test".into(), pace: vec![0, 255], ..HostState::default() });
     let orders = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
@@ -171,7 +179,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     let all = [counters(), Counters { failed: 2, types, ..counters() }, Counters { frontier, ..counters() }];
     assert_eq!(all.map(|counters| counters.encode()[0]), [1, 2, 3], "what older programs wrote stays as it is");
     check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
-    check(&FailedValue {
+    let failed = FailedValue {
         url: "u".into(),
         reason: Failure::Status5xx,
         status: Some(503),
@@ -181,10 +189,13 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         depth: 2,
         hops: 0,
         seed: false,
+        found: FoundAs::Link,
         discovered: UnixMillis(1),
         origin: Some("s".into()),
         via: None,
-    });
+    };
+    check(&failed);
+    check(&FailedValue { found: FoundAs::WellKnown, ..failed });
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
     let run = RunState {
         clean: true,

@@ -15,6 +15,8 @@
 //! | `lycosa_responses_total` | counter | `class`: 1xx to 5xx, other |
 //! | `lycosa_page_notes_total` | counter | `note` ([`Note`](crate::domain::note::Note)) |
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
+//! | `lycosa_sitemaps_total` | counter | `result`: done, cut, malformed |
+//! | `lycosa_sitemap_urls_total` | counter | |
 //! | `lycosa_in_flight` | gauge | `stage`: fetch, parse |
 //! | `lycosa_fetch_phase_seconds` | histogram | `phase` ([`Phase`]) |
 //! | `lycosa_dns_lookups_total` | counter | `result`: cached, answered, not_found, failed, timeout |

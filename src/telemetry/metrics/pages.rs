@@ -12,6 +12,7 @@ use super::parts::{Each, Register, count, follow, named, position, put, set, wid
 use super::{Metrics, Phase};
 use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::sitemap::End;
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;
 use crate::telemetry::status::StatusSnapshot;
@@ -39,6 +40,8 @@ pub(super) struct Pages {
     phases: Each<Histogram>,
     lookups: Each<Counter>,
     looking_up: Gauge,
+    sitemaps: Each<Counter>,
+    sitemap_urls: Counter,
     lateness: Histogram,
     commit_lag: Histogram,
 }
@@ -113,6 +116,13 @@ impl Pages {
                 &["cached", "answered", "not_found", "failed", "timeout"],
             ),
             looking_up: r.gauge("lycosa_dns_pending", "Names being looked up"),
+            sitemaps: r.counters(
+                "lycosa_sitemaps",
+                "Sitemaps read, by how that ended",
+                "result",
+                &named(End::ALL, |end| end.as_str()),
+            ),
+            sitemap_urls: r.counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too"),
             lateness: r.times("lycosa_politeness_lateness", late),
             commit_lag: r.times("lycosa_commit_lag", "End of the answer to the commit of its page"),
         }
@@ -172,6 +182,12 @@ impl Metrics {
     /// Bytes received.
     pub fn received(&self, bytes: u64) {
         self.0.pages.received.inc_by(bytes);
+    }
+
+    /// A sitemap was read.
+    pub fn sitemap(&self, end: End, urls: u64) {
+        count(&self.0.pages.sitemaps, position(End::ALL, &end));
+        self.0.pages.sitemap_urls.inc_by(urls);
     }
 
     /// A phase of a fetch took so long.

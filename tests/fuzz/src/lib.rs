@@ -14,9 +14,10 @@ pub mod document {
     pub mod decode;
 }
 
-/// Heads, and how hyper is set up.
+/// Heads, how hyper is set up, cookies.
 #[path = "../../../src/net"]
 pub mod net {
+    pub mod cookies;
     pub mod head;
     pub mod http1;
 }

@@ -255,7 +255,7 @@ impl Looker {
             let (mut discovered, mut finished) = (0, 0);
             loop {
                 let last = over.load(Ordering::Acquire);
-                let s = status(&node);
+                let Some(s) = look_at(&node) else { continue };
                 looks += 1;
                 if !s.adds_up() {
                     return Err(format!("I2: a look at which the states do not add up: {s:?}"));
@@ -279,8 +279,25 @@ impl Looker {
     fn end(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            thread.join().unwrap().unwrap();
+            let said = |panic: Box<dyn std::any::Any + Send>| {
+                let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+                format!("a look at the status died: {}", text.unwrap_or("without a word"))
+            };
+            thread.join().map_err(said).unwrap().unwrap();
         }
+    }
+}
+
+/// A look at the counts; none when it met a fault that was injected into the database, which was not meant for it.
+fn look_at(node: &Node) -> Option<StatusSnapshot> {
+    let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| status(node)));
+    let is_injected = |panic: &Box<dyn std::any::Any + Send>| {
+        panic.downcast_ref::<String>().is_some_and(|text| text.starts_with("fault point"))
+    };
+    match looked {
+        Ok(status) => Some(status),
+        Err(panic) if is_injected(&panic) => None,
+        Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 

@@ -100,6 +100,7 @@ mod tests {
             depth: 0,
             hops: 0,
             seed: false,
+            found: crate::domain::found_as::FoundAs::Link,
             discovered: UnixMillis(1),
             origin: None,
             via: None,

@@ -1,17 +1,11 @@
 //! Bytes to text. Input: Content-Type and top-level domain on a line each, a byte for the size of pieces, then the body.
 
-use std::sync::LazyLock;
-
 use encoding_rs::{Encoding, UTF_8};
 
 use super::domain::charset::{CharsetSource, Decoder, detect_in_domain};
-use super::domain::html::Page;
 use super::input::{line, size, text};
-use super::parse::{Body, MimeModules, ParseRules};
-
-const MAX_PARSE: u64 = 1 << 20;
-
-static MODULES: LazyLock<MimeModules> = LazyLock::new(MimeModules::default);
+use super::pages::same_page;
+use super::parse::{Body, ParseRules};
 
 /// An encoding is found for anything, and the text does not depend on how the bytes came.
 pub fn check(data: &[u8]) {
@@ -27,7 +21,8 @@ pub fn check(data: &[u8]) {
     if let (true, Ok(valid)) = (encoding == UTF_8, std::str::from_utf8(body)) {
         assert_eq!(whole, valid.strip_prefix('\u{feff}').unwrap_or(valid));
     }
-    same_page(&content_type, body, size);
+    let url = ::url::Url::parse("http://h.test/").expect("a good URL");
+    same_page(&Body::sniffed(&url, Some(&content_type), body), &ParseRules::default(), size);
 }
 
 fn decode<'a>(encoding: &'static Encoding, body: impl Iterator<Item = &'a [u8]>) -> String {
@@ -36,21 +31,4 @@ fn decode<'a>(encoding: &'static Encoding, body: impl Iterator<Item = &'a [u8]>)
     body.for_each(|piece| decoder.decode(piece, false, |text| out.push_str(text)));
     decoder.decode(&[], true, |text| out.push_str(text));
     out
-}
-
-fn same_page(content_type: &str, body: &[u8], size: usize) {
-    let (whole, cut) = (page(content_type, body, body.len().max(1)), page(content_type, body, size));
-    let (Some(whole), Some(cut)) = (&whole, &cut) else { return assert_eq!(whole.is_some(), cut.is_some()) };
-    assert_eq!((whole.charset, whole.charset_source), (cut.charset, cut.charset_source));
-    assert_eq!((&whole.facts, whole.bytes), (&cut.facts, cut.bytes));
-}
-
-/// What the module for this body makes of it; none if no module takes it.
-fn page(content_type: &str, body: &[u8], size: usize) -> Option<Page> {
-    let url = ::url::Url::parse("http://h.test/").expect("a good URL");
-    let known = Body::sniffed(&url, Some(content_type), body);
-    let rules = ParseRules { max_parse: MAX_PARSE, ..ParseRules::default() };
-    let mut sink = MODULES.of(&known)?.open(&known, &rules);
-    let _ = body.chunks(size).all(|piece| sink.push(piece));
-    Some(sink.finish())
 }

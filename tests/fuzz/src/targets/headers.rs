@@ -2,15 +2,17 @@
 
 use super::domain::challenge::{Sign, of_headers};
 use super::domain::html::{Directives, parse_refresh};
+use super::domain::link_header::links;
 use super::domain::politeness::RetryAfter;
 use super::domain::time::UnixMillis;
+use super::domain::usage::{MAX_USAGE, Signal, Statements};
 use super::input::text;
 
 const NAMES: [&str; 5] = ["set-cookie", "server", "x-cdn", "cf-mitigated", "X-Robots-Tag"];
 const TOKENS: [&str; 1] = ["lycosa"];
 const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
 
-/// A wait has its bound, a refresh points into its value, and one more header never takes anything back.
+/// A wait has its bound, a refresh and a link point into their values, statements on usage are one line, and one more header never takes anything back.
 pub fn check(data: &[u8]) {
     let text = text(data);
     let values: Vec<&str> = text.lines().collect();
@@ -20,7 +22,11 @@ pub fn check(data: &[u8]) {
         let meta = Directives::from_meta(value);
         assert_eq!(meta.and(meta), meta);
     }
+    for link in links(values.iter().copied()) {
+        assert!(link.target.trim() == link.target && values.iter().any(|value| value.contains(&link.target)));
+    }
     directives(&values);
+    usage(&values);
     challenge(&values);
 }
 
@@ -36,4 +42,11 @@ fn challenge(values: &[&str]) {
     let all = of_headers(headers());
     assert_eq!(all == Sign::None, signs.iter().all(|sign| *sign == Sign::None));
     assert_eq!(all == Sign::Challenge, signs.contains(&Sign::Challenge));
+}
+
+fn usage(values: &[&str]) {
+    let mut statements = Statements::default();
+    values.iter().for_each(|value| statements.add("header", Signal::Content, value));
+    let said = statements.finish();
+    assert!(said.is_none_or(|said| said.len() <= MAX_USAGE && !said.contains(|c: char| c.is_control())));
 }

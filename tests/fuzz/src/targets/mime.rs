@@ -1,6 +1,6 @@
 //! The kind of a body. Input: Content-Type on one line, then the body.
 
-use super::domain::mime::{HEAD, Kind, sniff};
+use super::domain::mime::{Declared, HEAD, Kind, sniff, sniff_declared};
 use super::input::{line, text};
 
 /// Case of the type and what lies behind the head change nothing; what has no type is never taken for XHTML.
@@ -14,4 +14,6 @@ pub fn check(data: &[u8]) {
     assert_eq!(sniff(Some(&content_type), &longer[..HEAD]), sniff(Some(&content_type), &longer));
     assert_ne!(sniff(None, body), Kind::Xhtml);
     assert_eq!(sniff(None, body), sniff(Some(""), body));
+    let unsniffed = sniff_declared(Declared { content_type: None, nosniff: true }, body);
+    assert!(matches!(unsniffed, Kind::Text | Kind::Other), "nothing with scripts where sniffing is forbidden");
 }

@@ -8,17 +8,21 @@ use super::{document, domain, net, parse, warc};
 pub mod charset;
 pub mod chunked_body;
 pub mod content_coding;
+pub mod cookies;
 pub mod extract;
+pub mod feed;
 pub mod headers;
 pub mod html;
 pub mod http_answer;
 pub mod http_head;
 pub mod mime;
 pub mod robots;
+pub mod sitemap;
 pub mod url;
 pub mod warc_reader;
 
 mod input;
+mod pages;
 mod transport;
 
 /// What a target is: it returns, or panics.
@@ -29,13 +33,16 @@ pub const ALL: &[(&str, Check)] = &[
     ("charset", charset::check),
     ("chunked_body", chunked_body::check),
     ("content_coding", content_coding::check),
+    ("cookies", cookies::check),
     ("extract", extract::check),
+    ("feed", feed::check),
     ("headers", headers::check),
     ("html", html::check),
     ("http_answer", http_answer::check),
     ("http_head", http_head::check),
     ("mime", mime::check),
     ("robots", robots::check),
+    ("sitemap", sitemap::check),
     ("url", url::check),
     ("warc_reader", warc_reader::check),
 ];

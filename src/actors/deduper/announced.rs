@@ -1,0 +1,34 @@
+//! Sitemaps that a robots.txt names.
+
+use actix::{Context, Handler};
+
+use super::{Announced, Deduper};
+use crate::actors::admit::admit;
+use crate::actors::store::Commit;
+use crate::storage::StorageError;
+use crate::storage::ledger::{Change, NewUrl};
+
+impl Deduper {
+    /// The commit with those that are new. When it is lost, robots.txt is lost with it, and fetched again in time.
+    fn with_sitemaps(&mut self, mut commit: Commit, found: Vec<NewUrl>) -> Result<Commit, StorageError> {
+        let judged = admit(&self.node, found);
+        if let Change::Robots { sitemaps, .. } = &mut commit.change {
+            **sitemaps = self.unseen(judged)?;
+        }
+        Ok(Commit { epoch: Some(self.epoch), ..commit })
+    }
+}
+
+impl Handler<Announced> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, Announced { commit, found }: Announced, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.look_at_epoch();
+        self.look_at_rules();
+        match self.with_sitemaps(commit, found) {
+            Ok(commit) => self.node.doors().store.tell(commit),
+            Err(e) => self.failed(&e),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a sitemap names: pages and further sitemaps, the most urgent first.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::links::{Found, origin, within_the_depth_of_its_seed};
+use crate::actors::admit::admit;
+use crate::actors::lease::Lease;
+use crate::actors::node::Node;
+use crate::domain::fingerprint::KeySet;
+use crate::domain::found_as::FoundAs;
+use crate::domain::html::Page;
+use crate::domain::rank::Order;
+use crate::domain::reason::Rejection;
+use crate::domain::sitemap::{Entry, Sitemap, Sites};
+use crate::domain::url::PageUrl;
+use crate::storage::ledger::{Ending, NewUrl, Turned};
+use crate::storage::values::How;
+use crate::warc::metadata::Outlink;
+
+/// The URLs of a sitemap, judged. Pages are one link deeper than it, sitemaps of an index as deep as it.
+/// `next`: where its answer leads on to.
+pub(super) fn found(
+    node: &Node,
+    lease: &Lease,
+    page: &Page,
+    sitemap: &Sitemap,
+    next: Option<NewUrl>,
+) -> Found<'static> {
+    node.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
+    let live = node.live();
+    let joiner = live.canon.joiner(lease.url.to_url(), Some(page.charset));
+    let mut known = KeySet::default();
+    known.insert(node.prints.url(&lease.url)); // an index of itself
+    known.extend(next.iter().map(|new| node.prints.url(&new.url)));
+    let mut chosen = Chosen::new(node, lease);
+    for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
+        let Ok(url) = joiner.join(&entry.loc) else { continue };
+        if known.insert(node.prints.url(&url)) {
+            chosen.put(entry, url);
+        }
+    }
+    let mut links = admit(node, next.into_iter().chain(chosen.new));
+    links.turned.extend(chosen.turned);
+    let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
+    let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
+    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks }
+}
+
+/// The most urgent first; last where what is found last is taken first. What is as urgent stays in the order of the file.
+fn by_urgency(entries: &[Entry], order: Order) -> Vec<&Entry> {
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by_key(|entry| Reverse(entry.urgency()));
+    if matches!(order, Order::Depth | Order::Mixed) {
+        sorted.reverse();
+    }
+    sorted
+}
+
+/// What is taken from a sitemap.
+struct Chosen<'n> {
+    node: &'n Node,
+    lease: &'n Lease,
+    sites: Sites,
+    via: Arc<str>,
+    origin: Arc<str>,
+    files: usize,
+    new: Vec<NewUrl>,
+    turned: Vec<Turned>,
+}
+
+impl<'n> Chosen<'n> {
+    fn new(node: &'n Node, lease: &'n Lease) -> Self {
+        let entry = &lease.entry;
+        Self {
+            sites: Sites::of(&lease.url, entry.via.as_deref(), entry.found.is_sitemap()),
+            via: Arc::from(lease.url.as_str()),
+            origin: origin(lease),
+            files: 0,
+            new: Vec::new(),
+            turned: Vec::new(),
+            node,
+            lease,
+        }
+    }
+
+    fn put(&mut self, entry: &Entry, url: PageUrl) {
+        let settings = &self.node.rules.settings.sitemaps;
+        if entry.file && (!settings.in_use || self.files >= settings.max_files) {
+            return;
+        }
+        self.files += usize::from(entry.file);
+        let new = self.new_url(entry, url);
+        match self.refusal(&new) {
+            Some(reason) => self.turned.push(Turned { new, reason }),
+            None => self.new.push(new),
+        }
+    }
+
+    fn refusal(&self, new: &NewUrl) -> Option<Rejection> {
+        if !self.sites.hold(&new.url) {
+            return Some(Rejection::SitemapForeign);
+        }
+        let too_many = new.found.nesting() > self.node.rules.settings.sitemaps.max_nesting;
+        too_many.then_some(Rejection::SitemapNesting)
+    }
+
+    fn new_url(&self, entry: &Entry, url: PageUrl) -> NewUrl {
+        let from = &self.lease.entry;
+        let (found, depth) = match entry.file {
+            true => (FoundAs::SitemapFile { nesting: from.found.nesting().saturating_add(1) }, from.depth),
+            false => (FoundAs::SitemapEntry, from.depth.saturating_add(1)),
+        };
+        // The robots.txt that speaks for another site's pages speaks for them in the sitemaps of its index too.
+        let led = from.via.as_deref().filter(|_| entry.file && self.sites.are_two());
+        NewUrl {
+            url,
+            depth,
+            hops: 0,
+            seed: false,
+            via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),
+            origin: Some(self.origin.clone()),
+            found,
+            rank: entry.priority.and_then(|p| self.node.rules.ranker.rank_with_priority(depth, p)),
+        }
+    }
+}
+
+/// How a URL ends. That nothing lies where a sitemap might have been is no failure: nobody had said that one does.
+pub(super) fn ending(lease: &Lease, status: u16, ending: Ending) -> Ending {
+    let guessed = lease.entry.found == FoundAs::WellKnown && matches!(status, 404 | 410);
+    if guessed && matches!(ending, Ending::Error(_)) { Ending::Done(How::Stored) } else { ending }
+}

@@ -1,0 +1,170 @@
+//! `lycosa inspect sitemap FILE --url URL [--named-by HOST] [--json]`: what a sitemap or feed names, and what of it counts.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::domain::html::Page;
+use crate::domain::reason::Rejection;
+use crate::domain::sitemap::Sites;
+use crate::domain::url::{Canonicaliser, CleanRules, UrlError};
+use crate::parse::{Body, MimeModules, ParseRules};
+use crate::telemetry::log::escaped;
+
+/// What was asked about a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Where it came from.
+    pub url: &'a str,
+    /// Its type; XML when not given.
+    pub content_type: Option<&'a str>,
+    /// The host whose robots.txt names it; its own when not given.
+    pub named_by: Option<&'a str>,
+    /// JSON in place of lines.
+    pub json: bool,
+}
+
+/// Why the command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectSitemapError {
+    /// The file's URL is none.
+    #[error("--url {url}: {fault}; write the URL the file came from, such as https://example.org/sitemap.xml")]
+    Url {
+        /// As the user wrote it.
+        url: String,
+        /// What is wrong with it.
+        fault: UrlError,
+    },
+    /// Nobody reads it.
+    #[error("it is neither a sitemap nor a feed, by its type and its first bytes")]
+    Unread,
+    /// The output took no more.
+    #[error("writing the answer: {0}")]
+    Output(#[from] io::Error),
+}
+
+#[derive(Serialize)]
+struct Report {
+    module: &'static str,
+    /// How reading a sitemap ended: `done`, `cut` or `malformed`.
+    end: Option<&'static str>,
+    charset: &'static str,
+    title: Option<String>,
+    entries: Vec<EntryReport>,
+}
+
+#[derive(Serialize)]
+struct EntryReport {
+    /// `ok`, or why a crawl turns it away whatever its rules: `sitemap_foreign`, `malformed`, `scheme`, `too_long`.
+    verdict: &'static str,
+    kind: &'static str,
+    /// In canonical form, or as written when it has none.
+    url: String,
+    said: String,
+}
+
+/// Writes what the file names: one object, or one line an entry: verdict, kind, URL, and what else is said of it.
+///
+/// # Errors
+/// A `url` that is none, a file that is neither sitemap nor feed, an output that fails.
+pub fn run(bytes: &[u8], asked: &Asked<'_>, out: &mut dyn Write) -> Result<(), InspectSitemapError> {
+    let canon = Canonicaliser::new(CleanRules::default());
+    let at = canon.parse(asked.url).map_err(|fault| InspectSitemapError::Url { url: asked.url.into(), fault })?;
+    let (url, modules) = (at.to_url(), MimeModules::default());
+    let content_type = asked.content_type.or(Some("application/xml"));
+    let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
+    let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed"));
+    let module = module.ok_or(InspectSitemapError::Unread)?;
+    let page = modules.read(&body, &ParseRules::default()).unwrap_or_default();
+    let via = asked.named_by.map(|host| format!("http://{host}/robots.txt"));
+    let sites = Sites::of(&at, via.as_deref(), true);
+    let verdict = |href: &str, is_entry: bool| match canon.join(&url, href, Some(page.charset)) {
+        Ok(url) if is_entry && !sites.hold(&url) => (Rejection::SitemapForeign.as_str(), url.to_string()),
+        Ok(url) => ("ok", url.to_string()),
+        Err(e) => (e.rejection().as_str(), href.to_owned()),
+    };
+    write(&report(module, &page, verdict), asked.json, out)?;
+    Ok(())
+}
+
+fn report(module: &'static str, page: &Page, verdict: impl Fn(&str, bool) -> (&'static str, String)) -> Report {
+    let facts = &page.facts;
+    let row = |href: &str, kind: &'static str, said: String, is_entry| {
+        let (verdict, url) = verdict(href, is_entry);
+        EntryReport { verdict, kind, url, said }
+    };
+    let named = facts.sitemap.iter().flat_map(|map| &map.entries);
+    let named = named.map(|entry| row(&entry.loc, entry.kind().as_str(), entry.said(), true));
+    let links = facts.links.iter().map(|link| row(&link.href, link.kind.as_str(), link.text.clone(), false));
+    Report {
+        module,
+        end: facts.sitemap.as_ref().map(|map| map.end.as_str()),
+        charset: page.charset.name(),
+        title: facts.title.clone(),
+        entries: named.chain(links).collect(),
+    }
+}
+
+fn write(report: &Report, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    if json {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        return writeln!(out);
+    }
+    let end = report.end.map(|end| format!(", {end}")).unwrap_or_default();
+    writeln!(out, "{} of {} entries{end}, charset {}", report.module, report.entries.len(), report.charset)?;
+    for entry in &report.entries {
+        let said = if entry.said.is_empty() { String::new() } else { format!("  {}", escaped(&entry.said)) };
+        writeln!(out, "{:<15} {:<13} {}{said}", entry.verdict, entry.kind, escaped(&entry.url))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inspect(bytes: &[u8], asked: Asked<'_>) -> String {
+        let mut out = Vec::new();
+        run(bytes, &asked, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    const ASKED: Asked<'_> = Asked { url: "http://h.test/s.xml", content_type: None, named_by: None, json: false };
+
+    #[test]
+    fn each_entry_has_its_line_with_its_verdict() {
+        let map = b"<urlset><url><loc>http://www.h.test/a/../b</loc><priority>.8</priority></url>\
+            <url><loc>http://other.test/</loc></url><url><loc>ftp://h.test/</loc></url></urlset>";
+        let lines = inspect(map, ASKED);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "sitemap of 3 entries, done, charset UTF-8",
+                "ok              sitemap-entry http://www.h.test/b  priority 0.8",
+                "sitemap_foreign sitemap-entry http://other.test/",
+                "scheme          sitemap-entry ftp://h.test/",
+            ]
+        );
+        assert!(
+            inspect(map, Asked { named_by: Some("other.test"), ..ASKED })
+                .contains("\nok              sitemap-entry http://other")
+        );
+    }
+
+    #[test]
+    fn a_feed_is_shown_in_json_too() {
+        let feed = b"<rss><channel><title>T</title><item><link>/a</link></item></channel></rss>";
+        let report: serde_json::Value = serde_json::from_str(&inspect(feed, Asked { json: true, ..ASKED })).unwrap();
+        assert_eq!((&report["module"], &report["title"], &report["end"]), (&"feed".into(), &"T".into(), &().into()));
+        assert_eq!(report["entries"][0]["url"], "http://h.test/a");
+    }
+
+    #[test]
+    fn what_is_neither_is_an_error() {
+        let error = run(b"<html></html>", &ASKED, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("neither a sitemap nor a feed"), "{error}");
+        let error = run(b"", &Asked { url: "s.xml", ..ASKED }, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.starts_with("--url s.xml: ") && error.contains("https://example.org/"), "{error}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Where a site says what it has: `[sitemaps]`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::units::size;
+use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS};
+
+/// `[sitemaps]`: sitemaps, and where they are looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SitemapsSection {
+    /// Whether those that robots.txt names are fetched.
+    #[serde(rename = "use")]
+    pub in_use: bool,
+    /// Whether `/sitemap.xml` and `/sitemap_index.xml` are asked for where robots.txt names none.
+    pub well_known: bool,
+    /// URLs taken from one.
+    pub max_urls: usize,
+    /// Bytes read of one, compression taken off.
+    #[serde(with = "size")]
+    pub max_bytes: u64,
+    /// Indexes that are followed from one to the next.
+    pub max_nesting: u8,
+    /// Sitemaps taken from one robots.txt, or from one index.
+    pub max_files: usize,
+}
+
+impl Default for SitemapsSection {
+    fn default() -> Self {
+        Self {
+            in_use: true,
+            well_known: false,
+            max_urls: DEFAULT_MAX_URLS,
+            max_bytes: DEFAULT_MAX_BYTES,
+            max_nesting: 2,
+            max_files: 1_000,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a reader of XML tells those who collect from it, and where in the document they are.
+//!
+//! Names are local names in lower case: sitemaps and feeds with a wrong namespace, or none, are common.
+
+/// Open elements that are remembered; deeper ones are only counted.
+const DEEPEST: usize = 32;
+
+/// Takes a document in events.
+pub trait Collect {
+    /// An element begins; `attribute` gives the value of one of its attributes, by the name as written.
+    fn open(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>);
+
+    /// Text of the innermost element, in pieces.
+    fn text(&mut self, text: &str);
+
+    /// An element ends; it may be one that never began.
+    fn close(&mut self, name: &str);
+
+    /// Nothing more is wanted.
+    fn is_full(&self) -> bool;
+}
+
+/// The open elements.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    names: Vec<Box<str>>,
+    deeper: usize,
+}
+
+impl Path {
+    /// The innermost open element; none inside what is too deep.
+    pub fn parent(&self) -> Option<&str> {
+        if self.deeper > 0 { None } else { self.names.last().map(|name| &**name) }
+    }
+
+    /// How many are open.
+    pub fn depth(&self) -> usize {
+        self.names.len() + self.deeper
+    }
+
+    /// An element begins.
+    pub fn open(&mut self, name: &str) {
+        if self.names.len() < DEEPEST && self.deeper == 0 { self.names.push(name.into()) } else { self.deeper += 1 }
+    }
+
+    /// An element ends, and with it those inside it that were never closed. False when no such element is open.
+    pub fn close(&mut self, name: &str) -> bool {
+        if self.deeper > 0 {
+            self.deeper -= 1;
+            return false; // what lies that deep has no name
+        }
+        match self.names.iter().rposition(|open| **open == *name) {
+            Some(at) => {
+                self.names.truncate(at);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Text of one element, bounded.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    text: String,
+    cut: bool,
+}
+
+impl Text {
+    /// Appends, up to `max` bytes in all.
+    pub fn push(&mut self, text: &str, max: usize) {
+        if self.text.len() + text.len() <= max && !self.cut { self.text.push_str(text) } else { self.cut = true }
+    }
+
+    /// The text without white space around it; `None` when there is none, or too much.
+    pub fn take(&mut self) -> Option<String> {
+        let whole = !std::mem::take(&mut self.cut);
+        let text = std::mem::take(&mut self.text);
+        let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        (whole && !trimmed.is_empty()).then(|| trimmed.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_closes_what_was_left_open_inside_and_a_stray_one_closes_nothing() {
+        let mut path = Path::default();
+        ["urlset", "url", "loc"].iter().for_each(|name| path.open(name));
+        assert!(!path.close("sitemap"));
+        assert_eq!((path.parent(), path.depth()), (Some("loc"), 3));
+        assert!(path.close("url"));
+        assert_eq!((path.parent(), path.depth()), (Some("urlset"), 1));
+    }
+
+    #[test]
+    fn a_million_open_elements_take_the_room_of_a_few() {
+        let mut path = Path::default();
+        (0..1_000_000).for_each(|_| path.open("a"));
+        assert_eq!((path.parent(), path.depth(), path.names.len()), (None, 1_000_000, DEEPEST));
+        (0..1_000_000 - DEEPEST).for_each(|_| assert!(!path.close("a")));
+        assert_eq!(path.parent(), Some("a"));
+        assert!(path.close("a"));
+    }
+
+    #[test]
+    fn text_that_is_too_long_is_none() {
+        let mut text = Text::default();
+        text.push(" ab", 4);
+        text.push("c\n", 4);
+        assert_eq!(text.take(), None);
+        text.push(" ab ", 4);
+        assert_eq!(text.take().as_deref(), Some("ab"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Sitemaps: what only they name is found, and nothing that they may not name.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use lycosa::cli::testweb::TestWebConfig;
+use lycosa::cli::testweb::robots::RobotsMode;
+use lycosa::domain::reason::Rejection;
+use lycosa::storage::values::UrlState;
+
+use crate::site::{Site, page};
+use crate::support::{Ended, Sandbox, truth_any};
+
+fn web() -> TestWebConfig {
+    TestWebConfig {
+        hosts: 3,
+        pages: 12,
+        links: 6,
+        min_size: 300,
+        max_size: 1_000,
+        sitemaps: true,
+        ..TestWebConfig::default()
+    }
+}
+
+#[test]
+fn pages_that_only_a_sitemap_names_are_found_once_each() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start();
+    live.until_stop();
+    let metrics = live.node.metrics.text();
+    let ended = live.end();
+    let truth = sandbox.web.truth(truth_any());
+    assert!(truth.contains("http://h0.test/unlinked/7") && truth.contains("http://h2.test/sitemap-even.xml.gz"));
+    assert_eq!(truth.len(), 3 * (12 + 12 + 3));
+    ended.assert_is(&truth);
+    ended.assert_none_twice();
+    ended.assert_polite();
+    for line in ["lycosa_sitemaps_total{result=\"done\"} 9", "lycosa_sitemap_urls_total 42"] {
+        assert!(metrics.contains(line), "{line} is missing in\n{metrics}");
+    }
+    let lines = ended.file("crawl.jsonl");
+    let way = |url: &str| {
+        let line = lines.lines().find(|line| line.contains(&format!("\"{url}\""))).unwrap();
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        (line["hop_path"].as_str().unwrap().to_owned(), line["via"].as_str().unwrap().to_owned())
+    };
+    let (index, even) = ("http://h0.test/sitemap-index.xml", "http://h0.test/sitemap-even.xml.gz");
+    assert_eq!(way(index), ("M".into(), "http://h0.test/robots.txt".into()));
+    assert_eq!(way(even), ("MM".into(), index.into()));
+    assert_eq!(way("http://h0.test/unlinked/4"), ("M".into(), even.into()));
+}
+
+#[test]
+fn a_rough_web_with_sitemaps_is_crawled_whole_in_every_order() {
+    for order in ["breadth", "best"] {
+        let rough = TestWebConfig { hosts: 4, pages: 20, links: 8, sitemaps: true, ..TestWebConfig::rough() };
+        let sandbox = Sandbox::new(rough).set(&format!("crawl.order={order}"));
+        let ended = sandbox.crawl();
+        ended.assert_is(&sandbox.web.truth(truth_any()));
+        ended.assert_none_twice();
+    }
+}
+
+#[test]
+fn switched_off_no_sitemap_is_asked_for() {
+    let sandbox = Sandbox::new(web()).set("sitemaps.use=false");
+    let without = Sandbox::new(TestWebConfig { sitemaps: false, ..web() });
+    sandbox.crawl().assert_is(&without.web.truth(truth_any()));
+}
+
+#[test]
+fn a_sitemap_that_robots_txt_forbids_is_not_asked_for() {
+    let robots = TestWebConfig { robots: RobotsMode::DisallowAll, ..web() };
+    let ended = Sandbox::new(robots).crawl();
+    assert!(ended.asked().is_empty(), "{:?}", ended.asked());
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_nothing_that_sitemaps_name() {
+    for discovered in [1, 2, 4, 20, 60] {
+        let sandbox = Sandbox::new(web());
+        let live = sandbox.start();
+        live.until("URLs", |s| s.discovered >= discovered);
+        let fork = sandbox.fork();
+        live.drop_at_once();
+        let sandbox = sandbox.resume(fork);
+        let live = sandbox.start();
+        live.until_stop();
+        live.end_after_fork().assert_is(&sandbox.web.truth(truth_any()));
+    }
+}
+
+/// Answers of a small site: `host/path` to type and body; anything else is a 404.
+fn site(pages: &[(&str, &str, String)]) -> Site {
+    let pages: BTreeMap<String, (String, String)> =
+        pages.iter().map(|(at, kind, body)| ((*at).to_owned(), ((*kind).to_owned(), body.clone()))).collect();
+    Site::http(move |host, path| match pages.get(&format!("{host}{path}")) {
+        Some((kind, body)) => page(200, kind, "", body),
+        None => page(404, "text/plain", "", ""),
+    })
+}
+
+fn on(site: &Site, seed: &str) -> Sandbox {
+    Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() })
+        .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", site.address))
+        .set(&format!("crawl.seeds=[\"{seed}\"]"))
+        .set("scope.mode=hosts")
+}
+
+fn index(urls: &[&str]) -> String {
+    let entries: String = urls.iter().map(|url| format!("<sitemap><loc>{url}</loc></sitemap>")).collect();
+    format!("<sitemapindex>{entries}</sitemapindex>")
+}
+
+fn map(urls: &[&str]) -> String {
+    let entries: String = urls.iter().map(|url| format!("<url><loc>{url}</loc></url>")).collect();
+    format!("<urlset>{entries}</urlset>")
+}
+
+fn rejected(ended: &Ended, url: &str) -> Option<Rejection> {
+    match ended.found.state_of(url) {
+        Some(UrlState::Rejected { reason, .. }) => Some(reason),
+        _ => None,
+    }
+}
+
+#[test]
+fn indexes_of_themselves_end_and_those_behind_too_many_others_are_turned_away() {
+    let own = "http://a.test/i.xml";
+    let chain = |n: u32| index(&[&format!("http://a.test/n{n}.xml"), own]);
+    let site = site(&[
+        ("a.test/robots.txt", "text/plain", format!("Sitemap: {own}\nSitemap: /n0.xml\n")),
+        ("a.test/", "text/html", "<p>home".into()),
+        ("a.test/i.xml", "text/xml", index(&[own, "http://a.test/j.xml"])),
+        ("a.test/j.xml", "text/xml", index(&[own])),
+        ("a.test/n0.xml", "text/xml", chain(1)),
+        ("a.test/n1.xml", "text/xml", chain(2)),
+        ("a.test/n2.xml", "text/xml", chain(3)),
+    ]);
+    let ended = on(&site, "http://a.test/").crawl();
+    assert_eq!(rejected(&ended, "http://a.test/n3.xml"), Some(Rejection::SitemapNesting));
+    let mut asked = site.asked();
+    asked.retain(|line| line.contains(".xml"));
+    asked.sort();
+    let wanted = ["i.xml", "j.xml", "n0.xml", "n1.xml", "n2.xml"].map(|file| format!("a.test /{file}"));
+    assert_eq!(asked, wanted);
+}
+
+#[test]
+fn a_sitemap_speaks_for_its_own_site_and_for_the_one_that_names_it() {
+    let urls = ["http://a.test/one", "https://www.a.test/two", "http://cdn.test/page", "http://b.test/foreign"];
+    let site = site(&[
+        ("a.test/robots.txt", "text/plain", "Sitemap: http://cdn.test/index.xml\n".into()),
+        ("a.test/", "text/html", "<a href=/own.xml>".into()),
+        ("a.test/one", "text/html", "<p>one".into()),
+        ("cdn.test/index.xml", "text/xml", index(&["http://cdn.test/child.xml", "http://b.test/foreign.xml"])),
+        ("cdn.test/child.xml", "text/xml", map(&urls)),
+        ("a.test/own.xml", "text/xml", map(&["http://a.test/linked", "http://b.test/other"])),
+    ]);
+    let ended = on(&site, "http://a.test/").crawl();
+    let states = [
+        ("http://b.test/foreign", Some(Rejection::SitemapForeign)),
+        ("http://b.test/foreign.xml", Some(Rejection::SitemapForeign)),
+        ("http://b.test/other", Some(Rejection::SitemapForeign)),
+        ("http://cdn.test/page", Some(Rejection::Scope)),
+        ("http://a.test/one", None),
+    ];
+    for (url, reason) in states {
+        assert_eq!(rejected(&ended, url), reason, "{url}");
+    }
+    for asked in ["cdn.test /child.xml", "a.test /one", "a.test /linked", "cdn.test /robots.txt"] {
+        assert!(site.asked().contains(&asked.to_owned()), "{asked} of {:?}", site.asked());
+    }
+    assert!(!site.asked().iter().any(|asked| asked.starts_with("b.test")), "{:?}", site.asked());
+}
+
+#[test]
+fn the_most_urgent_pages_of_a_sitemap_are_asked_for_first_and_of_those_the_newest() {
+    let entry = |path: &str, more: &str| format!("<url><loc>http://a.test/{path}</loc>{more}</url>");
+    let entries = [
+        entry("usual", ""),
+        entry("old", "<lastmod>2001-01-01</lastmod>"),
+        entry("minor", "<priority>0.1</priority><lastmod>2026-01-01</lastmod>"),
+        entry("major", "<priority>0.9</priority>"),
+        entry("new", "<priority>0.5</priority><lastmod>2026-01-01</lastmod>"),
+    ];
+    let site = site(&[
+        ("a.test/robots.txt", "text/plain", "Sitemap: /s.xml\n".into()),
+        ("a.test/", "text/html", "<p>home".into()),
+        ("a.test/s.xml", "text/xml", format!("<urlset>{}</urlset>", entries.concat())),
+    ]);
+    for order in ["breadth", "mixed"] {
+        let before = site.asked().len();
+        on(&site, "http://a.test/").set(&format!("crawl.order={order}")).crawl();
+        let asked = site.asked().split_off(before + 3);
+        assert_eq!(asked, ["major", "new", "old", "usual", "minor"].map(|path| format!("a.test /{path}")), "{order}");
+    }
+}
+
+#[test]
+fn of_fifty_thousand_and_one_urls_all_but_one_are_queued_in_one_commit() {
+    let mut body = String::from("<urlset>");
+    for n in 0..50_001 {
+        write!(body, "<url><loc>http://a.test/{n}</loc></url>").unwrap();
+    }
+    let site = site(&[
+        ("a.test/robots.txt", "text/plain", "Sitemap: http://a.test/sitemap.xml\n".into()),
+        ("a.test/", "text/html", "<p>home".into()),
+        ("a.test/sitemap.xml", "text/xml", body),
+    ]);
+    let sandbox = on(&site, "http://a.test/");
+    let live = sandbox.start();
+    live.until("the sitemap", |s| s.discovered > 2);
+    let discovered = live.node.counters().discovered;
+    let metrics = live.node.metrics.text();
+    live.close();
+    assert_eq!(discovered, 2 + 50_000);
+    assert!(metrics.contains("lycosa_sitemaps_total{result=\"cut\"} 1"));
+}
+
+#[test]
+fn nothing_at_a_well_known_place_is_no_failure() {
+    let site = site(&[
+        ("a.test/", "text/html", "<p>home".into()),
+        ("a.test/sitemap_index.xml", "text/xml", index(&["/further.xml"])),
+        ("a.test/further.xml", "text/xml", map(&["/unlinked"])),
+        ("a.test/unlinked", "text/html", "<p>unlinked".into()),
+    ]);
+    let ended = on(&site, "http://a.test/").set("sitemaps.well_known=true").crawl();
+    assert_eq!(ended.status.errors, 0, "{}", ended.report());
+    assert_eq!(ended.found.captured().len(), 5, "{:?}", ended.found.captured());
+    assert!(ended.found.captured().contains("http://a.test/unlinked"));
+    assert!(matches!(ended.found.state_of("http://a.test/sitemap.xml"), Some(UrlState::Done { .. })));
+
+    let asked = site.asked().len();
+    let plain = on(&site, "http://a.test/").crawl();
+    assert_eq!((plain.status.done, site.asked().len() - asked), (1, 2), "by default nobody guesses");
+}
+
+#[test]
+fn a_feed_leads_to_its_entries() {
+    let feed = "<feed xml:base='http://a.test/x/'><link rel=self href='http://a.test/feed'/>\
+        <entry><link href='one'/></entry></feed>";
+    let site = site(&[
+        ("a.test/", "text/html", "<link rel=alternate type=application/atom+xml href=/feed>".into()),
+        ("a.test/feed", "application/atom+xml", feed.replace("rel=self", "rel='self'")),
+        ("a.test/x/one", "text/html", "<p>one".into()),
+    ]);
+    let ended = on(&site, "http://a.test/").crawl();
+    let urls = ["http://a.test/", "http://a.test/feed", "http://a.test/x/one"];
+    assert_eq!(ended.found.captured().into_iter().collect::<Vec<_>>(), urls);
+}
