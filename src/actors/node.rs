@@ -189,6 +189,8 @@ pub struct Node {
     pub paused: AtomicBool,
     /// No new work while set (drain).
     pub draining: AtomicBool,
+    /// The Store has closed its files, and writes no more.
+    pub closed: AtomicBool,
     /// The turn of whoever makes a checkpoint: one at a time.
     pub checkpoints: Arc<Semaphore>,
     /// Background jobs.
@@ -440,6 +442,10 @@ impl Coroner for Node {
     fn rules(&self) -> RestartRules {
         let s = &self.rules.settings.supervision;
         RestartRules { backoff: s.backoff, backoff_max: s.backoff_max, budget: s.budget, window: s.window }
+    }
+
+    fn restarted(&self, kind: super::supervise::Kind) {
+        self.metrics.restart_asked(kind);
     }
 
     fn died(&self, death: Death) {

@@ -53,6 +53,8 @@ pub trait Coroner: Send + Sync + 'static {
     fn rules(&self) -> RestartRules;
     /// An actor died.
     fn died(&self, death: Death);
+    /// An actor begins its next life because somebody asked for it.
+    fn restarted(&self, kind: Kind);
 }
 
 /// An actor under supervision.
@@ -136,6 +138,7 @@ impl<A: Room> Guarded<A> {
     fn restart(&mut self) -> Phase {
         let Record { kind, instance, .. } = &self.record;
         log::info!("actor restarts as asked: kind={} instance={instance}", kind.as_str());
+        self.record.coroner.restarted(*kind);
         match self.phase {
             Phase::Alive | Phase::Lacking(_) => self.replace(Duration::ZERO),
             Phase::Resting(_) => Phase::Alive,

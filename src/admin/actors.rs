@@ -74,7 +74,7 @@ pub struct ActorView {
     pub handle_p50_seconds: Option<f64>,
     /// 99 of 100 of them.
     pub handle_p99_seconds: Option<f64>,
-    /// Lives after the first one.
+    /// Lives after the first one, begun after a death or because the operator asked for it.
     pub restarts: u64,
     /// Deaths; a restart that was asked for is none.
     pub faults: u64,

@@ -1,12 +1,14 @@
 //! Background jobs: list, look, cancel.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Data, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
+use super::bounded::reading;
 use super::control::ControlError;
 use super::problem::Problem;
 use super::room::{Room, getting, resource};
@@ -55,6 +57,9 @@ pub struct JobView {
     pub result: serde_json::Value,
 }
 
+/// How long the answer to a cancel waits for the job's end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 #[derive(OpenApi)]
 #[openapi(paths(jobs, job, cancel))]
 struct Doc;
@@ -86,15 +91,17 @@ async fn job(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem
     Ok(HttpResponse::Ok().json(jobs.get(id).ok_or_else(|| unknown(id))?))
 }
 
-/// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it.
+/// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it. The
+/// answer waits up to five seconds for its end: the cancel counts, also over a restart, once its state is `cancelled`.
 #[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
     (status = 200, body = JobView),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    Ok(HttpResponse::Ok().json(jobs.cancel(id).ok_or_else(|| unknown(id))?))
+    Ok(HttpResponse::Ok().json(reading(move || jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
 }
 
 fn number(id: &str) -> Result<u64, ControlError> {

@@ -8,7 +8,7 @@ use actix_web::web::{self, Data, Path, Payload};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use super::body::json;
+use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::{ControlError, Reply};
 use super::jobs::JobView;
@@ -73,9 +73,16 @@ pub struct HostOrdered {
     pub host: String,
     /// What stands for it now.
     pub orders: OrdersView,
+    /// False when nothing is known of the host: the order stands for what may be found of it, or its name is mistyped.
+    #[serde(default = "yes")]
+    pub known: bool,
     /// The job that goes through its URLs, if there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub job: Option<JobView>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The crawl that hosts belong to.
@@ -89,7 +96,8 @@ pub trait OrderHosts: Send + Sync {
 #[serde(deny_unknown_fields)]
 struct Delay {
     /// Such as "5s", at most "24h"; null for that of the settings.
-    #[schema(example = "5s")]
+    #[schema(required = true, example = "5s")]
+    #[serde(deserialize_with = "Option::deserialize")]
     min_delay: Option<String>,
 }
 
@@ -131,9 +139,11 @@ macro_rules! commands {
                 (status = 400, body = Problem, content_type = "application/problem+json"),
                 (status = 404, body = Problem, content_type = "application/problem+json"),
                 (status = 409, body = Problem, content_type = "application/problem+json"),
+                (status = 413, body = Problem, content_type = "application/problem+json"),
                 (status = 503, body = Problem, content_type = "application/problem+json"),
         ))]
-        async fn $name(host: Path<String>, crawl: Crawl) -> Answer {
+        async fn $name(host: Path<String>, payload: Payload, crawl: Crawl) -> Answer {
+            nothing(payload).await?;
             carried_out(crawl, host, $command).await
         }
     )*};

@@ -9,8 +9,9 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use utoipa::openapi::path::{Operation, ParameterIn};
-use utoipa::openapi::{Content, OpenApi, PathItem, Ref, ResponseBuilder};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::schema::{SchemaType, Type};
+use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, Schema};
 
 use super::problem::Problem;
 
@@ -39,24 +40,44 @@ fn stranger(request: &ServiceRequest) -> Option<Problem> {
     }
     let doc = request.app_data::<Data<OpenApi>>()?;
     let path = doc.paths.paths.get(&request.match_pattern()?)?;
-    let there = names(operation(path, request.method())?);
+    let there = of_query(operation(path, request.method())?);
     let mut asked = url::form_urlencoded::parse(request.query_string().as_bytes());
-    let (wrong, _) = asked.find(|(name, _)| !there.contains(&name.as_ref()))?;
-    Some(Problem::new(StatusCode::BAD_REQUEST, sentence(request.path(), wrong, &there)))
+    let why = asked.find_map(|(name, value)| match there.iter().find(|p| p.name == name) {
+        None => Some(sentence(request.path(), name, &there)),
+        Some(parameter) => (is_number(parameter) && !is_whole(&value))
+            .then(|| format!("the query: {name}: expected a whole number, such as {name}=60")),
+    });
+    why.map(|why| Problem::new(StatusCode::BAD_REQUEST, why))
 }
 
-fn sentence(path: &str, wrong: Cow<'_, str>, there: &[&str]) -> String {
+/// Whether a parameter is a whole number by its description.
+fn is_number(parameter: &Parameter) -> bool {
+    let Some(RefOr::T(Schema::Object(object))) = &parameter.schema else { return false };
+    match &object.schema_type {
+        SchemaType::Type(one) => *one == Type::Integer,
+        SchemaType::Array(some) => some.contains(&Type::Integer),
+        SchemaType::AnyValue => false,
+    }
+}
+
+/// Digits alone, of a number that JSON's readers hold (`int64` in the description).
+fn is_whole(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<i64>().is_ok()
+}
+
+fn sentence(path: &str, wrong: Cow<'_, str>, there: &[&Parameter]) -> String {
     let wrong: String = wrong.chars().take(LONGEST).collect();
-    match there {
+    let names: Vec<&str> = there.iter().map(|p| p.name.as_str()).collect();
+    match &names[..] {
         [] => format!("the query: there is no parameter {wrong:?}; {path} takes none"),
         some => format!("the query: there is no parameter {wrong:?}; {path} takes {}", some.join(", ")),
     }
 }
 
 /// The parameters of an operation's query.
-fn names(operation: &Operation) -> Vec<&str> {
+fn of_query(operation: &Operation) -> Vec<&Parameter> {
     let all = operation.parameters.iter().flatten();
-    all.filter(|p| p.parameter_in == ParameterIn::Query).map(|p| p.name.as_str()).collect()
+    all.filter(|p| p.parameter_in == ParameterIn::Query).collect()
 }
 
 fn operation<'d>(path: &'d PathItem, method: &Method) -> Option<&'d Operation> {

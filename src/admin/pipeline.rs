@@ -17,7 +17,7 @@ pub struct ActorLoad {
     pub queue: u64,
     /// Messages handled since the process began.
     pub handled: u64,
-    /// How often one was replaced.
+    /// How often one was replaced, after a death or because the operator asked for it.
     pub restarts: u64,
 }
 
@@ -52,7 +52,7 @@ fn of(metrics: &Metrics) -> Pipeline {
         kind: *kind,
         queue: u64::try_from(metrics.queued(*kind)).unwrap_or(0),
         handled: metrics.handled_so_far(*kind),
-        restarts: metrics.restarts(*kind),
+        restarts: metrics.restarts(*kind).saturating_add(metrics.restarts_asked(*kind)),
     };
     Pipeline { actors: ActorKind::ALL.iter().map(load).collect() }
 }
@@ -70,9 +70,10 @@ mod tests {
         metrics.queue(ActorKind::Store, 3);
         metrics.handled(ActorKind::Store, Duration::from_millis(1));
         metrics.restarted(ActorKind::Store);
+        metrics.restart_asked(ActorKind::Store);
         let told = of(&metrics);
         assert_eq!(told.actors.len(), 7);
-        let store = ActorLoad { kind: ActorKind::Store, queue: 3, handled: 1, restarts: 1 };
+        let store = ActorLoad { kind: ActorKind::Store, queue: 3, handled: 1, restarts: 2 };
         assert_eq!(told.actors.last(), Some(&store));
     }
 }

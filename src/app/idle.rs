@@ -188,7 +188,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
     );
     tell(
         IdleCode::HostsHeld,
-        (node.orders.held() as u64, None),
+        (s.hosts_held, None), // those that have URLs, as the gauge counts them: the others keep nothing from being done
         &|n| format!("{} paused or blocked by the operator", hosts(n)),
         "resume with `lycosa ctl host NAME resume`",
     );

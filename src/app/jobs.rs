@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -61,6 +62,7 @@ pub struct Job {
     cancelled: AtomicBool,
     called_off: AtomicBool,
     end: Mutex<Option<End>>,
+    ended: Condvar,
 }
 
 struct End {
@@ -132,6 +134,7 @@ impl Jobs {
             cancelled: AtomicBool::new(false),
             called_off: AtomicBool::new(false),
             end: Mutex::new(None),
+            ended: Condvar::new(),
         });
         let (of_thread, clock) = (job.clone(), clock.clone());
         let thread = std::thread::Builder::new().name("job".into()).spawn(move || run(&of_thread, &clock, work));
@@ -156,13 +159,24 @@ impl Jobs {
         lock(&self.kept).iter().find(|k| k.job.id == id).map(|k| k.job.view())
     }
 
-    /// Tells a job to stop after its step.
+    /// The job of a kind that is at work, with true when it was cancelled and is coming to its end: it does nothing more, so
+    /// it is not the job that somebody asks for now.
     #[must_use]
-    pub fn cancel(&self, id: u64) -> Option<JobView> {
+    pub fn at_work(&self, kind: &str, is_it: impl Fn(&str) -> bool) -> Option<(JobView, bool)> {
         let kept = lock(&self.kept);
-        let job = &kept.iter().find(|k| k.job.id == id)?.job;
+        let mut running = kept.iter().map(|k| &k.job).filter(|job| lock(&job.end).is_none());
+        let job = running.find(|job| job.kind == kind && is_it(&job.about))?;
+        Some((job.view(), job.cancelled.load(Ordering::Acquire)))
+    }
+
+    /// Tells a job to stop after its step, and waits a little for its end: what it leaves behind is committed then.
+    #[must_use]
+    pub fn cancel(&self, id: u64, patience: Duration) -> Option<JobView> {
+        let job = lock(&self.kept).iter().find(|k| k.job.id == id)?.job.clone();
         job.called_off.store(true, Ordering::Release);
         job.cancelled.store(true, Ordering::Release);
+        let end = lock(&job.end);
+        drop(job.ended.wait_timeout_while(end, patience, |end| end.is_none()));
         Some(job.view())
     }
 
@@ -195,6 +209,7 @@ where
         Err(e) => log::warn!("job ended: id={} kind={} looked={looked} changed={changed} why={e}", job.id, job.kind),
     }
     *lock(&job.end) = Some(End { at: clock.now(), outcome });
+    job.ended.notify_all();
 }
 
 #[cfg(test)]
@@ -202,6 +217,22 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    #[test]
+    fn a_job_that_was_cancelled_and_does_not_end_yet_is_told_as_such() {
+        let (jobs, clock) = (Jobs::default(), Clock::real());
+        let (go_on, gone_on) = mpsc::channel();
+        let work = move |_: &Job| {
+            let _ = gone_on.recv();
+            Err(JobError::Cancelled)
+        };
+        let id = jobs.start(&clock, "drop", "h.test".into(), work).unwrap().id;
+        assert_eq!(jobs.cancel(id, Duration::ZERO).unwrap().state, JobState::Running);
+        assert!(matches!(jobs.at_work("drop", |about| about == "h.test"), Some((job, true)) if job.id == id));
+        assert!(jobs.at_work("drop", |about| about == "other.test").is_none());
+        go_on.send(()).unwrap();
+        assert_eq!(jobs.cancel(id, Duration::from_secs(60)).unwrap().state, JobState::Cancelled);
+    }
 
     #[test]
     fn a_job_counts_its_steps_and_keeps_its_result_and_a_panic_is_a_failure() {
@@ -237,11 +268,15 @@ mod tests {
         let a = jobs.start(&clock, "long", String::new(), a).unwrap().id;
         jobs.start(&clock, "long", String::new(), b).unwrap();
         assert_eq!(jobs.start(&clock, "long", String::new(), c).unwrap_err(), JobError::Busy);
-        assert!(jobs.cancel(a).is_some() && jobs.cancel(99).is_none());
+        assert!(matches!(jobs.at_work("long", |_| true), Some((job, false)) if job.id == a));
+        let cancelled = jobs.cancel(a, Duration::from_secs(60)).unwrap();
+        assert_eq!(cancelled.state, JobState::Cancelled, "the answer waits for its end");
+        assert!(jobs.cancel(99, Duration::ZERO).is_none());
         assert!(a_ends.recv().unwrap());
         jobs.close();
         assert!(!b_ends.recv().unwrap(), "the end of the process calls nothing off");
         assert!(jobs.all().iter().all(|job| job.state == JobState::Cancelled), "{:?}", jobs.all());
+        assert_eq!(jobs.at_work("long", |_| true), None);
         assert_eq!(jobs.start(&clock, "late", String::new(), |_| Ok(Value::Null)).unwrap_err(), JobError::Busy);
     }
 }

@@ -267,10 +267,10 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
     let crawl = CrawlId::default();
     let joined = read::joined_hosts(&*parts.storage, crawl)?;
-    let (live, digest) = live::at_start(&*parts.storage, &rules)?;
-    let scope = rules.scope(&live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
+    let at_start = live::at_start(&*parts.storage, &rules, parts.clock.now())?;
+    let scope = rules.scope(&at_start.live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
-    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, (live.generation, digest))?;
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let s = &rules.settings;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let memory = memory_plan(s)?;
@@ -286,7 +286,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let orders = Orders::load(&*parts.storage, crawl, &prints)?;
     Ok(Node {
         rules,
-        live: LiveCell::new(live),
+        live: LiveCell::new(at_start.live),
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
         prints,
@@ -322,6 +322,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         next_try: AtomicU64::new(0),
         paused: AtomicBool::new(paused),
         draining: AtomicBool::new(false),
+        closed: AtomicBool::new(false),
         checkpoints: Arc::new(Semaphore::new(1)),
         jobs: Arc::default(),
         disk: DiskState::default(),
@@ -344,7 +345,7 @@ fn begin_run(
     storage: &dyn Storage,
     clock: &Clock,
     rules: &Rules,
-    (generation, rules_digest): (u32, [u8; 16]),
+    at_start: &live::AtStart,
 ) -> Result<Option<UnixMillis>, StartError> {
     let former: Option<RunState> = read::meta(storage, ())?;
     let now = clock.now();
@@ -358,11 +359,14 @@ fn begin_run(
         last_stop,
         node: rules.host_name.clone(),
         runs,
-        rules: generation,
-        rules_digest,
+        rules: at_start.live.generation,
+        rules_digest: at_start.digest,
     };
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);
+    if let Some(record) = &at_start.record {
+        txn.put_meta((), record);
+    }
     storage.write(&txn.into_batch())?;
     storage.sync()?; // or a power failure would bring the clean stop of an earlier run back
     if unclean {

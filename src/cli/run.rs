@@ -51,7 +51,7 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
-    for note in why::notes(&outcome.status) {
+    for note in why::notes(&outcome.status, &outcome.stop) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "note: {}", escaped(&note));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::actors::node::Stop;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
 
@@ -103,7 +104,7 @@ fn most_of(counts: &BTreeMap<String, u64>) -> Option<(&str, u64)> {
 
 /// Remarks for the end of a run that brought pages, but perhaps not what was meant.
 #[must_use]
-pub fn notes(s: &StatusSnapshot) -> Vec<String> {
+pub fn notes(s: &StatusSnapshot, stop: &Stop) -> Vec<String> {
     let mut notes = Vec::new();
     let outside = s.rejected_by_reason.get("scope").copied().unwrap_or(0);
     if outside > 0 && s.done <= 3 && s.waiting == 0 {
@@ -120,7 +121,15 @@ pub fn notes(s: &StatusSnapshot) -> Vec<String> {
     let left = s.waiting.saturating_add(s.processing);
     if left > 0 {
         let left = if left == 1 { "1 URL is left".into() } else { format!("{left} URLs are left") };
-        notes.push(format!("{left}; the same command goes on with what is left"));
+        let way = match stop {
+            Stop::Pages => "a higher limit on the command line (`--max-pages`) goes on with what is left",
+            Stop::Bytes => "a higher limit on the command line (`--set crawl.max_bytes=`) goes on with what is left",
+            Stop::Failures => {
+                "a higher limit on the command line (`--set crawl.max_failures=`) goes on with what is left"
+            }
+            _ => "the same command goes on with what is left",
+        };
+        notes.push(format!("{left}; {way}"));
     }
     notes
 }
@@ -174,7 +183,10 @@ mod tests {
             rejected_by_reason: [("scope".to_owned(), 4)].into(),
             ..StatusSnapshot::default()
         };
-        assert!(notes(&s).concat().contains("scope.mode"));
-        assert!(notes(&StatusSnapshot { done: 500, ..s }).is_empty());
+        assert!(notes(&s, &Stop::Done).concat().contains("scope.mode"));
+        let left = StatusSnapshot { done: 500, waiting: 2, ..s.clone() };
+        assert!(notes(&left, &Stop::Done).concat().contains("the same command goes on"));
+        assert!(notes(&left, &Stop::Pages).concat().contains("--max-pages"));
+        assert!(notes(&StatusSnapshot { done: 500, ..s }, &Stop::Done).is_empty());
     }
 }

@@ -154,6 +154,11 @@ pub fn is_web_url(text: &str) -> bool {
     Url::parse(text).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
 }
 
+/// Whether a URL holds a user name or a password.
+fn has_credentials(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|u| !u.username().is_empty() || u.password().is_some())
+}
+
 /// Enough to keep nonsense and header injection out; whether the box exists only a mail would show.
 fn is_mail(text: &str) -> bool {
     let graphic = text.len() <= 254 && text.bytes().all(|b| b.is_ascii_graphic() && !b"<>(),;:\"".contains(&b));
@@ -411,6 +416,9 @@ fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
     ensure(webhooks.len() <= 16, "webhook", || "at most 16 of them".into())?;
     for (i, webhook) in webhooks.iter().enumerate() {
         ensure(is_web_url(&webhook.url), &format!("webhook[{i}].url"), || "must be an http or https URL".into())?;
+        ensure(!has_credentials(&webhook.url), &format!("webhook[{i}].url"), || {
+            "a user name or password in it is not sent; a secret that signs the calls goes into secret_file".into()
+        })?;
         let kinds: Vec<&str> = NoticeKind::ALL.iter().map(|kind| kind.as_str()).collect();
         ensure(!webhook.on.is_empty(), &format!("webhook[{i}].on"), || {
             format!("must name some of {}", kinds.join(", "))

@@ -66,6 +66,8 @@ pub struct Shown {
 pub struct Layers {
     table: Table,
     origins: BTreeMap<String, Origin>,
+    /// What flags say something of, be it that a key is not set, with the flag.
+    flags: BTreeMap<String, String>,
     notices: Vec<String>,
 }
 
@@ -192,7 +194,11 @@ impl Layers {
             let path = source::split_key(key);
             source::known(&path).map_err(|problem| fault(&origin, key, problem))?;
             source::remove(&mut self.table, &path);
-            self.origins.remove(&path.join("."));
+            let key = path.join(".");
+            self.origins.remove(&key);
+            if let Origin::Flag(flag) = origin {
+                self.flags.insert(key, flag);
+            }
             return Ok(self);
         }
         let readings = source::readings(value).map_err(|problem| fault(&origin, key, problem))?;
@@ -212,6 +218,9 @@ impl Layers {
                 Ok(_) => {
                     source::remove(&mut self.table, &path);
                     merge(&mut self.table, layer);
+                    if let Origin::Flag(flag) = &origin {
+                        self.flags.insert(path.join("."), flag.clone());
+                    }
                     self.origins.insert(path.join("."), origin);
                     return Ok(self);
                 }
@@ -267,6 +276,12 @@ impl Layers {
                 None => return Origin::Default,
             }
         }
+    }
+
+    /// The flag of the command line that says something of a key, be it that it is not set.
+    #[must_use]
+    pub fn flag_of(&self, key: &str) -> Option<&str> {
+        self.flags.get(key).map(String::as_str)
     }
 
     /// Every key with its value in force and who set it, in the order of the sections.

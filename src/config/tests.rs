@@ -124,6 +124,7 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[crawl]\nmax_depth = \n", "site.toml:2: ", ""),
         ("[[host]]\nmatch = \"a.test\"\nmax_connections = 1000\n", "site.toml:3: host[0].max_connections: ", "1 to 64"),
         ("[[host]]\nmax_connections = 2\n", "site.toml:1: host", "`match`"),
+        ("[[webhook]]\nurl = \"http://u:p@a.test/\"\n", "site.toml:2: webhook[0].url: ", "secret_file"),
         ("[[webhook]]\nurl = \"ftp://a.test/\"\n", "site.toml:2: webhook[0].url: ", "http or https"),
         ("[[webhook]]\nurl = \"http://a.test/\"\non = [\"begun\"]\n", "site.toml:3: webhook", "`host_blocked`"),
         ("[[webhook]]\nurl = \"http://a.test/\"\non = []\n", "site.toml:3: webhook[0].on: ", "degraded"),

@@ -121,12 +121,24 @@ impl Counting {
     }
 }
 
+/// The HTTP server logs a request that it cannot read as an error; that is its client's, and nobody here is to be woken.
+fn is_client_fault(record: &Record<'_>) -> bool {
+    record.level() == Level::Error && record.target().starts_with("actix_http::h1") && {
+        let said = record.args().to_string();
+        said.starts_with("stream error: ") || said.starts_with("MAX_BUFFER_SIZE ")
+    }
+}
+
 impl Log for Counting {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() == Level::Error || self.inner().enabled(metadata)
     }
 
     fn log(&self, record: &Record<'_>) {
+        if is_client_fault(record) {
+            let quiet = Metadata::builder().level(Level::Debug).target(record.target()).build();
+            return self.inner().log(&Record::builder().metadata(quiet).args(*record.args()).build());
+        }
         if record.level() == Level::Error {
             ERRORS.fetch_add(1, Ordering::Relaxed);
             let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,6 +273,10 @@ mod tests {
         logger.log(&Record::builder().level(Level::Error).args(format_args!("disk\nfull")).build());
         logger.log(&Record::builder().level(Level::Warn).args(format_args!("no error")).build());
         assert!(errors_logged() > before);
+        let unreadable = format_args!("stream error: invalid HTTP header");
+        let of_client = Record::builder().level(Level::Error).target("actix_http::h1").args(unreadable).build();
+        logger.log(&of_client);
+        assert!(!recent_errors().iter().any(|line| line.contains("invalid HTTP header")), "a client's fault");
         assert!(recent_errors().contains(&"disk\\nfull".to_owned()));
     }
 }

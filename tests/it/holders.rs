@@ -8,7 +8,7 @@ use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::orders::HostCommand;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::{HeldLink, Holders as _, HoldersAbout, Reports as _, WhichDead};
-use lycosa::app::{NodeHolders, Reporter};
+use lycosa::app::{Job, JobError, NodeHolders, Reporter};
 use lycosa::cli::testweb::truth::nodes;
 use lycosa::cli::testweb::{TestWeb, TestWebConfig};
 
@@ -155,7 +155,45 @@ fn a_file_that_is_not_here_or_damaged_is_named_and_its_links_are_missing() {
     assert_eq!(lonely.len(), truth.len() - found.len(), "{lonely:?}");
     assert!(lonely.iter().all(|link| link.page.is_some() && link.context.is_none()), "{lonely:?}");
 
-    std::fs::write(&first, whole).unwrap();
+    // Moved away by hand: the records of pages know its name. And a pipe in its place is not waited for.
     std::fs::remove_file(sandbox.data().join("uploaded.jsonl")).unwrap();
+    made(&live, WhichDead::default()).unwrap();
+    let about = report(&live).0.unwrap();
+    assert!(about.not_read.len() == 1 && about.not_read[0].starts_with(&format!("{name}: it is not in")), "{about:?}");
+    assert!(std::process::Command::new("mkfifo").arg(&first).status().unwrap().success());
+    made(&live, WhichDead::default()).unwrap();
+    let about = report(&live).0.unwrap();
+    assert_eq!(about.not_read, [format!("{name}: it is no regular file")]);
+    std::fs::remove_file(&first).unwrap();
+
+    std::fs::write(&first, whole).unwrap();
+    live.end();
+}
+
+#[test]
+fn while_a_report_of_one_host_is_made_another_is_refused_and_the_same_one_is_waited_for() {
+    let sandbox = Sandbox::new(web());
+    let live = sandbox.start();
+    let (go_on, gone_on) = std::sync::mpsc::channel::<()>();
+    let about = "pages that hold dead links: host=h1.test".to_owned();
+    let wait = move |_: &Job| {
+        let _ = gone_on.recv(); // its end is the test's
+        Err(JobError::Cancelled)
+    };
+    let job = live.node.jobs.start(&live.node.clock, "dead-link-holders", about, wait).unwrap();
+    let find = |host: Option<&str>| {
+        let which = WhichDead { host: host.map(str::to_owned) };
+        live.block(NodeHolders(live.node.clone()).find(which), "an answer")
+    };
+    assert_eq!(find(Some("H1.test")).unwrap().id, job.id);
+    for other in [None, Some("h0.test")] {
+        assert!(matches!(find(other), Err(ControlError::Refused(why)) if why.contains("makes another report")));
+    }
+    let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
+    assert!(matches!(find(Some("h1.test")), Err(ControlError::Refused(why)) if why.contains("coming to its end")));
+    drop(go_on);
+    live.until_job(job.id);
+    assert_eq!(made(&live, WhichDead::default()).unwrap().state, JobState::Done);
+    assert_eq!(live.until_stop(), Stop::Done);
     live.end();
 }

@@ -11,6 +11,7 @@ mod mend;
 mod messages;
 mod open;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -413,6 +414,7 @@ impl Handler<Close> for Store {
             closed = self.close(close.drained); // with the room that the reserve has left
         }
         self.closed = true;
+        self.node.closed.store(true, Ordering::Release);
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }

@@ -152,6 +152,8 @@ impl Coroner for Notes {
         self.rules.clone()
     }
 
+    fn restarted(&self, _: Kind) {}
+
     fn died(&self, death: Death) {
         lock(&self.deaths).push(death);
     }

@@ -30,7 +30,7 @@ pub struct HostView {
     pub orders: Vec<String>,
     /// Requests a second that its pace allows: one for each answer's time and gap. 0 when it is not active.
     pub rate: f64,
-    /// What it waits for; none when it may be asked now.
+    /// What it waits for; none when it may be asked now, or is not asked at all (`orders`).
     pub wait: Option<WaitView>,
 }
 

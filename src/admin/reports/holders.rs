@@ -88,7 +88,7 @@ pub struct HoldersPage {
 
 /// The crawl whose archive is read.
 pub trait Holders: Send + Sync {
-    /// Starts the job that makes the report anew, unless it runs already.
+    /// Starts the job that makes the report anew, unless it runs already; refused while one for another host runs.
     fn find(&self, which: WhichDead) -> Reply<JobView>;
     /// A page of the report made last.
     ///

@@ -177,10 +177,12 @@ async fn history(control: Control) -> Answer {
     (status = 200, body = Changed),
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 409, body = Problem, content_type = "application/problem+json", description = "There is none, or `force` is needed."),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn undo(request: HttpRequest, control: Control) -> Answer {
+async fn undo(request: HttpRequest, payload: Payload, control: Control) -> Answer {
     let UndoHow { force } = body::query(&request)?;
+    body::nothing(payload).await?;
     Ok(HttpResponse::Ok().json(ordered(control.undo(force), in_force(&control)).await?))
 }
 

@@ -42,7 +42,7 @@ pub struct ChangeView {
     /// When, milliseconds since 1970.
     #[schema(value_type = u64)]
     pub at: UnixMillis,
-    /// `admin` (over HTTP) or `reload` (SIGHUP).
+    /// `admin` (over HTTP), `reload` (SIGHUP), or `start`: a flag of the command line took back limits set over HTTP.
     pub by: String,
     /// The generation whose change it took back.
     pub undoes: Option<u32>,

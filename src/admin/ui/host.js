@@ -8,7 +8,7 @@ import { ordersFor } from "./orders.js";
 import { redraw } from "./table.js";
 
 function known({ host, schedule, addresses, address_fault: fault, budget, robots }) {
-  const wait = host.wait ? `${when(host.wait.until_ms)}: ${host.wait.words}` : "may be asked now";
+  const wait = host.wait ? `${when(host.wait.until_ms)}: ${host.wait.words}` : host.state === "held" ? "not asked: the operator holds it" : "may be asked now";
   const short = { state: words(host.state), orders: host.orders, next: wait, "in its queue": host.queued, "waiting for another try": host.due, done: host.done, errors: host.errors, received: bytes(host.bytes) };
   const parts = [facts(short), folded("Schedule", schedule), folded("Addresses", addresses), folded("Page budget", budget), folded("robots.txt", robots)];
   return [...parts.filter(Boolean), ...(fault ? [el("p", { class: "bad" }, fault)] : [])];

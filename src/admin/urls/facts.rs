@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::told::{clock, soon};
-use super::views::{AttemptView, Explanation, FactView, QueueView, UrlHost};
+use super::views::{AttemptView, Explanation, FactView, HoldView, QueueView, UrlHost};
 use crate::admin::views::{CaptureView, RobotsStanding, RobotsView};
 use crate::config::units::{human_size, roughly};
 use crate::domain::time::UnixMillis;
@@ -33,7 +33,7 @@ pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
         Some(("traps", traps(e))),
         Some(("scope and filters", scope(e))),
         Some(("robots.txt", robots(e))),
-        e.host.as_ref().map(|host| ("host", of_host(host, now))),
+        e.host.as_ref().map(|host| ("host", of_host(host, e.hold.as_ref(), now))),
         e.queue.as_ref().map(|queue| ("queue", of_queue(queue, now))),
         attempts(&e.attempts).map(|text| ("attempts", text)),
         e.page.as_ref().map(|page| ("page", of_page(page))),
@@ -95,14 +95,15 @@ fn copy(robots: &RobotsView) -> String {
     if rules { format!(" ({group}{age})") } else { String::new() }
 }
 
-fn of_host(host: &UrlHost, now: UnixMillis) -> String {
+fn of_host(host: &UrlHost, hold: Option<&HoldView>, now: UnixMillis) -> String {
     let state = serde_json::to_value(host.state).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
-    let wait = match &host.wait {
-        Some(wait) => {
+    let wait = match (hold, &host.wait) {
+        (Some(hold), _) => format!("not asked now: {}", hold.sentence),
+        (None, Some(wait)) => {
             let until = UnixMillis(wait.until_ms);
             format!("asked again at {} ({}): {}", clock(until, now), soon(until, now), wait.words)
         }
-        None => "may be asked now".into(),
+        (None, None) => "may be asked now".into(),
     };
     format!("{state}, {} queued, {wait}", host.queued)
 }

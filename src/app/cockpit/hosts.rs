@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::Cockpit;
 use super::find::{Target, host_at, host_state, unread};
 use super::host_look::{Looked, Wanted, look};
+use super::orders::is_bare;
 use super::robots::Look;
 use super::waits::{pace_of, wait_of};
 use crate::actors::node::Node;
@@ -55,8 +56,9 @@ impl Hosts for Cockpit {
 
 /// A host's name in canonical form.
 pub(super) fn name_of(node: &Node, name: &str) -> Result<String, ControlError> {
-    let plain = !name.contains(['/', '?', '#', '@', '\\']) && (!name.contains(':') || name.ends_with(']'));
-    let url = Some(name).filter(|_| plain).and_then(|name| node.rules.canon.parse(&format!("http://{name}/")).ok());
+    let url = Some(name)
+        .filter(|name| is_bare(name))
+        .and_then(|name| node.rules.canon.parse(&format!("http://{name}/")).ok());
     let wrong =
         || ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
     url.map(|url| url.host().to_owned()).ok_or_else(wrong)
@@ -106,7 +108,7 @@ impl Row {
 
     fn next(&self) -> UnixMillis {
         match self.counts.place {
-            _ if self.standing == Standing::Idle => UnixMillis(u64::MAX),
+            _ if matches!(self.standing, Standing::Idle | Standing::Held) => UnixMillis(u64::MAX),
             Place::Parked { time } => time.max(self.pace.earliest()),
             _ => self.pace.earliest(),
         }
@@ -126,7 +128,7 @@ impl Row {
             bytes: self.counts.bytes,
             orders: node.orders.told(&self.at.host),
             rate: self.rate(node),
-            wait: wait.map(|wait| wait.view(now)),
+            wait: wait.filter(|_| !node.orders.holds(&self.at.host)).map(|wait| wait.view(now)),
         })
     }
 

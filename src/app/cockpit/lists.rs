@@ -55,16 +55,24 @@ impl Cockpit {
             Some(host) => KeyRange::host_crawl(Named::of(&self.node, host)?.at.crawl(self.node.crawl)),
             None => KeyRange::all(),
         };
-        if !begin.is_empty() {
-            range.from = after(&begin).max(range.from);
-        }
-        if !range.until.is_empty() && range.from >= range.until {
-            return Err(ControlError::Invalid("cursor: expected `next` of a page of the same host".into()));
-        }
+        go_on(&mut range, &begin)?;
         let page = walk::<T>(&self.node, range, limit, wanted).map_err(unread)?;
         let UrlPage { items, next, looked_at } = page;
         Ok(UrlPage { items: items.into_iter().map(shown).collect(), next, looked_at })
     }
+}
+
+/// Begins a range behind a cursor, which must be of a page of the same range.
+pub(super) fn go_on(range: &mut KeyRange, begin: &[u8]) -> Result<(), ControlError> {
+    if begin.is_empty() {
+        return Ok(());
+    }
+    let next = after(begin);
+    if next <= range.from || (!range.until.is_empty() && next >= range.until) {
+        return Err(ControlError::Invalid("cursor: expected `next` of a page of the same host".into()));
+    }
+    range.from = next;
+    Ok(())
 }
 
 /// The first `limit` records of a range that are wanted, of a bounded number that is looked at.

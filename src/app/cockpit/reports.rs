@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::lists::go_on;
 use super::orders::Named;
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::paging::{Page, Paging, cursor};
 use crate::admin::reports::{DeadLink, HostLine, Reports, SeedLine, StatusLine, TypeLine};
 use crate::domain::reason::Failure;
-use crate::storage::keys::{HostAt, Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{HostAt, Key, KeyRange, SeenKey};
 use crate::storage::tables::{Failed, HostCounts, HostState, Seeds, Table};
 use crate::storage::values::{FailedValue, SeedValue, UrlState};
 use crate::storage::{StorageError, read};
@@ -28,9 +29,7 @@ type Rows<T> = (Vec<(<T as Table>::Key, <T as Table>::Value)>, Option<String>);
 impl Reporter {
     fn rows<T: Table>(&self, mut range: KeyRange, paging: &Paging) -> Result<Rows<T>> {
         let (limit, from) = (paging.limit()?, paging.after()?);
-        if !from.is_empty() {
-            range.from = range.from.max(after(&from));
-        }
+        go_on(&mut range, &from)?;
         let rows = read::scan::<T>(&*self.0.storage, &range, limit).map_err(|e| unread(&e))?;
         let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| cursor(&key.encode()));
         Ok((rows, next))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::actors::node::Node;
+use crate::actors::node::{Node, Stop};
 use crate::admin::jobs::JobView;
 use crate::admin::settings::{
     ChangeHow, ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsControl, SettingsView, TrialView,
@@ -53,7 +53,7 @@ impl SettingsControl for NodeSettings {
             }
             let readmitting = readmit.then(|| Readmitting::begin(&node));
             let change = live::change(&node, Wish { changes, readmit }).await?;
-            let mut made = changed(&change);
+            let mut made = changed(&node, &change);
             if let Some(readmitting) = readmitting {
                 let generation = (!change.changed.is_empty()).then_some(change.generation);
                 let which = Which { generation, ..Which::default() };
@@ -77,7 +77,7 @@ impl SettingsControl for NodeSettings {
             if !force {
                 check(&node, live::undoing(&node)?).await?;
             }
-            Ok(changed(&live::undo(&node).await?))
+            Ok(changed(&node, &live::undo(&node).await?))
         })
     }
 
@@ -89,7 +89,7 @@ impl SettingsControl for NodeSettings {
                 return Err(ControlError::Absent(format!("nothing was set over HTTP for the host {host}")));
             }
             let changes = Changes::from([(key, Json::Null)]);
-            Ok(changed(&live::change(&node, Wish { changes, readmit: false }).await?))
+            Ok(changed(&node, &live::change(&node, Wish { changes, readmit: false }).await?))
         })
     }
 
@@ -168,8 +168,12 @@ fn view(shown: Shown, built_in: &mut BTreeMap<String, Json>) -> SettingView {
     SettingView { changeable: is_changeable(&key), value: json, default, origin: origin.to_string(), key }
 }
 
-fn changed(change: &SettingsChange) -> Changed {
-    Changed { change: change_view(change), job: None, note: None }
+/// A crawl that has begun to end does end, whatever is changed.
+fn changed(node: &Node, change: &SettingsChange) -> Changed {
+    let ends =
+        |why: &Stop| format!("the crawl is coming to its end ({why:?}): this is kept, and holds from the next start");
+    let note = node.stop.borrow().as_ref().map(ends);
+    Changed { change: change_view(change), job: None, note }
 }
 
 fn change_view(change: &SettingsChange) -> ChangeView {

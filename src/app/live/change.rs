@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -16,7 +17,8 @@ use crate::admin::settings::ChangedView;
 use crate::config::{CHANGEABLE, ConfigError, Layers, Origin, ProxyUrl, Settings, Shown, check_changeable};
 use crate::domain::scope::{Scope, ScopeError};
 use crate::storage::ledger::Change;
-use crate::storage::values::{ChangedKey, LiveSettings, SettingsChange, Value};
+use crate::storage::txn::Txn;
+use crate::storage::values::{ChangedKey, LiveSettings, RunState, SettingsChange, Value};
 use crate::storage::{StorageError, read};
 
 /// Changes kept to look at and to take back.
@@ -275,19 +277,20 @@ fn trim(record: &mut LiveSettings) -> Result<(), ControlError> {
 }
 
 /// Has the Store commit the record; by that commit the rules are put in force. A commit that is lost (an actor died, the
-/// disk refused) is handed in again. The turn ends with the last attempt, also when nobody waits for it any more.
+/// disk refused) is handed in again. The turn ends with the last attempt, also when nobody waits for it any more. Once the
+/// Store has closed its files, at the end of a run, it is kept for the next start.
 async fn commit(
     node: &Arc<Node>,
     turn: Arc<Turn>,
     record: &LiveSettings,
     draft: Arc<Draft>,
 ) -> Result<(), ControlError> {
+    let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
     loop {
         let (reply, answer) = oneshot::channel();
-        let (of_hook, draft, turn) = (node.clone(), draft.clone(), turn.clone());
-        let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
+        let (of_hook, of_draft, turn) = (node.clone(), draft.clone(), turn.clone());
         let hook = Box::new(move || {
-            put_in_force(&of_hook, &draft.live, &draft.scope);
+            put_in_force(&of_hook, &of_draft.live, &of_draft.scope);
             drop(turn);
             let _ = reply.send(());
         });
@@ -296,11 +299,30 @@ async fn commit(
         if answer.await.is_ok() {
             return Ok(());
         }
+        if node.closed.load(Ordering::Acquire) {
+            keep(node, record, rules, digest)?;
+            put_in_force(node, &draft.live, &draft.scope); // who asks meanwhile sees it
+            return Ok(());
+        }
         if let Some(why) = &*node.stop.borrow() {
             return Err(ControlError::Unavailable(format!("the crawl is coming to its end: {why:?}")));
         }
         tokio::time::sleep(AGAIN).await;
     }
+}
+
+/// Stores the record itself: the only writer has ended, so nobody else writes, and the next start reads it.
+fn keep(node: &Node, record: &LiveSettings, rules: u32, rules_digest: [u8; 16]) -> Result<(), ControlError> {
+    let kept = || -> Result<(), StorageError> {
+        let mut txn = Txn::new(&*node.storage);
+        txn.put_meta((), record);
+        if let Some(run) = read::meta::<RunState>(&*node.storage, ())? {
+            txn.put_meta((), &RunState { rules, rules_digest, ..run });
+        }
+        node.storage.write(&txn.into_batch())?;
+        node.storage.sync()
+    };
+    kept().map_err(refused_by_storage)
 }
 
 /// The keys of a change, as they are shown.

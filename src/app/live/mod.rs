@@ -77,8 +77,8 @@ impl Live {
 
 pub use change::{Wish, change, readmitted, reload, undo};
 pub(super) use change::{changed_views, draft, refused_by_storage, stored, undoing};
-pub(super) use start::at_start;
 pub use start::resync;
+pub(super) use start::{AtStart, at_start};
 pub(super) use trial::Trial;
 pub(super) use warning::{check as check_warnings, may_harm};
 

@@ -9,18 +9,33 @@ use super::{Live, digest, put_in_force, take_up_log};
 use crate::actors::node::Node;
 use crate::app::Rules;
 use crate::config::{ConfigError, Layers, Origin, Settings};
-use crate::storage::values::{LiveSettings, RunState};
+use crate::domain::time::UnixMillis;
+use crate::storage::values::{ChangedKey, LiveSettings, RunState, SettingsChange};
 use crate::storage::{Storage, StorageError, read};
 
+/// The limits of a crawl. One that was set over HTTP and ended the crawl must not end every run after it: a flag of the
+/// command line wins over it.
+const LIMITS: [&str; 4] = ["crawl.max_bytes", "crawl.max_failures", "crawl.max_pages", "crawl.max_time"];
+
+/// What a node starts with.
+pub struct AtStart {
+    /// The rules in force.
+    pub live: Live,
+    /// Of those that judge URLs.
+    pub digest: [u8; 16],
+    /// What was changed over HTTP, when this start takes back a part of it: to be stored.
+    pub record: Option<LiveSettings>,
+}
+
 /// What holds at a start: file, environment and flags, and over them what was changed while former runs were under way.
-/// Gives the rules with the digest of those that judge URLs.
 ///
 /// # Errors
 /// The storage's own.
-pub fn at_start(storage: &dyn Storage, rules: &Rules) -> Result<(Live, [u8; 16]), StorageError> {
-    let record: LiveSettings = read::meta(storage, ())?.unwrap_or_default();
+pub fn at_start(storage: &dyn Storage, rules: &Rules, now: UnixMillis) -> Result<AtStart, StorageError> {
+    let mut record: LiveSettings = read::meta(storage, ())?.unwrap_or_default();
     let run: Option<RunState> = read::meta(storage, ())?;
     let base = rules.settings.source.clone();
+    let taken_back = flags_win(&mut record.overlay, &base);
     let (settings, left_out) = laid(&base, &record.overlay, &rules.settings);
     tell(&record, &left_out);
     let settings = rules.settings.taking_up(&settings);
@@ -33,7 +48,33 @@ pub fn at_start(storage: &dyn Storage, rules: &Rules) -> Result<(Live, [u8; 16])
     if others {
         log::info!("the rules differ from those of the last run; queued URLs are judged again when their turn comes");
     }
-    Ok((Live::new(settings, base, former.saturating_add(others.into())), digest))
+    let generation = former.saturating_add((others || !taken_back.is_empty()).into());
+    let record = (!taken_back.is_empty()).then(|| noted(record, generation, now, taken_back));
+    Ok(AtStart { live: Live::new(settings, base, generation), digest, record })
+}
+
+/// Takes limits that a flag of this start sets out of what was changed over HTTP.
+fn flags_win(overlay: &mut BTreeMap<String, String>, base: &Layers) -> Vec<ChangedKey> {
+    let flagged = LIMITS.into_iter().filter(|key| base.flag_of(key).is_some());
+    let taken = flagged.filter_map(|key| Some((key, overlay.remove(key)?)));
+    let changed = |(key, before): (&str, String)| ChangedKey { key: key.to_owned(), before: Some(before), after: None };
+    let taken: Vec<ChangedKey> = taken.map(changed).collect();
+    for ChangedKey { key, before, .. } in &taken {
+        let (flag, before) = (base.flag_of(key).unwrap_or_default(), before.as_deref().unwrap_or_default());
+        log::warn!(
+            "a limit set over HTTP is taken back, for the command line sets it: key={key} was={before} by={flag}"
+        );
+    }
+    taken
+}
+
+/// The record with an entry of what this start took back; a change over HTTP of which nothing is left counts as undone.
+fn noted(mut record: LiveSettings, generation: u32, at: UnixMillis, changed: Vec<ChangedKey>) -> LiveSettings {
+    let gone = |change: &ChangedKey| changed.iter().any(|taken| taken.key == change.key);
+    record.history.iter_mut().filter(|entry| entry.changed.iter().all(gone)).for_each(|entry| entry.undone = true);
+    let by = "start".to_owned();
+    record.history.push(SettingsChange { generation, at, by, undoes: None, undone: false, changed });
+    record
 }
 
 /// Lays what was changed over the other sources. What cannot be, because those are others now, is left out.
@@ -129,5 +170,23 @@ mod tests {
         assert_eq!(left_out, ["fetch.retries"]);
         assert_eq!((good.crawl.max_pages, good.fetch.retries, good.scope.prefixes.len()), (Some(7), 0, 1));
         assert_eq!(good.scope.mode, crate::config::ScopeMode::Prefixes);
+    }
+
+    #[test]
+    fn a_limit_of_the_command_line_wins_over_one_set_over_http_and_other_keys_and_sources_do_not() {
+        let flags = Layers::new().set("crawl.max_pages=9").unwrap().set("crawl.max_bytes=").unwrap();
+        let base = flags.set("politeness.min_delay=1s").unwrap();
+        let base = base.env([("LYCOSA_CRAWL__MAX_TIME".to_owned(), "9s".to_owned())]).unwrap();
+        let kept = [
+            ("crawl.max_pages", "4"),
+            ("crawl.max_bytes", "\"1MB\""),
+            ("crawl.max_time", "\"1s\""),
+            ("politeness.min_delay", "\"2s\""),
+        ];
+        let mut left = overlay(&kept);
+        let taken = flags_win(&mut left, &base);
+        assert_eq!(taken.iter().map(|taken| &*taken.key).collect::<Vec<_>>(), ["crawl.max_bytes", "crawl.max_pages"]);
+        assert_eq!(left, overlay(&kept[2..]));
+        assert!(flags_win(&mut left, &base).is_empty());
     }
 }

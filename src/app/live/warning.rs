@@ -18,6 +18,9 @@ pub(in crate::app) fn may_harm(key: &str) -> bool {
 
 /// Sentences of a change to these rules; none when there is nothing to fear.
 pub(super) fn of_budget(node: &Node, draft: &Draft) -> Option<String> {
+    if node.stop.borrow().is_some() {
+        return None; // it ends anyway
+    }
     let (counters, ran) = (node.counters(), node.clock.now().since(node.started));
     let (_, why) = used_up(&draft.live.settings.crawl, &counters, ran)?;
     Some(format!("the crawl would end at once: {why}"))

@@ -93,5 +93,8 @@ pub(super) fn show(ordered: &HostOrdered, out: &mut dyn Write) -> std::io::Resul
     );
     let told = if told.is_empty() { "no order stands".to_owned() } else { told.join(", ") };
     writeln!(out, "{}: {told}", ordered.host)?;
+    if !ordered.known {
+        writeln!(out, "note: nothing is known of this host yet: nobody found a link to it; is its name spelt right?")?;
+    }
     ordered.job.iter().try_for_each(|job| write!(out, "{}", super::jobs::started(job)))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::robots::standing;
 use super::table::{moment, pairs};
 use crate::admin::host_list::{DelayFrom, HostDetail, HostView, Schedule};
+use crate::admin::views::HostState;
 use crate::config::units::{format_duration, human_size};
 
 /// The lines.
@@ -38,6 +39,7 @@ fn queue(host: &HostView) -> String {
 fn next(host: &HostView) -> String {
     match &host.wait {
         Some(wait) => format!("not before {}: {}", moment(wait.until_ms), wait.words),
+        None if host.state == HostState::Held => "not asked: the operator holds it".into(),
         None => "may be asked now".into(),
     }
 }

@@ -25,7 +25,7 @@ fields! {
         generation: u32,
         /// When.
         at: UnixMillis,
-        /// By whom: `admin` (over HTTP) or `reload` (SIGHUP).
+        /// By whom: `admin` (over HTTP), `reload` (SIGHUP) or `start` (a flag took it back).
         by: String,
         /// The generation that it took back.
         undoes: Option<u32>,

@@ -13,6 +13,7 @@ use super::{ActorKind, Metrics};
 pub(super) struct Actors {
     handled: Each<Counter>,
     restarts: Each<Counter>,
+    asked: Each<Counter>,
     queue: Each<Gauge>,
     handle: Each<Histogram>,
     permits: Each<Gauge>,
@@ -24,6 +25,7 @@ impl Actors {
         Self {
             handled: r.counters("lycosa_actor_handled", "Messages handled", "actor", &kinds),
             restarts: r.counters("lycosa_actor_restarts", "Actors replaced after a panic or stop", "actor", &kinds),
+            asked: r.counters("lycosa_actor_restarts_asked", "Actors restarted by the operator", "actor", &kinds),
             queue: r.gauges("lycosa_actor_queue", "Messages waiting", "actor", &kinds),
             handle: r.times_each("lycosa_actor_handle", "Time of handling a message", "actor", &kinds, narrow),
             permits: r.gauges("lycosa_permits", "Page permits by state", "state", &["free", "taken", "withheld"]),
@@ -62,7 +64,18 @@ impl Metrics {
         count(&self.0.actors.restarts, actor as usize);
     }
 
-    /// How often actors of this kind were replaced.
+    /// An actor was restarted by the operator.
+    pub fn restart_asked(&self, actor: ActorKind) {
+        count(&self.0.actors.asked, actor as usize);
+    }
+
+    /// How often that was asked for of actors of this kind.
+    #[must_use]
+    pub fn restarts_asked(&self, actor: ActorKind) -> u64 {
+        self.0.actors.asked.get(actor as usize).map_or(0, Counter::get)
+    }
+
+    /// How often actors of this kind died.
     #[must_use]
     pub fn restarts(&self, actor: ActorKind) -> u64 {
         self.0.actors.restarts.get(actor as usize).map_or(0, Counter::get)

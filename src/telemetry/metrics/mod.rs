@@ -22,7 +22,7 @@
 //! | `lycosa_dns_lookups_total` | counter | `result`: cached, answered, not_found, failed, timeout |
 //! | `lycosa_dns_pending` | gauge | |
 //! | `lycosa_politeness_lateness_seconds`, `lycosa_commit_lag_seconds` | histogram | |
-//! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total` | counter | `actor` ([`ActorKind`]) |
+//! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total`, `lycosa_actor_restarts_asked_total` | counter | `actor` ([`ActorKind`]) |
 //! | `lycosa_actor_queue` | gauge | `actor` |
 //! | `lycosa_actor_handle_seconds` | histogram | `actor` |
 //! | `lycosa_permits` | gauge | `state`: free, taken, withheld (memory is short) |

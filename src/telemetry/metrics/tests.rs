@@ -24,6 +24,7 @@ fn counts_and_gauges_appear_under_the_names_of_the_interface() {
     m.response(204);
     m.response(999);
     m.restarted(ActorKind::Parser);
+    m.restart_asked(ActorKind::Store);
     m.queue(ActorKind::Store, 3);
     m.queue(ActorKind::Store, -1);
     m.permits(7, 1, 2);
@@ -58,6 +59,8 @@ fn counts_and_gauges_appear_under_the_names_of_the_interface() {
         ("lycosa_responses_total{class=\"2xx\"}", "1"),
         ("lycosa_responses_total{class=\"other\"}", "1"),
         ("lycosa_actor_restarts_total{actor=\"parser\"}", "1"),
+        ("lycosa_actor_restarts_asked_total{actor=\"store\"}", "1"),
+        ("lycosa_actor_restarts_total{actor=\"store\"}", "0"),
         ("lycosa_actor_queue{actor=\"store\"}", "2"),
         ("lycosa_permits{state=\"free\"}", "7"),
         ("lycosa_permits{state=\"withheld\"}", "2"),

@@ -68,6 +68,7 @@ fn i5_every_actor_is_restarted_on_request_and_nothing_is_lost_or_counted_as_a_de
     {
         assert_eq!(live.node.metrics.restarts(kind), 0, "a restart that was asked for is no death");
     }
+    assert!(live.node.metrics.restarts_asked(Kind::Store) >= 6, "but it is counted");
     for path in ["store/other", "politeness/none.test", "fetcher/99"] {
         assert_eq!(desk.json("POST", &format!("/api/v1/actors/{path}/restart")).0, 404, "{path}");
     }

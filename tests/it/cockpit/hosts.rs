@@ -1,5 +1,7 @@
 //! Hosts: listed, sorted, paged; one host; its robots.txt.
 
+use lycosa::admin::orders::HostCommand;
+
 use super::*;
 
 const ROBOTS: &str = "User-agent: *\nDisallow: /private\nCrawl-delay: 3600\nSitemap: http://a.test/map.xml\n";
@@ -139,6 +141,16 @@ fn one_host_tells_its_schedule_address_budget_and_robots() {
     assert_eq!(of("?url=http://a.test/x")["verdict"]["allowed"], true);
     let other = of("?url=https://a.test/x");
     assert_eq!((&other["robots"]["standing"], &other["verdict"]["allowed"]), (&"not_asked".into(), &Value::Null));
+    // Paused it is not asked at any time, whatever it waited for.
+    assert!(host["host"]["wait"].is_object(), "{host:#}");
+    live.order("a.test", HostCommand::Pause).unwrap();
+    let host = desk.get("/api/v1/hosts/a.test");
+    assert_eq!((&host["host"]["state"], &host["host"]["wait"]), (&"held".into(), &Value::Null), "{host:#}");
+    let told = desk.get("/api/v1/explain?url=http://a.test/1").to_string();
+    assert!(
+        told.contains("not asked now: its host is paused by the operator") && !told.contains("asked again"),
+        "{told}"
+    );
     drop(desk);
     live.close();
 }
@@ -154,7 +166,10 @@ fn bad_questions_about_hosts_are_refused() {
         ("/api/v1/hosts?state=tired", "active"),
         ("/api/v1/hosts?sort=size", "queue"),
         ("/api/v1/hosts?limit=0", "expected 1 to 1000"),
-        ("/api/v1/hosts?limit=x", "invalid digit"),
+        ("/api/v1/hosts?limit=x", "the query: limit: expected a whole number"),
+        ("/api/v1/hosts?limit=%2B5", "limit: expected a whole number"),
+        ("/api/v1/hosts/a%252etest", "expected a name"),
+        ("/api/v1/hosts/%0aa.test", "expected a name"),
         ("/api/v1/hosts?cursor=zz", "expected `next`"),
         (
             "/api/v1/hosts?stat=active",

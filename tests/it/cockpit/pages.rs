@@ -68,11 +68,11 @@ fn captures_are_listed_by_host_status_type_and_age() {
         assert!(status == 404 && problem["detail"].as_str().unwrap().contains("/api/v1/explain"), "{gone}: {problem}");
     }
     desk.refuses(&[
-        ("/api/v1/pages?status=x", "invalid digit"),
+        ("/api/v1/pages?status=x", "status: expected a whole number"),
         ("/api/v1/pages?host=a%20b", "expected a name"),
         ("/api/v1/pages?cursor=zz", "expected `next`"),
         ("/api/v1/page", "missing field `url`"),
-        ("/api/v1/page?url=http://a.test/&at=x", "invalid digit"),
+        ("/api/v1/page?url=http://a.test/&at=x", "at: expected a whole number"),
         ("/api/v1/snapshot", "missing field `url`"),
         ("/api/v1/snapshot?url=http://a.test/&as=film", "stored"),
     ]);
@@ -171,7 +171,7 @@ fn statistics_are_told_over_time() {
     assert!(point["resident_bytes"].as_u64().unwrap() > 1_000_000 && point["queues"]["store"].is_u64(), "{all:#}");
     desk.refuses(&[
         ("/api/v1/statistics?since=0", "1 or more"),
-        ("/api/v1/statistics?since=-1", "invalid digit"),
+        ("/api/v1/statistics?since=-1", "since: expected a whole number"),
         ("/api/v1/statistics?points=0", "1 to 2000"),
         ("/api/v1/statistics?points=2001", "1 to 2000"),
     ]);

@@ -30,6 +30,12 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     assert!(live.node.orders.told(&live.node.prints.host(HOST))[0].starts_with("paused by the operator since 20"));
     let left = lycosa::app::status(&live.node).waiting;
     assert!(left > 0, "there is nothing left to pause");
+    // One that nothing is known of keeps nothing from being done; the answer says that it is unknown.
+    assert!(!live.order("mistyped.test", HostCommand::Pause).unwrap().known);
+    assert!(live.order(HOST, HostCommand::Pause).unwrap().known);
+    let status = lycosa::app::status(&live.node);
+    assert_eq!((status.hosts_held, status.hosts_ordered.paused), (1, 2));
+    assert!(status.idle_reason.contains("1 host paused or blocked by the operator"), "{}", status.idle_reason);
     live.close();
 
     let live = sandbox.start();
@@ -122,7 +128,14 @@ fn a_drop_that_is_cancelled_ends_and_the_host_goes_on_with_what_is_left() {
     let live = sandbox.start();
     live.until("a queue", |s| s.waiting > 400);
     let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
-    let _ = live.node.jobs.cancel(job.id);
+    let _ = live.node.jobs.cancel(job.id, Duration::ZERO);
+    match live.order("h0.test", HostCommand::Drop) {
+        Ok(again) => {
+            assert!(again.job.is_some_and(|again| again.id != job.id), "a job that was cancelled drops nothing")
+        }
+        Err(e) => assert!(e.to_string().contains("coming to its end"), "{e}"),
+    }
+    live.node.jobs.all().iter().for_each(|job| _ = live.node.jobs.cancel(job.id, Duration::from_secs(60)));
     let job = live.until_job(job.id);
     assert_eq!(job.state, JobState::Cancelled, "{job:?}");
     let host = live.node.prints.host("h0.test");
@@ -149,7 +162,7 @@ fn orders_of_a_former_run_are_carried_out_one_by_one() {
     for host in [HOST, "h2.test"] {
         assert!(live.order(host, HostCommand::Block).unwrap().job.is_none(), "there is a place for its job");
     }
-    let _ = node.jobs.cancel(others[0]);
+    let _ = node.jobs.cancel(others[0], Duration::ZERO);
     live.until_job(others[0]);
     live.order("h0.test", HostCommand::Drop).unwrap();
     node.jobs.close();
@@ -238,7 +251,7 @@ fn a_block_stands_at_once_while_other_jobs_take_all_places_and_a_drop_is_refused
     assert!(live.order(HOST, HostCommand::Drop).is_err());
     let blocked = live.order(HOST, HostCommand::Block).unwrap();
     assert!(blocked.orders.blocked.is_some() && blocked.orders.dropping.is_none() && blocked.job.is_none());
-    others.iter().for_each(|id| _ = node.jobs.cancel(*id));
+    others.iter().for_each(|id| _ = node.jobs.cancel(*id, Duration::ZERO));
     live.seed(&node.rules.settings.crawl.seeds.clone());
     assert_eq!(live.until_stop(), Stop::Done);
     live.close();

@@ -45,7 +45,7 @@ fn a_recrawl_that_is_cancelled_ends_and_what_is_queued_by_then_is_fetched() {
     assert_eq!(live.until_stop(), Stop::Done);
     let done = live.node.counters().done;
     let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
-    let _ = live.node.jobs.cancel(job.id);
+    let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
     let job = live.until_job(job.id);
     assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
     assert!(live.node.orders.of(&live.node.prints.host("h0.test")).is_empty());

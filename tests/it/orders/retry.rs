@@ -74,7 +74,7 @@ fn a_retry_cut_short_in_the_middle_leaves_nothing_half_done_and_is_given_again()
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
     let job = live.block(Retry(live.node.clone()).retry(RetryWhich::default()), "a job to begin").unwrap();
-    let _ = live.node.jobs.cancel(job.id);
+    let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
     let fork = sandbox.fork();
     live.drop_at_once();
     let sandbox = sandbox.resume(fork);

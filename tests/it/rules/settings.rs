@@ -1,6 +1,17 @@
 //! Reading, changing, refusing, taking back.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lycosa::actors::node::Stop;
+use lycosa::app::{Parts, Placement, Running, Wish, change_settings, start, undo_settings};
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::clock::Clock;
+use lycosa::config::Layers;
+use lycosa::fault::Faults;
+use lycosa::parse::MimeModules;
+use lycosa::storage::MemoryStorage;
 use serde_json::{Value, json};
 
 use super::client::Admin;
@@ -56,7 +67,11 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
         ("PATCH", "/api/v1/settings?dry_run=true&dry_run=false", "{}", 400),
         ("PATCH", "/api/v1/settings", "{", 400),
         ("POST", "/api/v1/settings", "{}", 405),
+        ("PATCH", "/api/v1/settings", "", 400),
+        ("PATCH", "/api/v1/settings", r#"{"crawl.max_depth": 1, "crawl.max_depth": 2}"#, 400),
         ("POST", "/api/v1/settings/undo", "", 409),
+        ("POST", "/api/v1/settings/undo", r#"{"generation": 1}"#, 400),
+        ("POST", "/api/v1/urls/readmit", "", 400),
         ("PUT", "/api/v1/settings/hosts/a.test", "{}", 400),
         ("PUT", "/api/v1/settings/hosts/a*b", r#"{"min_delay":"1s"}"#, 400),
         ("DELETE", "/api/v1/settings/hosts/a.test", "", 404),
@@ -169,4 +184,76 @@ fn the_description_tells_of_every_route_and_lets_values_be_of_any_type() {
     let value = &doc["components"]["schemas"]["SettingView"]["properties"]["value"];
     assert!(value.get("type").is_none(), "{value}");
     end(live, admin);
+}
+
+#[test]
+fn a_limit_that_ended_the_crawl_gives_way_to_the_command_line_of_the_next_start() {
+    let web = TestWebConfig { hosts: 4, pages: 25, links: 8, ..TestWebConfig::default() };
+    let sandbox = Sandbox::new(web);
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    live.until("some pages", |s| s.pages_stored > 3);
+    admin.force(&json!({"crawl.max_pages": 2}));
+    assert_eq!(live.until_stop(), Stop::Pages);
+    let made = admin.set(&json!({"traps.max_params": 7}));
+    assert!(made["note"].as_str().is_some_and(|note| note.contains("next start")), "{made}");
+    drop(admin);
+    let first = live.close().status.pages_stored;
+
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Pages, "it holds over a start that says nothing of it");
+    live.close();
+    let more = first + 20;
+    let sandbox = sandbox.set(&format!("crawl.max_pages={more}"));
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    assert_eq!(admin.get("crawl.max_pages"), (json!(more), "--set".to_owned()));
+    assert_eq!(admin.get("traps.max_params"), (json!(7), "admin".to_owned()));
+    let history = admin.told("GET", "/api/v1/settings/history", &Value::Null);
+    assert_eq!((&history[0]["by"], history[0]["changed"][0]["before"].as_u64()), (&json!("start"), Some(2)));
+    assert_eq!((&history[1]["undone"], &history[2]["undone"]), (&json!(false), &json!(true)), "{history}");
+    assert_eq!(live.until_stop(), Stop::Pages);
+    drop(admin);
+    assert_eq!(live.close().status.pages_stored, more);
+}
+
+/// A node of nothing but what is stored.
+fn node_on(storage: &Arc<MemoryStorage>, data: &Path) -> Running {
+    let sets = ["crawl.until_done=false", "admin.listen=off", "disk.pause_below=1", "disk.reserve=0", "scope.mode=any"];
+    let data = format!("store.data_dir={}", data.display());
+    let layers = sets.into_iter().chain([&*data]).fold(Layers::new(), |layers, set| layers.set(set).unwrap());
+    let parts = Parts {
+        storage: storage.clone(),
+        seed: 7,
+        clock: Clock::real(),
+        faults: Faults::default(),
+        placement: Placement::Together,
+        modules: MimeModules::default(),
+    };
+    start(layers.load().unwrap(), parts).unwrap()
+}
+
+#[test]
+fn settings_changed_when_the_crawl_has_ended_are_kept_for_the_next_start() {
+    let (storage, folder) = (Arc::new(MemoryStorage::formatted(7).unwrap()), tempfile::tempdir().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let set = |node, key: &str, value: Value| {
+        let wish = Wish { changes: [(key.to_owned(), value)].into(), readmit: false };
+        runtime.block_on(change_settings(node, wish)).unwrap()
+    };
+    let running = node_on(&storage, folder.path());
+    let node = running.node.clone();
+    set(&node, "crawl.max_pages", json!(5));
+    node.stop_with(Stop::Pages);
+    set(&node, "crawl.max_depth", json!(3));
+    assert!(running.shutdown(Duration::from_secs(10)));
+    assert_eq!(runtime.block_on(undo_settings(&node)).unwrap().undoes, Some(3));
+    set(&node, "crawl.max_pages", Value::Null);
+    set(&node, "traps.max_params", json!(9));
+    drop(node);
+    let running = node_on(&storage, folder.path());
+    let live = running.node.live();
+    assert_eq!((live.generation, live.settings.crawl.max_pages, live.settings.traps.max_params), (6, None, 9));
+    assert_eq!(live.settings.source.origin("crawl.max_depth").to_string(), "default");
+    assert!(running.shutdown(Duration::from_secs(10)));
 }

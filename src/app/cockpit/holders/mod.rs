@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::commit::reading;
 use super::orders::Named;
 use crate::actors::node::Node;
-use crate::admin::jobs::{JobState, JobView};
+use crate::admin::jobs::JobView;
 use crate::admin::paging::Paging;
 use crate::admin::reports::{HeldLink, Holders, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::{ControlError, Reply};
@@ -49,14 +49,19 @@ impl Holders for NodeHolders {
 /// One at a time: both would write the same report.
 fn start(node: &Arc<Node>, which: WhichDead) -> Result<JobView, ControlError> {
     let host = which.host.as_deref().map(|host| Named::of(node, host)).transpose()?;
-    let running = |job: &JobView| job.kind == KIND && job.state == JobState::Running;
-    if let Some(job) = node.jobs.all().into_iter().find(running) {
-        return Ok(job);
+    let about = format!("pages that hold dead links: host={}", host.as_ref().map_or("any", |host| &host.name));
+    match node.jobs.at_work(KIND, |_| true) {
+        Some((job, false)) if job.about == about => return Ok(job),
+        Some((job, called_off)) => {
+            let what = if called_off { "is coming to its end" } else { "makes another report" };
+            let why = format!("job {} ({}) {what}: wait for it, or cancel it", job.id, job.about);
+            return Err(ControlError::Refused(why));
+        }
+        None => {}
     }
     if node.disk.holds() {
         return Err(ControlError::Refused("the disk is low or broken: the report would need room".into()));
     }
-    let about = format!("pages that hold dead links: host={}", host.as_ref().map_or("any", |host| &host.name));
     let of_job = node.clone();
     let job = node.jobs.start(&node.clock, KIND, about, move |job| work(&of_job, job, host.as_ref()));
     job.map_err(|e| ControlError::Refused(e.to_string()))
@@ -72,7 +77,7 @@ fn work(node: &Node, job: &Job, host: Option<&Named>) -> Result<Value, JobError>
         dead_cut: dead.cut,
         ..HoldersAbout::default()
     };
-    let files = sources(node, &mut about)?;
+    let files = sources(node, job, &mut about)?;
     let rows = Sorter::new(&node.rules.spill_dir);
     let mut walk = Walk { node, job, dead: &mut dead, about: &mut about, rows };
     if walk.dead.len() > 0 {

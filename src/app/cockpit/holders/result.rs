@@ -14,6 +14,8 @@ use crate::admin::reports::{HeldLink, HoldersAbout, HoldersPage};
 /// Folder in the data folder, and name.
 const FOLDER: &str = "reports";
 const NAME: &str = "dead-links-holders.jsonl";
+/// How the name of one that is not whole begins.
+const PART: &str = ".part-";
 /// Longest line taken, bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -27,7 +29,8 @@ impl Writing {
     pub fn begin(data: &Path, about: &HoldersAbout) -> io::Result<Self> {
         let dir = data.join(FOLDER);
         fs::create_dir_all(&dir)?;
-        let file = tempfile::Builder::new().prefix(".part-").tempfile_in(&dir)?;
+        remove_parts(&dir)?;
+        let file = tempfile::Builder::new().prefix(PART).tempfile_in(&dir)?;
         let mut writing = Self { out: BufWriter::new(file), path: dir.join(NAME) };
         writing.line(&serde_json::to_string(about)?)?;
         Ok(writing)
@@ -50,18 +53,32 @@ impl Writing {
     }
 }
 
+/// What a killed process left; nobody else writes here, for there is one such job at a time.
+fn remove_parts(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(PART) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// A page of the report; nothing when there is none.
 pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlError> {
     let (limit, from) = (paging.limit()?, paging.after()?);
     let path = data.join(FOLDER).join(NAME);
     let unread = |e: io::Error| match e.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput if !from.is_empty() => {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof if !from.is_empty() => {
             ControlError::Invalid("cursor: it leads to no line".into())
         }
-        _ => ControlError::Unavailable(format!("{} cannot be read: {e}", path.display())),
+        _ => ControlError::Unavailable(format!("{FOLDER}/{NAME} in the data folder cannot be read: {e}")),
     };
     let file = match File::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && from.is_empty() => return Ok(HoldersPage::default()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(ControlError::Invalid("cursor: there is no report; POST makes one".into()));
+        }
         other => other.map_err(unread)?,
     };
     let mut lines = BufReader::new(file);
@@ -135,6 +152,9 @@ mod tests {
     fn a_report_comes_page_by_page_and_a_cursor_is_of_one_report_only() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(at(dir.path(), None), Ok(HoldersPage::default()));
+        assert!(matches!(at(dir.path(), Some("00".into())), Err(ControlError::Invalid(_))), "there is no report");
+        fs::create_dir(dir.path().join(FOLDER)).unwrap();
+        fs::write(dir.path().join(FOLDER).join(".part-x1"), "left by a kill").unwrap();
         written(dir.path(), 7);
         let (mut found, mut next) = (Vec::new(), None);
         loop {
@@ -159,7 +179,12 @@ mod tests {
     fn a_cursor_into_the_middle_of_a_line_is_an_error_and_not_a_panic() {
         let dir = tempfile::tempdir().unwrap();
         written(dir.path(), 7);
-        for place in [1_u64, 3, u64::MAX >> 1] {
+        let length = fs::metadata(dir.path().join(FOLDER).join(NAME)).unwrap().len();
+        for place in [1_u64, 3, length - 1] {
+            let key = cursor(&[7_u64.to_be_bytes(), place.to_be_bytes()].concat());
+            assert!(matches!(at(dir.path(), Some(key)), Err(ControlError::Invalid(_))), "{place}");
+        }
+        for place in [length, u64::MAX >> 1] {
             let key = cursor(&[7_u64.to_be_bytes(), place.to_be_bytes()].concat());
             let page = at(dir.path(), Some(key));
             assert!(

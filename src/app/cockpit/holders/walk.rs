@@ -1,10 +1,13 @@
 //! The walk over the archive: each metadata record of a page's newest capture, read once, a file after the other.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use nix::fcntl::OFlag;
 
 use super::dead::Dead;
 use crate::actors::node::Node;
@@ -16,8 +19,9 @@ use crate::checkpoint::make::closed_files;
 use crate::checkpoint::uploads::read_list;
 use crate::domain::url::PageUrl;
 use crate::sort::Sorter;
-use crate::storage::keys::SeenKey;
+use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::read;
+use crate::storage::tables::Pages;
 use crate::storage::values::Tails;
 use crate::warc::date::parse_iso;
 use crate::warc::metadata::{MAX_OUTLINK_BYTES, omitted_links, outlinks};
@@ -30,6 +34,8 @@ pub(super) const PAGES: u32 = 100;
 const LISTED: u64 = 1_000_000;
 /// Files that are named as not read.
 const NAMED: usize = 100;
+/// Records of pages read at a time.
+const CHUNK: usize = 1_000;
 /// Bytes of an archive file between two rests.
 const PIECE: u64 = 4 << 20;
 /// A rest, so that the crawl has the disk and the processor before this.
@@ -52,7 +58,7 @@ pub(super) struct Walk<'j> {
 }
 
 /// The archive files here, in the order of their names; those that are kept elsewhere alone are told as not read.
-pub(super) fn sources(node: &Node, about: &mut HoldersAbout) -> Result<Vec<Source>, JobError> {
+pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Result<Vec<Source>, JobError> {
     let failed = |e: &dyn std::fmt::Display| JobError::Failed(e.to_string());
     let dir = node.rules.settings.warc_dir();
     // Before the list: a file that is closed between the two is then on it, whole.
@@ -63,11 +69,34 @@ pub(super) fn sources(node: &Node, about: &mut HoldersAbout) -> Result<Vec<Sourc
     for name in uploaded.keys().filter(|name| name.ends_with(".warc.gz") && !names.contains(name)) {
         not_read(about, format!("{name}: copied elsewhere and removed here"));
     }
+    let open = tails.warc.as_ref().map(|(name, _)| name);
+    let here =
+        |name: &str| names.iter().any(|n| n == name) || open.is_some_and(|n| n == name) || uploaded.contains_key(name);
+    for name in named_by_pages(node, job)?.iter().filter(|name| !here(name)) {
+        not_read(about, format!("{name}: it is not in the archive folder, though pages are in it"));
+    }
     let mut found: Vec<Source> = names.iter().map(|n| Source { path: dir.join(n), committed: None }).collect();
     if let Some((name, length)) = tails.warc.filter(|(name, _)| !names.contains(name)) {
         found.push(Source { path: dir.join(open_name(&name)), committed: Some(length) });
     }
     Ok(found)
+}
+
+/// The files that the newest captures are in.
+fn named_by_pages(node: &Node, job: &Job) -> Result<BTreeSet<String>, JobError> {
+    let (mut range, mut names, mut last_url) = (KeyRange::all(), BTreeSet::new(), None);
+    loop {
+        let rows = reading(job, || read::scan::<Pages>(&*node.storage, &range, CHUNK))?;
+        let Some((last, _)) = rows.last() else { return Ok(names) };
+        range.from = after(&last.encode());
+        for (key, page) in rows {
+            let url = key.seen();
+            if last_url.replace(url) != Some(url) {
+                names.extend(page.warc.map(|place| place.file));
+            }
+        }
+        job.step(0, 0)?;
+    }
 }
 
 fn not_read(about: &mut HoldersAbout, what: String) {
@@ -189,12 +218,18 @@ pub(super) fn of_row(row: &[u8]) -> Option<(usize, String, String)> {
 
 /// The file; one that was closed meanwhile has another name.
 fn open(source: &Source) -> io::Result<File> {
-    match File::open(&source.path) {
+    match regular(&source.path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && source.committed.is_some() => {
-            File::open(source.path.with_extension(""))
+            regular(&source.path.with_extension(""))
         }
         other => other,
     }
+}
+
+/// Opens a file and nothing else: a pipe in its place would be waited for without an end.
+fn regular(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 /// Why a file was not read to its end.

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::commit::{commit, commit_last, committed};
 use crate::actors::node::Node;
-use crate::admin::jobs::{JobState, JobView};
+use crate::admin::jobs::JobView;
 use crate::admin::orders::{HostCommand, HostOrdered, OrderHosts};
 use crate::admin::{ControlError, Reply};
 use crate::app::JobError;
@@ -33,17 +33,19 @@ pub(super) struct Named {
 impl Named {
     /// The host that a text names.
     pub fn of(node: &Node, text: &str) -> Result<Self, ControlError> {
-        let bare = |text: &&str| {
-            !text.contains(['/', '\\', '?', '#', '@', ' ', '\t', '\n', '\r'])
-                && (text.starts_with('[') || !text.contains(':'))
-        };
-        let parsed = Some(text).filter(bare);
+        let parsed = Some(text).filter(|text| is_bare(text));
         let url = parsed.and_then(|text| node.live().canon.parse(&format!("http://{text}/")).ok());
         let name = url.filter(|url| url.port() == 80 && url.tail() == "/").map(|url| url.host().to_owned());
         let unclear = || ControlError::Invalid(format!("{text:?} is no host name; expected one such as example.org"));
         let name = name.ok_or_else(unclear)?;
         Ok(Self { at: HostAt { partition: Partition::of_host(&name), host: node.prints.host(&name) }, name })
     }
+}
+
+/// Whether a text can be a host's name as it is: nothing in it that a parser of URLs would cut off, leave out or decode.
+pub(super) fn is_bare(text: &str) -> bool {
+    let cut = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@%".contains(c);
+    !text.contains(cut) && (text.starts_with('[') || !text.contains(':'))
 }
 
 impl OrderHosts for Hosts {
@@ -55,7 +57,7 @@ impl OrderHosts for Hosts {
 
 async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
     let host = Named::of(&node, host)?;
-    may_be_ordered(&node, &host, command)?;
+    let known = may_be_ordered(&node, &host, command)?;
     let job = match command {
         HostCommand::Drop => working(&node, &host, "drop", HostOrder::Drop).await?,
         HostCommand::Block => working(&node, &host, "block", HostOrder::Block).await?,
@@ -66,11 +68,11 @@ async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<Host
         HostCommand::MinDelay(delay) => at_once(&node, &host, HostOrder::MinDelay(delay)).await?,
     };
     log::info!("order to a host: host={} command={command:?}", host.name);
-    Ok(HostOrdered { orders: node.orders.of(&host.at.host).into(), host: host.name, job })
+    Ok(HostOrdered { orders: node.orders.of(&host.at.host).into(), host: host.name, known, job })
 }
 
-/// A host may be blocked, paused and slowed down before anything of it is known.
-fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<(), ControlError> {
+/// A host may be blocked, paused and slowed down before anything of it is known; gives whether something is.
+fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<bool, ControlError> {
     let unread = |e: StorageError| ControlError::Unavailable(e.to_string());
     let known = read::host_state(&*node.storage, host.at).map_err(unread)?.unwrap_or_default().name;
     let ahead = matches!(command, HostCommand::Pause | HostCommand::Block | HostCommand::MinDelay(Some(_)));
@@ -89,7 +91,7 @@ fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<(),
     if orders.refusal().is_some() && command == HostCommand::Recrawl {
         return Err(ControlError::Refused(format!("{} is blocked, or its queue is being dropped", host.name)));
     }
-    Ok(())
+    Ok(!known.is_empty())
 }
 
 async fn at_once(node: &Node, host: &Named, order: HostOrder) -> Result<Option<JobView>, ControlError> {
@@ -106,9 +108,14 @@ async fn working(
     kind: &'static str,
     order: HostOrder,
 ) -> Result<Option<JobView>, ControlError> {
-    let same = |job: &JobView| job.state == JobState::Running && job.kind == kind && job.about == host.name;
-    if let Some(job) = node.jobs.all().into_iter().find(same) {
-        return Ok(Some(job));
+    match node.jobs.at_work(kind, |about| about == host.name) {
+        Some((job, false)) => return Ok(Some(job)),
+        // Its end takes the order back, also one that is given again before.
+        Some((job, true)) if order != HostOrder::Block => {
+            let why = format!("job {} was cancelled and is coming to its end: ask again when it is over", job.id);
+            return Err(ControlError::Refused(why));
+        }
+        _ => {}
     }
     let (ordered, stands) = oneshot::channel();
     let (of_job, at) = (node.clone(), host.clone());
