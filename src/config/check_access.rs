@@ -11,6 +11,9 @@ use super::sections::{CookiesSection, CredentialSection, FetchSection, HostSecti
 use crate::net::guard::HostPattern;
 use crate::net::proxy::Proxy;
 
+/// Bytes of cookies in memory at most.
+const MOST_COOKIES: usize = 512 << 20;
+
 /// Headers of the crawler's own, and the key that sets each, if there is one.
 const OWN: [(&str, &str); 21] = [
     ("host", ""),
@@ -97,7 +100,11 @@ pub(super) fn check_host(i: usize, host: &HostSection) -> Checked {
 pub(super) fn check_cookies(cookies: &CookiesSection) -> Checked {
     within("cookies.per_host", cookies.per_host, 1, 1_000)?;
     within("cookies.max_bytes", cookies.max_bytes, 64, 65_536)?;
-    within("cookies.max_hosts", cookies.max_hosts, 1, 1_000_000)
+    within("cookies.max_hosts", cookies.max_hosts, 1, 1_000_000)?;
+    let most = cookies.per_host.saturating_mul(cookies.max_bytes).saturating_mul(cookies.max_hosts);
+    ensure(most <= MOST_COOKIES, "cookies.max_hosts", || {
+        format!("with per_host and max_bytes this is {most} bytes of cookies in memory; at most {MOST_COOKIES}")
+    })
 }
 
 pub(super) fn check_credentials(all: &[CredentialSection]) -> Checked {

@@ -16,57 +16,72 @@ struct Firewall {
     headers: &'static [(&'static str, &'static str)],
     /// How names of its cookies begin.
     cookies: &'static [&'static str],
+    /// Its challenges are refusals: an answer with 2xx is a page, though it may be about challenges.
+    refuses: bool,
     /// What its challenge holds: all texts of one row.
     body: &'static [&'static [&'static str]],
 }
 
 /// Sources: `tests/data/challenge.tsv`.
 const FIREWALLS: &[Firewall] = &[
-    Firewall { name: "cloudflare", headers: &[("cf-ray", "")], cookies: &[], body: &[&["_cf_chl_opt"]] },
+    Firewall { name: "cloudflare", refuses: true, headers: &[("cf-ray", "")], cookies: &[], body: &[&["_cf_chl_opt"]] },
     Firewall {
         name: "datadome",
+        refuses: true,
         headers: &[("x-datadome", ""), ("x-dd-b", "")],
         cookies: &["datadome"],
         body: &[&["captcha-delivery.com", "var dd="]],
     },
     Firewall {
         name: "imperva",
+        refuses: false,
         headers: &[("x-iinfo", ""), ("x-cdn", "imperva"), ("x-cdn", "incapsula")],
         cookies: &["visid_incap_", "incap_ses_"],
         body: &[&["Incapsula incident ID"]],
     },
-    Firewall { name: "aliyun", headers: &[], cookies: &["acw_tc", "acw_sc__"], body: &[&["acw_sc__v2", "arg1"]] },
+    Firewall {
+        name: "aliyun",
+        refuses: false,
+        headers: &[],
+        cookies: &["acw_tc", "acw_sc__"],
+        body: &[&["acw_sc__v2", "arg1"]],
+    },
     Firewall {
         name: "knownsec",
+        refuses: true,
         headers: &[],
         cookies: &["__jsluid"],
         body: &[&["__jsl_clearance"], &["document.cookie", "location.pathname+location.search"]],
     },
     Firewall {
         name: "sucuri",
+        refuses: false,
         headers: &[("x-sucuri-id", ""), ("server", "sucuri")],
         cookies: &[],
         body: &[&["sucuri_cloudproxy_js"]],
     },
     Firewall {
         name: "akamai",
+        refuses: false,
         headers: &[],
         cookies: &["ak_bmsc", "_abck", "bm_sz", "sec_cpt"],
         body: &[&["sec-if-cpt-container"], &["sec-bc-text-container"]],
     },
     Firewall {
         name: "ddos-guard",
+        refuses: true,
         headers: &[("server", "ddos-guard")],
         cookies: &["__ddg"],
         body: &[&["ddos-guard/js-challenge"]],
     },
     Firewall {
         name: "anubis",
+        refuses: false,
         headers: &[],
         cookies: &["techaro.lol-anubis", "within.website-x-cmd-anubis"],
         body: &[&["anubis_challenge"]],
     },
-    Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[&["px-captcha", "_pxAppId"]] },
+    Firewall { name: "human", refuses: true, headers: &[], cookies: &["_px"], body: &[&["px-captcha", "_pxAppId"]] },
 ];
 
 /// What the headers of an answer say.
@@ -121,14 +136,14 @@ fn holds(value: &[u8], text: &str) -> bool {
 }
 
 impl Suspects {
-    /// The firewall whose challenge a body is that begins with `head` ([`HEAD`] bytes of it, decoded).
+    /// The firewall whose challenge a body is that came with `status` and begins with `head` ([`HEAD`] bytes of it, decoded).
     #[must_use]
-    pub fn in_body(self, head: &[u8]) -> Option<&'static str> {
+    pub fn in_body(self, status: u16, head: &[u8]) -> Option<&'static str> {
         let all = |words: &[&str]| words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some());
         FIREWALLS
             .iter()
             .enumerate()
-            .filter(|(bit, _)| self.0 & (1 << bit) != 0)
+            .filter(|(bit, firewall)| self.0 & (1 << bit) != 0 && !(firewall.refuses && (200..300).contains(&status)))
             .find(|(_, firewall)| firewall.body.iter().any(|words| all(words)))
             .map(|(_, firewall)| firewall.name)
     }
@@ -139,13 +154,13 @@ mod tests {
     use super::*;
 
     /// `name: value` lines joined by `\n`, then the body.
-    fn verdict(headers: &str, body: &str) -> Option<String> {
+    fn verdict(status: u16, headers: &str, body: &str) -> Option<String> {
         let lines: Vec<(&str, &[u8])> =
             headers.split("\\n").filter_map(|line| line.split_once(": ")).map(|(n, v)| (n, v.as_bytes())).collect();
         match of_headers(lines) {
             Sign::None => None,
             Sign::Challenge => Some("header".into()),
-            Sign::Suspect(suspects) => suspects.in_body(body.as_bytes()).map(str::to_owned),
+            Sign::Suspect(suspects) => suspects.in_body(status, body.as_bytes()).map(str::to_owned),
         }
     }
 
@@ -155,9 +170,9 @@ mod tests {
         let mut rows = 0;
         for row in table.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
             let fields: Vec<&str> = row.split('\t').collect();
-            let [name, headers, body, wanted, _source] = fields[..] else { panic!("five fields: {row}") };
+            let [name, status, headers, body, wanted, _source] = fields[..] else { panic!("six fields: {row}") };
             let wanted = (wanted != "-").then(|| wanted.to_owned());
-            assert_eq!(verdict(headers, body), wanted, "{name}");
+            assert_eq!(verdict(status.parse().unwrap(), headers, body), wanted, "{name}");
             rows += 1;
         }
         assert!(rows > 20);

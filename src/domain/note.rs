@@ -53,7 +53,8 @@ reasons! {
         ParseCut = 23, "parse_cut";
         /// It had more links than `parse.max_links_per_page`.
         LinksCut = 24, "links_cut";
-        /// Rules of `[[extract]]` are meant for it, but it is too large or too deep for a tree.
+        /// Rules of `[[extract]]` are meant for it, but it is too large or too deep for a tree, or their values or work for the
+        /// bounds of a page.
         ExtractSkipped = 25, "extract_skipped";
         /// Its headers or its markup ask not to offer a stored copy.
         NoArchive = 26, "noarchive";

@@ -219,7 +219,7 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::Reset => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
         Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault()), reason: failure },
-        Failure::Proxy | Failure::Challenge => rules.delays.get(attempts),
+        Failure::Proxy | Failure::Challenge | Failure::RobotsUnreachable => rules.delays.get(attempts),
         Failure::Tls
         | Failure::TlsExpired
         | Failure::TlsName
@@ -246,6 +246,7 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
         FetchOutcome::Fault(failure) => match failure {
             // Nothing the host did: the policy, our disk, our parser.
             Failure::AddressRefused | Failure::Spill | Failure::Poison | Failure::Proxy => PaceSignal::Ok,
+            Failure::RobotsUnreachable => PaceSignal::Ok,
             Failure::Status4xx | Failure::StatusOther | Failure::NotModifiedUnasked => PaceSignal::Ok,
             Failure::Challenge => PaceSignal::Challenge,
             Failure::Status5xx => PaceSignal::ServerError,

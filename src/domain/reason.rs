@@ -145,6 +145,8 @@ reasons! {
         TlsCertificate = 24, "tls_certificate";
         /// The proxy refused, or could not be reached.
         Proxy = 25, "proxy";
+        /// robots.txt of its scheme and port is out of reach.
+        RobotsUnreachable = 26, "robots_unreachable";
     }
 }
 

@@ -28,6 +28,8 @@ pub struct FetchRequest {
     pub headers: Vec<(String, String)>,
     /// The proxy it goes through, if any.
     pub via: Option<Arc<Proxy>>,
+    /// Neither credentials nor cookies go with it: the URL is one that somebody else named, outside what is crawled.
+    pub anonymous: bool,
     /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
     pub conditional: Option<Conditional>,
     /// Time-outs and size caps.

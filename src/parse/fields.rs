@@ -53,7 +53,10 @@ impl PageSink for FieldsReader {
         }
         let text = page.charset.decode(&bytes).0;
         match tree(&text) {
-            Ok(tree) => Page { extracted: rules.on(&url, &tree), ..page },
+            Ok(tree) => {
+                let found = rules.on(&url, &tree);
+                Page { extracted: found.values, extract_skipped: !found.whole, ..page }
+            }
             Err(why) => {
                 log::debug!("no values taken from a page: url={url} why={why}");
                 Page { extract_skipped: true, ..page }

@@ -132,3 +132,46 @@ fn an_older_copy_holds_while_robots_txt_cannot_be_reached() {
     crawl(in_front_of(&site).set("robots.max_age=600ms"), &["http://a.test/"]);
     assert_eq!(site.asked(), ["a.test /robots.txt", "a.test /", "a.test /robots.txt", "a.test /open"]);
 }
+
+#[test]
+fn a_robots_txt_may_not_lead_where_the_operator_has_ruled_out_and_provokes_no_credentials_and_no_rest_elsewhere() {
+    let site = Site::http(|host, path| match (host, path) {
+        ("evil0.test", "/robots.txt") => page(302, "text/plain", "Location: http://denied.test/x\r\n", ""),
+        ("evil1.test", "/robots.txt") => page(302, "text/plain", "Location: http://a.test/excluded/x\r\n", ""),
+        ("evil2.test", "/robots.txt") => page(302, "text/plain", "Location: http://a.test/busy\r\n", ""),
+        (_, "/busy") => page(429, "text/plain", "Retry-After: 86400\r\n", ""),
+        (_, "/robots.txt") => none(),
+        _ => html("here"),
+    });
+    let sandbox = in_front_of(&site)
+        .set("scope.mode=any")
+        .set("scope.deny_hosts=[\"denied.test\"]")
+        .set("scope.exclude=[\"/excluded/\"]")
+        .set("crawl.until_done_patience=1s")
+        .set("robots.error_retry=[\"1h\"]");
+    let seeds = ["http://evil0.test/", "http://evil1.test/", "http://evil2.test/", "http://a.test/"];
+    let ended = crawl(sandbox, &seeds);
+    let asked = site.asked();
+    assert!(!asked.iter().any(|url| url.starts_with("denied.test") || url.contains("/excluded/")), "{asked:?}");
+    assert!(asked.contains(&"a.test /busy".to_owned()) && asked.contains(&"a.test /".to_owned()), "{asked:?}");
+    assert_eq!(ended.status.pages_stored, 3, "{}", ended.report());
+}
+
+#[test]
+fn a_port_whose_robots_txt_is_out_of_reach_leaves_the_rest_of_its_host_alone() {
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let site = Site::http(move |_, path| match path {
+        "/robots.txt" => none(),
+        "/" => html(&format!("<a href=http://a.test:{dead}/x>x</a><a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>")),
+        _ => html("here"),
+    });
+    let port = site.port();
+    let sandbox = in_front_of(&site)
+        .set("dns.overrides={\"*.test\"=\"127.0.0.1\"}")
+        .set("crawl.order=breadth")
+        .set("fetch.retry_delays=[\"1h\"]")
+        .set("robots.error_retry=[\"1h\"]")
+        .set("crawl.until_done_patience=1s");
+    let ended = crawl(sandbox, &[&format!("http://a.test:{port}/")]);
+    assert_eq!(ended.status.pages_stored, 4, "{}", ended.report());
+}

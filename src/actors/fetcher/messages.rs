@@ -28,7 +28,10 @@ pub enum Errand {
         permit: PagePermit,
     },
     /// robots.txt: its text goes back in the report.
-    Robots,
+    Robots {
+        /// Another host's robots.txt redirects there.
+        foreign: bool,
+    },
 }
 
 /// One request. Dropping it gives back lease, permit, slot and place on the wire.

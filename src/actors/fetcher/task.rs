@@ -12,6 +12,7 @@ use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
+use crate::domain::politeness::PaceSignal;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
@@ -25,7 +26,7 @@ use crate::telemetry::trouble::CERTIFICATE;
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.errand {
         Errand::Page { lease, .. } => Some(lease.core().clone()),
-        Errand::Robots => None,
+        Errand::Robots { .. } => None,
     };
     let exchange = exchange(node, protocols, tools, fetch);
     match page {
@@ -43,6 +44,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         addresses,
         headers: node.live().request_headers(&node.rules.headers, url.host()),
         via,
+        anonymous: is_anonymous(&node, &errand, &url),
         conditional: None,
         limits: node.rules.limits.clone(),
     };
@@ -56,7 +58,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     let outcome = outcome_of(result.as_ref(), false, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
-    if slot.finish(stopwatch.elapsed(), pace_signal(&outcome)) {
+    if slot.finish(stopwatch.elapsed(), signal_of(&errand, &outcome)) {
         node.host_blocked(
             url.host(),
             "refusals",
@@ -88,7 +90,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
                 }
             }
         }
-        Errand::Robots => {
+        Errand::Robots { .. } => {
             let robots = result.ok().map(|fetched| robots_answer(&mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
         }
@@ -99,6 +101,26 @@ fn status_of(outcome: &FetchOutcome) -> Option<u16> {
     match outcome {
         FetchOutcome::Answer(answer) => Some(answer.status),
         FetchOutcome::Fault(_) => None,
+    }
+}
+
+/// What another host has named, outside what is crawled, is asked for without credentials and cookies: the target of a
+/// robots.txt's redirect, a sitemap.
+fn is_anonymous(node: &Node, errand: &Errand, url: &PageUrl) -> bool {
+    match errand {
+        Errand::Robots { foreign } => *foreign,
+        Errand::Page { lease, .. } => {
+            let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            lease.entry.found.is_sitemap() && scope.judge(url, lease.entry.depth).is_err()
+        }
+    }
+}
+
+/// Refusals that a stranger's redirect has provoked are not held against the host.
+fn signal_of(errand: &Errand, outcome: &FetchOutcome) -> PaceSignal {
+    match (errand, pace_signal(outcome)) {
+        (Errand::Robots { foreign: true }, PaceSignal::Challenge | PaceSignal::Throttled { .. }) => PaceSignal::Ok,
+        (_, signal) => signal,
     }
 }
 

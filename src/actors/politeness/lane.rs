@@ -107,10 +107,14 @@ impl Lane {
             }
             Err(Not::Known(until, fault)) => {
                 // A host that does not answer at all costs the URL an attempt, so that a dead host comes to an end.
+                let elsewhere = self.robots.knows_another(&self.node, (lease.url.scheme(), lease.url.port()));
                 if let Some(failure) = fault {
                     self.without_fetch(lease, failure).await;
+                } else if elsewhere {
+                    self.end(lease, Ending::Retry { at: until, reason: Failure::RobotsUnreachable }, 0).await;
                 }
-                return Next::GiveUp(Some(until));
+                // A scheme or port whose robots.txt is out of reach is no reason to leave the others of its host.
+                return if elsewhere { Next::GoOn } else { Next::GiveUp(Some(until)) };
             }
             Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
         };
@@ -336,7 +340,17 @@ impl Lane {
         for _ in 0..OWN_FAULTS {
             let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let Leave { slot, page: _page, on_wire } = leave;
-            match self.request(&host, url.clone(), way.clone(), slot, on_wire, Errand::Robots).await {
+            match self
+                .request(
+                    &host,
+                    url.clone(),
+                    way.clone(),
+                    slot,
+                    on_wire,
+                    Errand::Robots { foreign: host != self.at.host },
+                )
+                .await
+            {
                 Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
                 _ => {}
             }

@@ -110,6 +110,15 @@ impl Cache {
         self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.tail())
     }
 
+    /// Whether another scheme or port of the host has a robots.txt that says something now.
+    pub fn knows_another(&self, node: &Node, place: (Scheme, u16)) -> bool {
+        let (now, policy) = (node.clock.now(), &node.rules.robots);
+        self.kept.borrow().iter().any(|(other, kept)| {
+            let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
+            *other != place && policy.standing(&copy, now) != RobotsAccess::DisallowAll
+        })
+    }
+
     /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
     fn keep(&self, place: (Scheme, u16), copy: Kept, seat: &Seat) {
         let mut kept = self.kept.borrow_mut();
@@ -186,6 +195,13 @@ fn value_of(
     RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
 }
 
+/// A redirect to another host is followed (RFC 9309, 2.3.1.2), unless the operator has ruled that host or URL out. It goes there
+/// without credentials, and what it meets there is not held against that host.
+fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
+    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    scope.judge_sitemap(target).is_ok()
+}
+
 /// Requests robots.txt for `url`'s scheme, host and port; follows up to five redirects, each hop checked, each under the
 /// slot of the host it goes to.
 pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
@@ -194,6 +210,9 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
     for _ in 0..=MAX_HOPS {
         let Ok(here) = target else { break };
         let own = here.host() == url.host();
+        if !own && !is_allowed_elsewhere(&lane.node, &here) {
+            break; // as if there were none
+        }
         let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
         let patience = if own { Duration::MAX } else { PATIENCE };
         let Some(report) = lane.errand(&here, &seat, patience).await else {

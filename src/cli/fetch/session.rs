@@ -190,7 +190,15 @@ impl Session {
         self.wait(url).await;
         let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
         let limits = self.rules.limits.clone();
-        let request = FetchRequest { url: url.clone(), addresses: allowed, headers, via, conditional: None, limits };
+        let request = FetchRequest {
+            url: url.clone(),
+            addresses: allowed,
+            headers,
+            via,
+            anonymous: false,
+            conditional: None,
+            limits,
+        };
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;

@@ -47,7 +47,7 @@ pub struct CookiesSection {
 
 impl Default for CookiesSection {
     fn default() -> Self {
-        Self { enabled: false, per_host: 50, max_bytes: 4_096, max_hosts: 10_000 }
+        Self { enabled: false, per_host: 50, max_bytes: 4_096, max_hosts: 500 }
     }
 }
 

@@ -7,6 +7,6 @@ mod rule;
 mod selector;
 mod tree;
 
-pub use rule::{ExtractRule, ExtractRules, Extracted, RuleError, Take};
+pub use rule::{ExtractRule, ExtractRules, Extracted, Found, RuleError, Take};
 pub use selector::{Selector, SelectorError};
 pub use tree::{TreeFault, tree};

@@ -7,6 +7,7 @@ use select::document::Document;
 use select::node::{Data, Node};
 use serde::{Deserialize, Serialize};
 
+use super::selector::{Within, Work};
 use super::{Selector, SelectorError};
 use crate::domain::text::cut_at;
 
@@ -14,6 +15,10 @@ use crate::domain::text::cut_at;
 const MAX_VALUES: usize = 100;
 /// Bytes of one value at most; it is cut there.
 const MAX_VALUE: usize = 8 * 1024;
+/// Bytes of all values of a page.
+const MAX_PAGE: usize = 64 * 1024;
+/// Steps of work for all rules of a page: a test of an element, an ancestor looked at, a byte of text. Under a second.
+const MAX_WORK: usize = 20_000_000;
 
 /// What of an element is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,9 +90,17 @@ impl ExtractRule {
     }
 
     /// `None` when nothing is found.
-    fn on(&self, page: &Document) -> Option<Extracted> {
+    fn on(&self, page: &Document, room: &mut usize, work: &Work) -> Option<Extracted> {
         let most = if self.many { MAX_VALUES } else { 1 };
-        let found = page.find(&self.selector).filter_map(|node| self.value(&node)).take(most).collect::<Vec<_>>();
+        let mut found = Vec::new();
+        for value in page.find(Within(&self.selector, work)).filter_map(|node| self.value(&node, work)).take(most) {
+            let Some(left) = room.checked_sub(value.len()) else {
+                *room = 0;
+                break;
+            };
+            *room = left;
+            found.push(value);
+        }
         if self.many {
             return (!found.is_empty()).then_some(Extracted::Many(found));
         }
@@ -95,26 +108,27 @@ impl ExtractRule {
     }
 
     /// An element that has no such attribute, or no text, has no value.
-    fn value(&self, node: &Node<'_>) -> Option<String> {
+    fn value(&self, node: &Node<'_>, work: &Work) -> Option<String> {
         let value = match &self.take {
-            Take::Text => text_of(node),
+            Take::Text => text_of(node, work),
             Take::Attribute(name) => node.attr(name)?.to_owned(),
-            Take::Html => node.html(),
+            Take::Html => html_of(node, work),
         };
         Some(cut_at(value.trim(), MAX_VALUE)).filter(|value| !value.is_empty()).map(str::to_owned)
     }
 }
 
 /// The text within, in the order of the page; scripts and styles have none.
-fn text_of(node: &Node<'_>) -> String {
+fn text_of(node: &Node<'_>, work: &Work) -> String {
     let mut out = String::new();
     let mut open = vec![*node];
     while let Some(node) = open.pop() {
-        if out.len() > MAX_VALUE {
+        if out.len() > MAX_VALUE || !work.spend(1) {
             break;
         }
         match node.data() {
-            Data::Text(text) => fold(text, &mut out),
+            Data::Text(text) if work.spend(text.len()) => fold(text, &mut out),
+            Data::Text(_) => break,
             Data::Element(..) if matches!(node.name(), Some("script" | "style" | "template")) => {}
             Data::Element(..) => {
                 let last = node.last_child();
@@ -124,6 +138,59 @@ fn text_of(node: &Node<'_>) -> String {
         }
     }
     out
+}
+
+/// The markup as far as it is kept: written anew from the tree, for `select` would write all of it.
+fn html_of(node: &Node<'_>, work: &Work) -> String {
+    let mut out = String::new();
+    let mut open = vec![Step::In(*node)];
+    while let Some(step) = open.pop() {
+        if out.len() > MAX_VALUE || !work.spend(1) {
+            break;
+        }
+        match step {
+            Step::Out(name) => out.extend(["</", name, ">"]),
+            Step::In(node) => match node.data() {
+                Data::Text(text) if work.spend(text.len()) => push_text(&node, text, &mut out),
+                Data::Text(_) => break,
+                Data::Comment(text) => out.extend(["<!--", text, "-->"]),
+                Data::Element(name, attrs) => {
+                    out.extend(["<", &*name.local]);
+                    for (name, value) in attrs {
+                        let value = value.replace('&', "&amp;").replace('\u{a0}', "&nbsp;").replace('"', "&quot;");
+                        out.extend([" ", &*name.local, "=\"", &value, "\""]);
+                    }
+                    out.push('>');
+                    if !VOID.contains(&&*name.local) {
+                        open.push(Step::Out(node.name().unwrap_or_default()));
+                        open.extend(std::iter::successors(node.last_child(), Node::prev).map(Step::In));
+                    }
+                }
+            },
+        }
+    }
+    out
+}
+
+/// A node to be written, or the end of one.
+enum Step<'a> {
+    In(Node<'a>),
+    Out(&'a str),
+}
+
+/// Elements without an end tag (HTML, 13.1.2).
+const VOID: [&str; 13] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+
+/// What is in scripts and styles is written as it stands (HTML, 13.3).
+fn push_text(node: &Node<'_>, text: &str, out: &mut String) {
+    let raw = node.parent().and_then(|parent| parent.name()).is_some_and(|name| matches!(name, "script" | "style"));
+    if raw {
+        out.push_str(cut_at(text, MAX_VALUE));
+    } else {
+        let text = cut_at(text, MAX_VALUE).replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
+        out.push_str(&text.replace('<', "&lt;").replace('>', "&gt;"));
+    }
 }
 
 /// Runs of white space become one space.
@@ -147,6 +214,15 @@ pub enum Extracted {
     Many(Vec<String>),
 }
 
+/// What all rules found on one page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By name.
+    pub values: BTreeMap<String, Extracted>,
+    /// False when the page has used up what there is for one.
+    pub whole: bool,
+}
+
 /// All rules.
 #[derive(Clone, Debug, Default)]
 pub struct ExtractRules(Vec<ExtractRule>);
@@ -166,16 +242,17 @@ impl ExtractRules {
 
     /// What they find on a page, by name.
     #[must_use]
-    pub fn on(&self, url: &str, page: &Document) -> BTreeMap<String, Extracted> {
+    pub fn on(&self, url: &str, page: &Document) -> Found {
+        let (mut room, work) = (MAX_PAGE, Work::new(MAX_WORK));
         let mut found = BTreeMap::new();
         for rule in self.0.iter().filter(|rule| rule.is_meant(url)) {
             if !found.contains_key(&rule.name)
-                && let Some(value) = rule.on(page)
+                && let Some(value) = rule.on(page, &mut room, &work)
             {
                 found.insert(rule.name.clone(), value);
             }
         }
-        found
+        Found { values: found, whole: room > 0 && !work.is_over() }
     }
 }
 
@@ -188,7 +265,9 @@ mod tests {
     fn found(selector: &str, take: &str, many: bool, html: &str) -> String {
         match ExtractRule::new("x", selector, take, many, &[]) {
             Err(e) => format!("error {e}"),
-            Ok(rule) => serde_json::to_string(&rule.on(&tree(html).unwrap())).unwrap(),
+            Ok(rule) => {
+                serde_json::to_string(&rule.on(&tree(html).unwrap(), &mut { MAX_PAGE }, &Work::new(MAX_WORK))).unwrap()
+            }
         }
     }
 
@@ -224,11 +303,11 @@ mod tests {
         let page = tree("<h1>one</h1>").unwrap();
         assert!(rules.are_meant_for("http://a.test/blog/1") && !rules.are_meant_for("http://a.test/"));
         assert_eq!(
-            rules.on("http://a.test/news/1", &page),
+            rules.on("http://a.test/news/1", &page).values,
             BTreeMap::from([("a".into(), Extracted::One("one".into()))])
         );
         assert_eq!(
-            rules.on("http://a.test/blog/1", &page),
+            rules.on("http://a.test/blog/1", &page).values,
             BTreeMap::from([("b".into(), Extracted::One("one".into()))])
         );
         assert!(ExtractRule::new("a", "h1", "text", false, &["(".into()]).is_err());
@@ -238,13 +317,47 @@ mod tests {
     fn values_are_bounded_in_number_and_length() {
         let page = tree(&format!("<p>{}</p>", "é".repeat(MAX_VALUE)).repeat(2)).unwrap();
         let rule = ExtractRule::new("x", "p", "text", true, &[]).unwrap();
-        let Some(Extracted::Many(values)) = rule.on(&page) else { panic!("nothing found") };
+        let Some(Extracted::Many(values)) = rule.on(&page, &mut { MAX_PAGE }, &Work::new(MAX_WORK)) else {
+            panic!("nothing found")
+        };
         assert!(
             values.len() == 2 && values.iter().all(|value| value.len() <= MAX_VALUE && value.len() > MAX_VALUE - 4)
         );
         let page = tree(&"<i>x</i>".repeat(1_000)).unwrap();
         let rule = ExtractRule::new("x", "i", "text", true, &[]).unwrap();
-        assert!(matches!(rule.on(&page), Some(Extracted::Many(values)) if values.len() == MAX_VALUES));
+        assert!(
+            matches!(rule.on(&page, &mut { MAX_PAGE }, &Work::new(MAX_WORK)), Some(Extracted::Many(values)) if values.len() == MAX_VALUES)
+        );
+    }
+
+    #[test]
+    fn what_all_rules_may_take_of_a_page_and_do_for_it_is_bounded() {
+        let rules = |n: usize, selector: &str, take: &str| {
+            let rule = |i: usize| ExtractRule::new(&format!("r{i}"), selector, take, true, &[]).unwrap();
+            ExtractRules::new((0..n).map(rule).collect())
+        };
+        let deep = tree(&format!("{}{}", "<div class=a>".repeat(100), "word ".repeat(2_000))).unwrap();
+        let found = rules(10, ".a", "text").on("http://a.test/", &deep);
+        let size: usize = serde_json::to_string(&found.values).unwrap().len();
+        assert!(!found.whole && size < 2 * MAX_PAGE, "{size}");
+        let spaces = tree(&format!("{}{}", "<div class=a>".repeat(490), " ".repeat(1_900_000))).unwrap();
+        for take in ["html", "text"] {
+            assert!(!rules(64, ".a", take).on("http://a.test/", &spaces).whole, "{take}");
+        }
+        let plain = tree("<h1>one</h1>").unwrap();
+        assert!(rules(64, "h1", "text").on("http://a.test/", &plain).whole);
+    }
+
+    #[test]
+    fn markup_is_written_as_select_writes_it() {
+        for html in [
+            "<p a='1&quot;&amp;'>x &lt; y<br><!-- c --><b>z</b></p>",
+            "<p><script>a < b</script><style>i>j</style></p>",
+        ] {
+            let page = tree(html).unwrap();
+            let node = page.find(select::predicate::Name("p")).next().unwrap();
+            assert_eq!(html_of(&node, &Work::new(MAX_WORK)), node.html());
+        }
     }
 
     proptest::proptest! {
@@ -252,7 +365,7 @@ mod tests {
         fn no_text_is_a_panic_as_a_selector(text in "[a-z#.\\[\\]=~^$*:>+, ()'\"-]{0,24}") {
             if let Ok(selector) = text.parse::<Selector>() {
                 let page = tree("<div class=a><p id=b>x</p></div>").unwrap();
-                let _ = page.find(&selector).count();
+                let _ = page.find(Within(&selector, &Work::new(MAX_WORK))).count();
             }
         }
 
@@ -270,7 +383,7 @@ mod tests {
             }).collect();
             let page = tree(&html).unwrap();
             let selector: Selector = text.parse().unwrap();
-            let mut quick: Vec<usize> = page.find(&selector).map(|node| depth(&node)).collect();
+            let mut quick: Vec<usize> = page.find(Within(&selector, &Work::new(MAX_WORK))).map(|node| depth(&node)).collect();
             quick.sort_unstable();
             let plain: Vec<usize> = (0..tags.len()).filter(|at| fits(&tags, &steps, *at, steps.len() - 1)).map(|at| at + 2).collect();
             proptest::prop_assert_eq!(quick, plain, "{} in {}", text, html);

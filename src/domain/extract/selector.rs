@@ -4,6 +4,8 @@
 //! `:last-child`; joined by white space (within) or `>` (directly within); several separated by commas. Names of elements and attributes
 //! are compared without regard to case, values with it.
 
+use std::cell::Cell;
+
 use select::node::Node;
 use select::predicate::{Any, Attr, Class, Element, Name, Predicate};
 
@@ -90,7 +92,7 @@ fn sibling<'a>(node: &Node<'a>, step: impl Fn(&Node<'a>) -> Option<Node<'a>>) ->
 impl Path {
     /// Goes up from the element; each step keeps all places among its ancestors where what is below it fits, so that the work is
     /// the depth times the steps whatever the page looks like.
-    fn fits(&self, node: &Node<'_>) -> bool {
+    fn fits(&self, node: &Node<'_>, work: &Work) -> bool {
         let fits = |tests: &[Test], node: &Node<'_>| tests.iter().all(|test| test.fits(node));
         let Some(((join, own), above)) = self.0.split_last() else { return false };
         if !fits(own, node) {
@@ -100,6 +102,9 @@ impl Path {
             return true;
         }
         let ancestors: Vec<Node<'_>> = std::iter::successors(node.parent(), Node::parent).collect();
+        if !work.spend(ancestors.len() * self.0.len()) {
+            return false;
+        }
         // Place n is ancestors[n - 1]; 0 is the element itself.
         let mut places = vec![0_usize];
         let mut join = *join;
@@ -125,9 +130,34 @@ impl Path {
     }
 }
 
-impl Predicate for &Selector {
+/// How much may still be done for a page.
+#[derive(Debug)]
+pub(super) struct Work(Cell<usize>);
+
+impl Work {
+    pub(super) fn new(steps: usize) -> Self {
+        Self(Cell::new(steps))
+    }
+
+    /// Takes from what is left; false when it does not suffice.
+    pub(super) fn spend(&self, steps: usize) -> bool {
+        let left = self.0.get().checked_sub(steps);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// A selector with what its search may still do; what it has no work left for does not match.
+pub(super) struct Within<'s>(pub &'s Selector, pub &'s Work);
+
+impl Predicate for Within<'_> {
     fn matches(&self, node: &Node<'_>) -> bool {
-        Element.matches(node) && self.0.iter().any(|path| path.fits(node))
+        let Self(selector, work) = self;
+        work.spend(selector.0.len()) && Element.matches(node) && selector.0.iter().any(|path| path.fits(node, work))
     }
 }
 

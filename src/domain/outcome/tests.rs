@@ -96,6 +96,7 @@ fn network_faults_are_retried_by_how_likely_they_pass() {
             | Failure::TooSlow
             | Failure::Proxy
             | Failure::Challenge
+            | Failure::RobotsUnreachable
             | Failure::Reset => &[60, 900, 7200],
             _ => &[],
         };

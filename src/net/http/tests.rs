@@ -51,6 +51,7 @@ fn request(address: SocketAddr) -> FetchRequest {
             ("Accept-Encoding".to_owned(), "gzip".to_owned()),
         ],
         via: None,
+        anonymous: false,
         conditional: None,
         limits: FetchLimits::default(),
     }

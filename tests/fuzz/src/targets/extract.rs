@@ -18,7 +18,7 @@ pub fn check(data: &[u8]) {
     hangs_together(&page);
     for many in [false, true] {
         let Ok(rule) = ExtractRule::new("x", &text(selector), &text(take), many, &[]) else { return };
-        match ExtractRules::new(vec![rule]).on(URL, &page).remove("x") {
+        match ExtractRules::new(vec![rule]).on(URL, &page).values.remove("x") {
             None => {}
             Some(Extracted::One(value)) => assert!(!many && (1..=8 * 1024).contains(&value.len())),
             Some(Extracted::Many(values)) => {
