@@ -175,3 +175,10 @@ fn a_port_whose_robots_txt_is_out_of_reach_leaves_the_rest_of_its_host_alone() {
     let ended = crawl(sandbox, &[&format!("http://a.test:{port}/")]);
     assert_eq!(ended.status.pages_stored, 4, "{}", ended.report());
 }
+
+#[test]
+fn a_copy_that_is_due_again_at_once_forbids_what_it_forbids() {
+    let site = Site::http(|_, path| if path == "/robots.txt" { text(RULES) } else { html(LINKS) });
+    crawl(in_front_of(&site).set("robots.max_age=1ms").set("politeness.min_delay=20ms"), &["http://a.test/"]);
+    assert_eq!(pages(&site, "a.test"), ["/", "/open"]);
+}

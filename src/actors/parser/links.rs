@@ -160,7 +160,7 @@ impl<'p> Collected<'p> {
     }
 }
 
-/// The folders above what was found on its own host, up to the top: pages that nobody links to are often listed there.
+/// The folders above each URL found, up to the top of its host: pages that nobody links to are often listed there.
 fn add_folders(node: &Node, known: &mut KeySet<UrlKey>, found: &mut Vec<NewUrl>) {
     let mut folders = Vec::new();
     for new in found.iter() {

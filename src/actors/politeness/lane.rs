@@ -323,7 +323,7 @@ impl Lane {
         let learned = robots::fetch(self, url).await;
         self.node.faults.pass("host.robots.learned");
         self.robots.learn(&self.node, self.at, lease, &self.seat, learned);
-        self.robots.standing(&self.node, self.at, url, &self.seat).unwrap_or(Standing::Allowed)
+        self.robots.says(&self.node, url) // also when robots.max_age is so short that the next one is due by now
     }
 
     /// One request of this lane's host for robots.txt, or of another host to which it was redirected.

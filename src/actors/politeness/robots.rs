@@ -90,19 +90,25 @@ impl Cache {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
             self.keep(place, Kept::new(node, stored, None), seat);
         }
+        let is_due = self.kept.borrow().get(&place).is_none_or(|kept| {
+            let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
+            node.rules.robots.is_due(&copy, node.clock.now())
+        });
+        (!is_due).then(|| self.says(node, url))
+    }
+
+    /// What the copy at hand says, though another may be due; without one nothing is allowed.
+    pub fn says(&self, node: &Node, url: &PageUrl) -> Standing {
+        let now = node.clock.now();
         let kept = self.kept.borrow();
-        let kept = kept.get(&place)?;
-        let (now, policy) = (node.clock.now(), &node.rules.robots);
+        let Some(kept) = kept.get(&(url.scheme(), url.port())) else { return Standing::Unreachable(now, None) };
         let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
-        if policy.is_due(&copy, now) {
-            return None;
-        }
-        Some(match policy.standing(&copy, now) {
+        match node.rules.robots.standing(&copy, now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.charged()),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
             RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
-        })
+        }
     }
 
     /// What the copy at hand says of the use of a URL's content.
