@@ -11,6 +11,9 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{CoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 mod prescan;
+mod stream;
+
+pub use stream::{Decoded, TextStream};
 
 /// How many bytes from the start of a body [`detect`] wants to see.
 pub const HEAD: usize = 64 * 1024;
