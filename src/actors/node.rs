@@ -313,10 +313,6 @@ impl Node {
                 self.robots_failed(host, value.failures);
                 return;
             }
-            Change::Forsake { urls, reason } => {
-                urls.iter().for_each(|_| self.metrics.rejected(*reason));
-                return;
-            }
             _ => return,
         };
         self.note_trouble(page);
@@ -324,11 +320,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) => self.metrics.error(*failure),
             Ending::Retry { reason, .. } => self.metrics.retry(*reason),
-            Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
-            Ending::Done(_) => {}
-        }
-        for turned in &page.links.turned {
-            self.metrics.rejected(turned.reason);
+            Ending::Rejected(_) | Ending::Done(_) => {}
         }
         if let Some(capture) = &page.capture {
             self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how == How::Duplicate));
