@@ -87,13 +87,7 @@ const FIREWALLS: &[Firewall] = &[
         body: &[&["anubis_challenge"]],
         refusal: &[],
     },
-    Firewall {
-        name: "human",
-        headers: &[],
-        cookies: &["_px"],
-        body: &[],
-        refusal: &[&["px-captcha", "_pxAppId"]],
-    },
+    Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[], refusal: &[&["px-captcha", "_pxAppId"]] },
 ];
 
 /// What the headers of an answer say.
