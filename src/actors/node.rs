@@ -308,7 +308,9 @@ impl Node {
                     200..=299 => format!("status {}, but its text did not come whole", value.status),
                     status => format!("status {status}"),
                 };
-                let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
+                let port = Some(key.port).filter(|port| *port != key.scheme.default_port());
+                let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+                let at = format!("{}://{host}{port}/robots.txt ({what})", key.scheme.as_str());
                 self.trouble(ROBOTS_UNREACHABLE, at);
                 self.robots_failed(host, value.failures);
                 return;
