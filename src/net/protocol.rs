@@ -278,3 +278,23 @@ impl Protocols {
         }
     }
 }
+
+/// An answer of these headers without a body, for tests of what reads answers.
+#[cfg(test)]
+pub(crate) fn bare(status: u16, headers: &[(&str, &str)]) -> Fetched {
+    Fetched {
+        status,
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect(),
+        request_head: Vec::new(),
+        response_head: Vec::new(),
+        body: Document::empty(),
+        cut: None,
+        peer: None,
+        timings: Timings::default(),
+        tls_fault: None,
+        notes: Vec::new(),
+        reused: false,
+        version: HttpVersion::Http11,
+        wire_bytes: 0,
+    }
+}
