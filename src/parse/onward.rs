@@ -135,8 +135,8 @@ mod tests {
     use url::Url;
 
     use super::*;
+    use crate::document::Document;
     use crate::domain::html::{ExtractOptions, PageReader};
-    use crate::net::protocol::bare;
 
     fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Onward {
         let canon = Canonicaliser::default();
@@ -152,7 +152,9 @@ mod tests {
             _ if headers.iter().any(|(name, _)| *name == "Location") => Verdict::Follow,
             _ => Verdict::StoreOnly(None),
         };
-        Onward::of(&canon, &url, &bare(status, headers), &verdict, page.as_ref())
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let fetched = Fetched::saved(status, headers, Document::empty());
+        Onward::of(&canon, &url, &fetched, &verdict, page.as_ref())
     }
 
     fn to(way: Way, url: &str) -> Onward {

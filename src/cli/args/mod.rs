@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
-pub use inspect::{ConfigCommand, InspectCommand};
+pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 pub use mistake::explain;
 
 use super::testweb::TestwebArgs;
