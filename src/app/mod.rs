@@ -83,6 +83,7 @@ pub use rules::{HostRules, Rules};
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use status::status;
 pub use watch::watch;
+pub use webhooks::check as check_webhooks;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);

@@ -27,6 +27,7 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     let source = settings.source().check();
     source.map_err(|(address, source)| failed(StartError::Source { address, source }.into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
+    crate::app::check_webhooks(settings).map_err(|e| failed(e.into()))?;
     addresses(settings)
 }
 

@@ -128,7 +128,7 @@ pub struct FetchArgs {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Follow redirects, each hop checked like the first
+    /// Follow redirects and refreshes to their end, each hop checked like the first
     #[arg(long)]
     pub follow: bool,
     /// Write the body to standard output, the report to standard error
