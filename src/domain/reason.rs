@@ -54,6 +54,8 @@ codes! {
         SitemapForeign = 23, "sitemap_foreign";
         /// A sitemap behind more indexes than `sitemaps.max_nesting`.
         SitemapNesting = 24, "sitemap_nesting";
+        /// Every link to it says that it is not to be followed, or its page says so of all its links.
+        Nofollow = 30, "nofollow";
     }
 }
 

@@ -73,8 +73,9 @@ mod tests {
         let at = canon.parse(at.as_str()).unwrap();
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();
         let urls: Vec<_> = found.iter().map(|lead| lead.url.as_ref().map(PageUrl::as_str).ok()).collect();
-        assert_eq!(urls, [Some("http://h.test/b/x"), None, Some("http://h.test/dir/n")]);
+        let (n, c) = (Some("http://h.test/dir/n"), Some("http://h.test/dir/c"));
+        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c]);
         let marks: Vec<_> = found.iter().map(|lead| (lead.nofollow, lead.in_header, lead.text)).collect();
-        assert_eq!(marks, [(true, false, "X"), (false, false, "m"), (false, true, "")]);
+        assert_eq!(marks, [(true, false, "X"), (false, false, "m"), (false, true, ""), (false, true, "")]);
     }
 }

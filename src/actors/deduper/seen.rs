@@ -139,7 +139,7 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
-        R::SitemapForeign | R::SitemapNesting => true, // found in another way
+        R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
         R::Collision | R::Address | R::Dropped => false,
     }

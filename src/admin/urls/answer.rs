@@ -190,6 +190,10 @@ fn way_out(reason: &str) -> &'static str {
             "the operator blocked its host; after `lycosa ctl host NAME unblock`, `lycosa ctl urls readmit --reason blocked` \
              queues it again"
         }
+        "nofollow" => {
+            "every link to it found so far says nofollow, or its page does; add it as a seed, or \
+             `lycosa ctl urls readmit --reason nofollow` queues all of these"
+        }
         _ => advice(reason),
     }
 }
