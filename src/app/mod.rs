@@ -108,10 +108,12 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     claimed_before(&*parts.storage, &settings)?;
     let (source, access) = (settings.source(), settings.access(&parts.clock)?);
     source.check().map_err(|(address, source)| StartError::Source { address, source })?;
+    let roots = settings.tls_roots()?;
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build::build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
+        roots,
         source,
         access,
         throttle: node.rules.settings.throttle(),

@@ -97,7 +97,7 @@ pub struct RunArgs {
     /// Stop after this time, such as 30m
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<String>,
-    /// Stop after so many bytes received, such as 10GiB
+    /// Stop when the bodies received add up to so many bytes, such as 10GiB
     #[arg(long, value_name = "SIZE")]
     pub max_bytes: Option<String>,
     /// Stop after so many URLs given up as errors
