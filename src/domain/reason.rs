@@ -89,6 +89,12 @@ reasons! {
         SitemapForeign = 23, "sitemap_foreign";
         /// A sitemap behind more indexes than `sitemaps.max_nesting`.
         SitemapNesting = 24, "sitemap_nesting";
+        /// Its parameters have been found in another order (`traps.permutations`).
+        Permuted = 25, "permuted";
+        /// Found in a space whose pages bring nothing new, on one of them (`traps.barren_pages`).
+        Barren = 26, "barren";
+        /// Found in a space that leads on and on to itself alone, on one of its pages (`traps.self_fed_pages`).
+        SelfFed = 27, "self_fed";
     }
 }
 

@@ -18,6 +18,7 @@ use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
+use crate::domain::traps::{PageRuns, Shown};
 use crate::net::protocol::{Cut, Fetched};
 use crate::parse::{Body, HeadMarks, PageSink};
 use crate::storage::ledger::{Ending, LinkChange};
@@ -71,7 +72,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         lease,
         permit: Some(permit),
         ending,
-        parts: Some(Box::new(PageParts { record, records, content })),
+        parts: Some(Box::new(PageParts { record, records, content, shown: looked.shown })),
         links: change,
         status: None, // the record has it
         begun,
@@ -108,6 +109,8 @@ fn archived(
 struct Looked {
     page: Option<Page>,
     content: Option<ContentDigest>,
+    /// What it shows.
+    shown: Option<Shown>,
     /// The media type as sent, or where none was sent as found; without parameters.
     mime: String,
     /// What was odd about its coding.
@@ -131,6 +134,7 @@ fn look(
     let settings = &node.rules.settings;
     let mut body = fetched.decoded_body(settings.fetch.max_decoded);
     let mut hasher = ContentHasher::new();
+    let mut shown = PageRuns::new(&lease.url);
     let mut sink: Option<Box<dyn PageSink>> = None;
     let mut mime = None;
     let (mut wanted, mut whole) = (true, true);
@@ -151,11 +155,15 @@ fn look(
             mime = Some(mime_of(declared, Some(&first)));
         }
         hasher.update(piece);
+        if sink.is_some() {
+            shown.push(piece);
+        }
         if let (Some(sink), true) = (&mut sink, wanted) {
             wanted = sink.push(piece);
         }
     }
     Looked {
+        shown: (sink.is_some() && !sitemap).then(|| shown.finish()),
         page: sink.map(PageSink::finish),
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
