@@ -238,9 +238,13 @@ fn endless_spaces_waste_little_of_a_crawl_that_ends_by_itself() {
 fn the_folders_above_a_page_are_asked_for_when_they_are_wanted() {
     for (ascend, wanted) in [(false, 0), (true, 1)] {
         let web = TestWebConfig { hosts: 1, pages: 20, ..small() };
-        let ended = Sandbox::new(web).set(&format!("crawl.ascend={ascend}")).crawl();
+        let seeds = "crawl.seeds=[\"http://h0.test/\", \"http://h0.test/gone/for/good.html\"]";
+        let ended = Sandbox::new(web).set(&format!("crawl.ascend={ascend}")).set(seeds).crawl();
         let asked = ended.asked();
-        assert_eq!(asked.iter().filter(|url| url.ends_with("/p/")).count(), wanted, "{asked:?}");
+        for folder in ["/p/", "/gone/for/", "/gone/"] {
+            let times = asked.iter().filter(|url| **url == format!("http://h0.test{folder}")).count();
+            assert_eq!(times, wanted, "{folder} {asked:?}");
+        }
     }
 }
 

@@ -216,9 +216,10 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let judged = admit(&self.node, urls.into_iter().map(seed));
+        let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
+        let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
         let mut report = SeedReport::default();
-        for turned in &judged.turned {
+        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
             let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
             report.rejected.push(RejectedSeed { url, reason });
         }
@@ -228,7 +229,7 @@ impl Deduper {
             Ok(links) => LinkChange { seeds: said, ..links },
             Err(e) => return self.failed(&e),
         };
-        report.accepted = (links.new.len() + links.readmitted.len()) as u64;
+        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
         report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
         let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
             Box::new(move || {
@@ -252,6 +253,20 @@ impl Deduper {
 
 fn seed(url: PageUrl) -> NewUrl {
     NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None, found: FoundAs::Link, rank: None }
+}
+
+/// The folders above seeds, as if each seed linked to them.
+fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
+    let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
+    let mut found = Vec::new();
+    for (url, _) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
+        let from: Arc<str> = Arc::from(url.as_str());
+        for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
+            let (via, origin) = (Some(from.clone()), Some(from.clone()));
+            found.push(NewUrl { depth: 1, seed: false, via, origin, ..seed(folder) });
+        }
+    }
+    found
 }
 
 impl Actor for Deduper {

@@ -70,6 +70,9 @@ pub(super) fn found<'p>(
         collected.add(node, url, true, &Lead { kind: LinkKind::LinkRel, context: "Link:", text: "" });
     }
     if node.rules.settings.crawl.ascend {
+        if lease.entry.seed {
+            collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
+        }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
     let change = within_the_depth_of_its_seed(node, lease, admit(node, collected.found));
@@ -152,11 +155,21 @@ impl<'p> Collected<'p> {
             let (url, context, text) = (url.as_str().to_owned().into(), lead.context, lead.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        if self.follow && follow && self.known.insert(key) {
+        if self.follow && follow {
+            self.find(key, url);
+        }
+    }
+
+    fn find(&mut self, key: UrlKey, url: PageUrl) {
+        if self.known.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
             let (depth, found) = (self.depth, FoundAs::Link);
             self.found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
         }
+    }
+
+    fn add_own_folders(&mut self, node: &Node, url: &PageUrl) {
+        url.folders().for_each(|folder| self.find(node.prints.url(&folder), folder));
     }
 }
 
