@@ -1,14 +1,15 @@
 //! One capture of a URL.
 
 use super::grown::Grown;
-use super::wire::{codes, fields};
+use super::wire::fields;
+use crate::domain::coded::codes;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
 
 codes! {
     /// How a URL that is done ended.
-    How "way to be done" {
+    How {
         /// Its response is in the WARC.
         Stored = 1, "stored";
         /// Its content was known: a revisit record is in the WARC.
@@ -24,7 +25,7 @@ codes! {
 
 codes! {
     /// Why a body is not whole (the words of `WARC-Truncated`, WARC 1.1 section 5.13).
-    Cut "cut" {
+    Cut {
         /// Longer than the cap.
         Length = 1, "length";
         /// Took longer than the cap.
