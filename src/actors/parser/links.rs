@@ -59,6 +59,9 @@ pub(super) fn found<'p>(
         collected.add(node, lead);
     }
     if node.rules.settings.crawl.ascend {
+        if lease.entry.seed {
+            collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
+        }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
     let Collected { known, found, unfollowed, outlinks, .. } = collected;
@@ -149,16 +152,25 @@ impl<'p> Collected<'p> {
             let (url, context, text) = (url.as_str().to_owned().into(), context(&lead), lead.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        let follow = self.follow && !lead.nofollow;
+        if let Ok(url) = lead.url {
+            self.find(key, url, self.follow && !lead.nofollow);
+        }
+    }
+
+    fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {
         let (once, list) = match follow {
             true => (&mut self.known, &mut self.found),
             false => (&mut self.shunned, &mut self.unfollowed),
         };
-        if let (true, Ok(url)) = (once.insert(key), lead.url) {
+        if once.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
             let (depth, found) = (self.depth, FoundAs::Link);
             list.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
         }
+    }
+
+    fn add_own_folders(&mut self, node: &Node, url: &PageUrl) {
+        url.folders().for_each(|folder| self.find(node.prints.url(&folder), folder, true));
     }
 }
 
