@@ -8,7 +8,6 @@
 mod access;
 mod changeable;
 mod check;
-mod check_access;
 mod contact;
 mod error;
 mod file;
