@@ -25,6 +25,7 @@ pub mod reason;
 pub mod robots;
 pub mod scope;
 pub mod seed;
+pub mod secret_header;
 pub mod sitemap;
 pub mod text;
 pub mod time;

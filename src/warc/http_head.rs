@@ -5,16 +5,16 @@
 //! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Lines that end with LF
 //! alone get CRLF, without which some readers find no body. Order, case and spaces of everything else are kept.
 
+use crate::domain::secret_header::is_secret_header;
+
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
 
 /// The head of an answer that came without one: readers want a status line.
 const HEADLESS: &[u8] = b"HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
 
-const SECRETS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", b"cookie"];
-
-/// The request head with the values of `Authorization`, `Proxy-Authorization` and `Cookie` replaced by `[redacted]`.
-/// It always ends with an empty line.
+/// The request head with the values of `Authorization`, `Proxy-Authorization`, `Cookie`, and of headers of the operator's that are
+/// named like them ([`is_secret_header`]), replaced by `[redacted]`. It always ends with an empty line.
 #[must_use]
 pub fn redacted_request(head: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(head.len() + 8);
@@ -23,7 +23,7 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
         if line.folded && secret {
             continue; // the rest of a folded secret
         }
-        secret = !line.folded && SECRETS.iter().any(|name| line.is(name));
+        secret = !line.folded && std::str::from_utf8(line.name).is_ok_and(is_secret_header);
         if secret {
             out.extend_from_slice(line.name);
             out.extend_from_slice(b": ");
@@ -177,11 +177,11 @@ mod tests {
 
     #[test]
     fn credentials_are_redacted_even_when_folded_or_oddly_written() {
-        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nAccept: */*\r\n x\r\n\r\n";
+        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nX-Api-Key: x\r\nAccept: */*\r\n x\r\n\r\n";
         let out = String::from_utf8(redacted_request(head)).unwrap();
         assert_eq!(
             out,
-            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
+            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nX-Api-Key: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
         );
     }
 
