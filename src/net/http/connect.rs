@@ -131,7 +131,8 @@ pub(super) async fn connect(
     let tap = Tap::new(wire, log.clone()).in_pieces(if throttled { PIECE } else { usize::MAX });
     let shaken = builder().handshake(TokioIo::new(tap)).await;
     let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
-    let relay = request.via.clone().filter(|_| target.is_none() && request.url.scheme() == Scheme::Http);
+    let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
+    let relay = request.via.clone().filter(reads);
     Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, uses: 0 })
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `open` | TCP to the pinned address, or through a proxy |
 //! | `tunnel` | `CONNECT` |
+//! | `socks` | SOCKS 5 |
 //! | `connect` | TLS, and the connection with its log |
 //! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
@@ -21,6 +22,7 @@ mod exchange;
 mod open;
 mod tunnel;
 
+mod socks;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;

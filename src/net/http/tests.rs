@@ -8,6 +8,7 @@ mod secrets;
 mod secure;
 mod server;
 
+mod socks;
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
