@@ -19,7 +19,7 @@ use self::crawl::{check_crawl, check_frontier, check_hosts, check_patterns, chec
 use self::fetch::{check_dns, check_fetch, check_net, check_timeouts};
 use self::operate::{check_log, check_supervision, check_webhooks, listen};
 use self::pages::{check_extract, check_pages, check_sitemaps};
-use self::store::{check_checkpoint, check_dedup, check_disk, check_store};
+use self::store::{check_checkpoint, check_dedup, check_disk, check_exact, check_store};
 use super::file::FileForm;
 use super::settings::Settings;
 
@@ -65,6 +65,7 @@ impl Settings {
         check_dns(&form.dns)?;
         check_dedup(&form.dedup)?;
         check_store(&form.store)?;
+        check_exact(&form.store, &form.fetch)?;
         check_supervision(&form.supervision, form.fetch.slowest())?;
         check_connections(&form.fetch)?;
         check_proxy(&form.proxy)?;

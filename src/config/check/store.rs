@@ -2,8 +2,9 @@
 
 use super::{Checked, ensure, is_name, is_web_url, positive, within};
 use crate::checkpoint::Target;
-use crate::config::sections::{CheckpointSection, DedupSection, DiskSection, StoreSection};
+use crate::config::sections::{CheckpointSection, DedupSection, DiskSection, FetchSection, HttpBody, StoreSection};
 use crate::domain::mime::is_type_glob;
+use crate::domain::statuses::is_status_glob;
 
 pub(super) fn check_dedup(dedup: &DedupSection) -> Checked {
     within("dedup.bloom_urls", dedup.bloom_urls, 1_000, 100_000_000_000)?;
@@ -30,6 +31,11 @@ pub(super) fn check_store(store: &StoreSection) -> Checked {
             format!("{glob:?} is no media type: write type/subtype or type/*, such as \"image/*\"")
         })?;
     }
+    for glob in &store.statuses {
+        ensure(is_status_glob(glob), "store.statuses", || {
+            format!("{glob:?} is no status: write one such as \"404\", or a class such as \"2xx\"")
+        })?;
+    }
     check_place("store.upload", store.upload.as_deref())?;
     ensure(store.upload.is_some() || !store.delete_uploaded, "store.delete_uploaded", || {
         "nothing is uploaded: set store.upload too".into()
@@ -54,4 +60,12 @@ fn check_place(key: &str, place: Option<&str>) -> Checked {
 
 pub(super) fn check_disk(disk: &DiskSection) -> Checked {
     within("disk.reserve", disk.reserve, 0, 1 << 40)
+}
+
+/// With exact bodies a body is kept twice while it is worked on, and chunk lines may take as much again.
+pub(super) fn check_exact(store: &StoreSection, fetch: &FetchSection) -> Checked {
+    let fits = store.http_body != HttpBody::Exact || fetch.max_spill / 3 >= fetch.max_body;
+    ensure(fits, "store.http_body", || {
+        "\"exact\" keeps a body twice, with and without its chunk lines: fetch.max_spill must be three times fetch.max_body".into()
+    })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
+use crate::domain::statuses;
 
 /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +56,17 @@ impl DedupSection {
     }
 }
 
+/// How the body of an answer stands in the WARC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HttpBody {
+    /// Without transfer coding, the head saying so.
+    #[default]
+    Dechunked,
+    /// As it came, head and all.
+    Exact,
+}
+
 /// `[store]`: files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -78,6 +90,10 @@ pub struct StoreSection {
     pub memory: u64,
     /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.
     pub skip_types: Vec<String>,
+    /// Statuses whose answers go into the WARC, `404` or `2xx`; all when empty.
+    pub statuses: Vec<String>,
+    /// How the body of an answer stands in the WARC.
+    pub http_body: HttpBody,
     /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
     pub upload: Option<String>,
     /// Such files are removed here once their copy is verified.
@@ -95,9 +111,19 @@ impl Default for StoreSection {
             compression: 1,
             memory: 256 << 20,
             skip_types: Vec::new(),
+            statuses: Vec::new(),
+            http_body: HttpBody::default(),
             upload: None,
             delete_uploaded: false,
         }
+    }
+}
+
+impl StoreSection {
+    /// Whether an answer of this status goes into the WARC.
+    #[must_use]
+    pub fn keeps_status(&self, status: u16) -> bool {
+        self.statuses.is_empty() || statuses::is_among(&self.statuses, status)
     }
 }
 

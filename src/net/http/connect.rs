@@ -72,10 +72,10 @@ impl Link {
         self.uses
     }
 
-    /// Starts a request's log.
-    pub(super) fn begin(&mut self) {
+    /// Starts a request's log; with `all` it remembers the answer's body too.
+    pub(super) fn begin(&mut self, all: bool) {
         self.uses = self.uses.saturating_add(1);
-        self.log.begin();
+        self.log.begin(all);
     }
 
     /// Waits for `future`, which hangs on this connection, and moves the connection on meanwhile.

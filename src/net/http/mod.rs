@@ -10,6 +10,7 @@
 //! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
 //! | `body` | body in, with its caps |
+//! | `exact` | the bytes of a chunked body beside its payload |
 //!
 //! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
 //! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
@@ -18,11 +19,12 @@
 mod access;
 mod body;
 mod connect;
+mod exact;
 mod exchange;
 mod open;
+mod socks;
 mod tunnel;
 
-mod socks;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +67,8 @@ pub struct HttpConfig {
     pub access: Access,
     /// The bandwidth shared by all modules of a node.
     pub throttle: Option<Arc<Throttle>>,
+    /// The exact bytes of bodies are kept too ([`Fetched::exact`]).
+    pub exact: bool,
     /// Fault points.
     pub faults: Faults,
 }
@@ -75,7 +79,8 @@ impl HttpConfig {
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
-        Self { policy, verify: TlsVerify::default(), spill, idle, max_idle, source, access, throttle, faults }
+        let (verify, exact) = (TlsVerify::default(), false);
+        Self { policy, verify, spill, idle, max_idle, source, access, throttle, exact, faults }
     }
 }
 
@@ -89,6 +94,7 @@ pub struct Http {
     source: Source,
     access: Access,
     throttle: Option<Arc<Throttle>>,
+    exact: bool,
     faults: Faults,
 }
 
@@ -121,8 +127,8 @@ impl Http {
     /// A module with a TLS set-up of your own, whose `verify` counts.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
-        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, faults, .. } = config;
-        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, faults }
+        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, exact, faults, .. } = config;
+        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, exact, faults }
     }
 
     /// Connections waiting to be used again.
@@ -190,13 +196,15 @@ impl Http {
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
     async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let exchange::Answer { status, version, headers, request_head, response_head, body, ambiguous, framing } =
-            exchange::exchange(&mut link, request, &self.access, timings, &self.faults).await?;
+        let answer = exchange::exchange(&mut link, request, &self.access, timings, &self.faults, self.exact).await?;
+        let exchange::Answer { status, version, headers, request_head, response_head, body, .. } = answer;
+        let exchange::Answer { ambiguous, framing, plain, .. } = answer;
         injected(self.faults.wait("net.head").await)?;
         if link.tls_fault().is_none() {
             self.access.learn(&request.url, &headers);
         }
-        let means = body::Means { spill: &self.spill, throttle: self.throttle.as_deref(), faults: &self.faults };
+        let (throttle, exact) = (self.throttle.as_deref(), self.exact && plain);
+        let means = body::Means { spill: &self.spill, throttle, faults: &self.faults, exact };
         let received = body::receive(&mut link, body, framing, request, &means, timings).await?;
         injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {
@@ -205,6 +213,7 @@ impl Http {
             request_head,
             response_head,
             body: received.document,
+            exact: received.exact,
             cut: received.cut,
             peer: link.target(),
             timings: *timings,
