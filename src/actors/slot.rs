@@ -213,8 +213,11 @@ impl Slot {
     fn over(&mut self, took: Duration, signal: PaceSignal) {
         for token in &mut self.shared {
             // What one host does wrong is not the others' fault; a request to slow down may be meant for all of a group.
-            let heard = matches!(signal, PaceSignal::Throttled { .. }) && token.seat.heeds_throttling;
-            token.over(took, if heard { signal } else { PaceSignal::Ok });
+            let heard = match signal {
+                PaceSignal::Throttled { .. } => token.seat.heeds_throttling,
+                other => other == PaceSignal::Ok,
+            };
+            token.over(took, if heard { signal } else { PaceSignal::Neutral });
         }
         let end = self.end();
         self.seat.change(|pace, rules| pace.finished(end, took, signal, rules));

@@ -14,7 +14,7 @@ pub(super) fn used_up(crawl: &CrawlSection, counters: &Counters, ran: Duration) 
     }
     if let Some(max) = crawl.max_bytes.filter(|max| counters.bytes >= *max) {
         let (is, max) = (counters.bytes, format_size(max));
-        return Some((Stop::Bytes, format!("{is} bytes were received, crawl.max_bytes is {max}")));
+        return Some((Stop::Bytes, format!("the bodies received have {is} bytes, crawl.max_bytes is {max}")));
     }
     if let Some(max) = crawl.max_time.filter(|max| ran >= *max) {
         let (is, max) = (format_duration(Duration::from_secs(ran.as_secs())), format_duration(max));

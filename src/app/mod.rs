@@ -61,6 +61,7 @@ pub use run::{Outcome, ReadAgain, RunError, run};
 pub use start_error::StartError;
 pub use status::status;
 pub use watch::watch;
+pub use webhooks::check as check_webhooks;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);
@@ -107,10 +108,12 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     claimed_before(&*parts.storage, &settings)?;
     let (source, access) = (settings.source(), settings.access(&parts.clock)?);
     source.check().map_err(|(address, source)| StartError::Source { address, source })?;
+    let roots = settings.tls_roots()?;
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build::build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
+        roots,
         source,
         access,
         throttle: node.rules.settings.throttle(),

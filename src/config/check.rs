@@ -17,7 +17,7 @@ use self::access::{check_connections, check_cookies, check_credentials, check_pr
 use self::agent::agent;
 use self::crawl::{check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
 use self::fetch::{check_dns, check_fetch, check_net, check_timeouts};
-use self::operate::{check_log, check_supervision, check_webhooks, listen};
+use self::operate::{check_log, check_memory, check_supervision, check_webhooks, listen};
 use self::pages::{check_extract, check_pages, check_sitemaps};
 use self::store::{check_checkpoint, check_dedup, check_disk, check_exact, check_store};
 use super::file::FileForm;
@@ -71,7 +71,7 @@ impl Settings {
         check_proxy(&form.proxy)?;
         check_cookies(&form.cookies)?;
         check_credentials(&form.credentials)?;
-        form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
+        check_memory(&form)?;
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;

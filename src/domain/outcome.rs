@@ -245,8 +245,8 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
         FetchOutcome::Answer(answer) => answer_signal(&answer),
         FetchOutcome::Fault(failure) => match failure {
             // Nothing the host did: the policy, our disk, our parser.
-            Failure::AddressRefused | Failure::Spill | Failure::Poison | Failure::Proxy => PaceSignal::Ok,
-            Failure::RobotsUnreachable => PaceSignal::Ok,
+            Failure::AddressRefused | Failure::Spill | Failure::Poison | Failure::Proxy => PaceSignal::Neutral,
+            Failure::RobotsUnreachable => PaceSignal::Neutral,
             Failure::Status4xx | Failure::StatusOther | Failure::NotModifiedUnasked => PaceSignal::Ok,
             Failure::Challenge => PaceSignal::Challenge,
             Failure::Status5xx => PaceSignal::ServerError,

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use lycosa::domain::politeness::PaceWhy;
+use lycosa::domain::reason::Rejection;
 use lycosa::domain::robots::MAX_ROBOTS_BYTES;
+use lycosa::storage::values::UrlState;
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, none, page};
@@ -134,12 +137,12 @@ fn an_older_copy_holds_while_robots_txt_cannot_be_reached() {
 }
 
 #[test]
-fn a_robots_txt_may_not_lead_where_the_operator_has_ruled_out_and_provokes_no_credentials_and_no_rest_elsewhere() {
+fn a_robots_txt_may_not_lead_where_the_operator_has_ruled_out_and_provokes_no_brake_elsewhere() {
     let site = Site::http(|host, path| match (host, path) {
         ("evil0.test", "/robots.txt") => page(302, "text/plain", "Location: http://denied.test/x\r\n", ""),
         ("evil1.test", "/robots.txt") => page(302, "text/plain", "Location: http://a.test/excluded/x\r\n", ""),
-        ("evil2.test", "/robots.txt") => page(302, "text/plain", "Location: http://a.test/busy\r\n", ""),
-        (_, "/busy") => page(429, "text/plain", "Retry-After: 86400\r\n", ""),
+        ("evil2.test", "/robots.txt") => page(302, "text/plain", "Location: http://a.test/closed\r\n", ""),
+        (_, "/closed") => page(403, "text/plain", "", ""),
         (_, "/robots.txt") => none(),
         _ => html("here"),
     });
@@ -147,14 +150,54 @@ fn a_robots_txt_may_not_lead_where_the_operator_has_ruled_out_and_provokes_no_cr
         .set("scope.mode=any")
         .set("scope.deny_hosts=[\"denied.test\"]")
         .set("scope.exclude=[\"/excluded/\"]")
+        .set("fetch.waf_brake=1")
         .set("crawl.until_done_patience=1s")
         .set("robots.error_retry=[\"1h\"]");
     let seeds = ["http://evil0.test/", "http://evil1.test/", "http://evil2.test/", "http://a.test/"];
     let ended = crawl(sandbox, &seeds);
     let asked = site.asked();
     assert!(!asked.iter().any(|url| url.starts_with("denied.test") || url.contains("/excluded/")), "{asked:?}");
-    assert!(asked.contains(&"a.test /busy".to_owned()) && asked.contains(&"a.test /".to_owned()), "{asked:?}");
-    assert_eq!(ended.status.pages_stored, 3, "{}", ended.report());
+    assert!(asked.contains(&"a.test /closed".to_owned()) && asked.contains(&"a.test /".to_owned()), "{asked:?}");
+    assert_eq!(ended.status.pages_stored, 4, "{}", ended.report());
+}
+
+#[test]
+fn a_host_that_is_overloaded_is_heard_whoever_has_led_there() {
+    let busy = || page(429, "text/plain", "Retry-After: 86400\r\n", "");
+    let site = Site::http(move |host, path| match (host, path) {
+        ("a.test", "/robots.txt") => page(302, "text/plain", "Location: http://b.test/busy\r\n", ""),
+        ("c.test", "/robots.txt") => text("Sitemap: http://d.test/busy\n"),
+        (_, "/busy") => busy(),
+        (_, "/robots.txt") => none(),
+        _ => html("here"),
+    });
+    let seeds = ["http://a.test/", "http://c.test/"];
+    let sandbox = in_front_of(&site).set(&format!("crawl.seeds={seeds:?}"));
+    let live = sandbox.start();
+    for led in ["b.test", "d.test"] {
+        let pace = || live.node.slots.pace_of(&live.node.prints.host(led));
+        live.until(led, |_| pace().is_some_and(|pace| pace.why() == PaceWhy::RetryAfter));
+        assert_eq!(pace().unwrap().backoff(), 1);
+    }
+    live.close();
+}
+
+#[test]
+fn a_sitemap_on_another_host_is_asked_for_under_the_rules_of_that_host() {
+    let site = Site::http(|host, path| match (host, path) {
+        ("a.test", "/robots.txt") => {
+            text("Sitemap: http://cdn.test/private/a.xml\nSitemap: http://cdn.test/open.xml\n")
+        }
+        ("cdn.test", "/robots.txt") => text(RULES),
+        (_, "/robots.txt") => none(),
+        _ => html("here"),
+    });
+    let ended = crawl(in_front_of(&site), &["http://a.test/"]);
+    assert_eq!(pages(&site, "cdn.test"), ["/open.xml"]);
+    let first = site.asked().iter().position(|asked| asked.starts_with("cdn.test")).unwrap();
+    assert_eq!(site.asked()[first], "cdn.test /robots.txt");
+    let turned = ended.found.state_of("http://cdn.test/private/a.xml");
+    assert!(matches!(turned, Some(UrlState::Rejected { reason: Rejection::Robots, .. })), "{turned:?}");
 }
 
 #[test]

@@ -39,12 +39,13 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
+    let anonymous = is_anonymous(&node, &errand, &url);
     let request = FetchRequest {
         url: url.clone(),
         addresses,
         headers: node.live().request_headers(&node.rules.headers, url.host()),
         via,
-        anonymous: is_anonymous(&node, &errand, &url),
+        anonymous,
         conditional: None,
         limits: node.rules.limits.clone(),
     };
@@ -58,7 +59,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     let outcome = outcome_of(result.as_ref(), false, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
-    if slot.finish(stopwatch.elapsed(), signal_of(&errand, &outcome)) {
+    if slot.finish(stopwatch.elapsed(), signal_of(anonymous, &outcome)) {
         node.host_blocked(
             url.host(),
             "refusals",
@@ -117,11 +118,12 @@ fn is_anonymous(node: &Node, errand: &Errand, url: &PageUrl) -> bool {
     }
 }
 
-/// Refusals that a stranger's redirect has provoked are not held against the host.
-fn signal_of(errand: &Errand, outcome: &FetchOutcome) -> PaceSignal {
-    match (errand, pace_signal(outcome)) {
-        (Errand::Robots { foreign: true }, PaceSignal::Challenge | PaceSignal::Throttled { .. }) => PaceSignal::Ok,
-        (_, signal) => signal,
+/// Whoever asked, a host that is overloaded says so to all. What it merely refuses to a stranger's redirect or sitemap is not held
+/// against it: so nobody can have it left alone by naming what it shows to nobody.
+fn signal_of(anonymous: bool, outcome: &FetchOutcome) -> PaceSignal {
+    match pace_signal(outcome) {
+        PaceSignal::Challenge if anonymous => PaceSignal::Neutral,
+        signal => signal,
     }
 }
 
@@ -179,4 +181,28 @@ fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMilli
     });
     let location = fetched.header("location").map(|v| v.into_owned());
     RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::outcome::Answer;
+
+    #[test]
+    fn overload_is_heard_whoever_asked_and_a_refusal_is_not_held_against_a_host_that_a_stranger_named() {
+        let throttled = PaceSignal::Throttled { retry_after: None };
+        for (status, own, foreign) in [
+            (200, PaceSignal::Ok, PaceSignal::Ok),
+            (404, PaceSignal::Ok, PaceSignal::Ok),
+            (403, PaceSignal::Challenge, PaceSignal::Neutral),
+            (429, throttled, throttled),
+            (503, throttled, throttled),
+            (500, PaceSignal::ServerError, PaceSignal::ServerError),
+        ] {
+            let outcome = FetchOutcome::Answer(Answer::of(status));
+            assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &outcome)), [own, foreign], "{status}");
+        }
+        let reset = FetchOutcome::Fault(Failure::Reset);
+        assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &reset)), [PaceSignal::Fault; 2]);
+    }
 }

@@ -202,7 +202,7 @@ fn value_of(
 }
 
 /// A redirect to another host is followed (RFC 9309, 2.3.1.2), unless the operator has ruled that host or URL out. It goes there
-/// without credentials, and what it meets there is not held against that host.
+/// without credentials, and a mere refusal that it meets there is not held against that host.
 fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
     let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
     scope.judge_sitemap(target).is_ok()

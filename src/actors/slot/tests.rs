@@ -164,6 +164,19 @@ fn throttling_slows_down_all_of_a_group_that_the_user_asked_for() {
 }
 
 #[test]
+fn an_error_of_one_host_does_not_shrink_the_back_off_of_its_group() {
+    let (clock, slots) = (Clock::manual(START), Slots::default());
+    let group = address(&slots, 1, 0, 10);
+    let seats = Seats::new(vec![group.clone()], host(&slots, 1, 10));
+    let throttled = PaceSignal::Throttled { retry_after: None };
+    for (signal, step) in [(throttled, 1), (throttled, 2), (PaceSignal::ServerError, 2), (PaceSignal::Ok, 1)] {
+        clock.advance(Duration::from_secs(4_000));
+        begun(&seats, &clock).finish(Duration::ZERO, signal);
+        assert_eq!(group.pace().backoff(), step, "after {signal:?}");
+    }
+}
+
+#[test]
 fn a_host_that_must_wait_long_is_forgotten_once_its_state_is_on_disk() {
     let (clock, slots) = (Clock::manual(START), Slots::default());
     let key = HostKey([1; 8]);

@@ -320,7 +320,7 @@ fn ended_how(change: &Change) -> Ended {
 impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open, group: Vec<Commit>) {
-        open.ledger.commit();
+        let rejected = open.ledger.commit();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         for commit in &group {
@@ -336,6 +336,7 @@ impl Written {
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
+        rejected.iter().for_each(|(reason, n)| node.metrics.rejected(*reason, *n));
         let mut ended = Vec::new();
         for commit in group {
             node.note_committed(&commit);

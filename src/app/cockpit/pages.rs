@@ -62,7 +62,8 @@ impl Pages for Cockpit {
         let holder = holder(&self.node, capture, &captures).map_err(unread)?;
         let place = holder.as_ref().and_then(|page| page.warc.as_ref());
         let Some(place) = place else {
-            let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first copy is not known";
+            let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
+                          copy is not known";
             return Err(ControlError::Absent(detail.into()).into());
         };
         let dir = self.node.rules.settings.warc_dir();

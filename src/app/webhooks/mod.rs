@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::status;
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::{TokenError, read_token};
-use crate::config::WebhookSection;
+use crate::config::{Settings, WebhookSection};
 use crate::telemetry::metrics::Call;
 use crate::telemetry::notice::{Notice, NoticeKind};
 
@@ -53,6 +53,14 @@ pub enum WebhookError {
     Thread(#[from] io::Error),
 }
 
+/// Finds what [`Webhooks::start`] would stumble over: a secret that cannot be read.
+///
+/// # Errors
+/// The first.
+pub fn check(settings: &Settings) -> Result<(), WebhookError> {
+    settings.webhooks.iter().try_for_each(|section| Hook::read(section).map(drop))
+}
+
 impl Webhooks {
     /// Starts it when there are webhooks.
     ///
@@ -63,7 +71,7 @@ impl Webhooks {
         if hooks.is_empty() {
             return Ok(None);
         }
-        let caller = Caller::new(node.metrics.clone())?;
+        let caller = Caller::new(node.metrics.clone(), &node.rules.settings.tls_roots()?)?;
         let (to, notices) = mpsc::channel(WAITING);
         let (end, asked) = oneshot::channel();
         let (done, ended) = std_mpsc::channel();

@@ -1,4 +1,4 @@
-//! How it is run: `[supervision] [admin] [[webhook]] [log]`.
+//! How it is run: `[supervision] [memory] [admin] [[webhook]] [log]`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -6,8 +6,10 @@ use std::time::Duration;
 use url::Url;
 
 use super::{Checked, Wrong, ensure, is_web_url, positive, within};
+use crate::config::file::FileForm;
 use crate::config::sections::*;
 use crate::config::units::format_duration;
+use crate::domain::memory::MemoryPlan;
 use crate::telemetry::notice::NoticeKind;
 
 pub(super) fn check_supervision(supervision: &SupervisionSection, slowest: Duration) -> Checked {
@@ -63,6 +65,15 @@ pub(super) fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
 /// Whether a URL holds a user name or a password.
 fn has_credentials(text: &str) -> bool {
     Url::parse(text).is_ok_and(|u| !u.username().is_empty() || u.password().is_some())
+}
+
+/// What a run would say of `memory.max`; without it the machine decides.
+pub(super) fn check_memory(form: &FileForm) -> Checked {
+    let Some(max) = form.memory.max else { return Ok(()) };
+    within("memory.max", max, 64 << 20, 1 << 50)?;
+    let plan = MemoryPlan::of(max, form.store.memory, form.dedup.filter_bytes(form.dedup.bloom_urls));
+    let short = plan.err().map(|short| short.to_string());
+    ensure(short.is_none(), "memory.max", || short.unwrap_or_default())
 }
 
 pub(super) fn check_log(log: &LogSection) -> Checked {

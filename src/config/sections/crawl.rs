@@ -56,7 +56,7 @@ pub struct CrawlSection {
     /// Stop after this time.
     #[serde(with = "optional_duration")]
     pub max_time: Option<Duration>,
-    /// Stop after so many bytes received.
+    /// Stop when the bodies of the captures add up to so many bytes, as received.
     #[serde(with = "optional_size")]
     pub max_bytes: Option<u64>,
     /// End when nothing is left, instead of waiting for new seeds.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::size;
-use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS};
+use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 
 /// `[sitemaps]`: sitemaps, and where they are looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,5 +35,13 @@ impl Default for SitemapsSection {
             max_nesting: 2,
             max_files: 1_000,
         }
+    }
+}
+
+impl SitemapsSection {
+    /// Which further sitemaps an index leads to.
+    #[must_use]
+    pub fn file_rules(&self) -> FileRules {
+        FileRules { in_use: self.in_use, max_files: self.max_files, max_nesting: self.max_nesting }
     }
 }

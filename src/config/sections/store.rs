@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
+use crate::domain::mime;
 use crate::domain::statuses;
 
 /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
@@ -124,6 +125,12 @@ impl StoreSection {
     #[must_use]
     pub fn keeps_status(&self, status: u16) -> bool {
         self.statuses.is_empty() || statuses::is_among(&self.statuses, status)
+    }
+
+    /// Whether a page of this media type is left out of the archive.
+    #[must_use]
+    pub fn leaves_out(&self, mime: &str) -> bool {
+        mime::is_among(&self.skip_types, mime)
     }
 }
 

@@ -212,8 +212,9 @@ fn the_pace_hears_what_the_host_said() {
         (answer(999), PaceSignal::Ok),
         (FetchOutcome::Fault(Failure::ConnectRefused), PaceSignal::Fault),
         (FetchOutcome::Fault(Failure::DnsNotFound), PaceSignal::Fault),
-        (FetchOutcome::Fault(Failure::AddressRefused), PaceSignal::Ok),
-        (FetchOutcome::Fault(Failure::Spill), PaceSignal::Ok),
+        (FetchOutcome::Fault(Failure::AddressRefused), PaceSignal::Neutral),
+        (FetchOutcome::Fault(Failure::Spill), PaceSignal::Neutral),
+        (FetchOutcome::Fault(Failure::Proxy), PaceSignal::Neutral),
     ] {
         assert_eq!(pace_signal(&outcome), signal, "{outcome:?}");
     }

@@ -26,6 +26,8 @@ pub enum PaceSignal {
     Fault,
     /// 403, or a page that asks for proof of a human.
     Challenge,
+    /// Nothing about the host: what failed was on our side, or a stranger has provoked its refusal. The gap is kept all the same.
+    Neutral,
 }
 
 /// Whether a host may be asked now.
@@ -248,6 +250,7 @@ impl Pace {
                 self.backoff = self.backoff.saturating_add(1).min(MAX_BACKOFF_STEP);
             }
             PaceSignal::Challenge => self.hostile_run = self.hostile_run.saturating_add(1),
+            PaceSignal::Neutral => {}
         }
     }
 
@@ -265,7 +268,9 @@ impl Pace {
                 (backoff.max(stretched).min(rules.backoff_max), PaceWhy::Backoff)
             }
             PaceSignal::ServerError | PaceSignal::Fault => (stretched.min(rules.backoff_max), PaceWhy::Backoff),
-            PaceSignal::Ok | PaceSignal::Challenge => (stretched.min(rules.max_delay), PaceWhy::Backoff),
+            PaceSignal::Ok | PaceSignal::Challenge | PaceSignal::Neutral => {
+                (stretched.min(rules.max_delay), PaceWhy::Backoff)
+            }
         }
     }
 

@@ -148,6 +148,20 @@ fn one_good_answer_breaks_a_row_of_refusals_and_a_fault_does_not() {
 }
 
 #[test]
+fn what_says_nothing_about_the_host_changes_neither_its_back_off_nor_its_row_of_refusals() {
+    let rules = PaceRules { waf_brake: 3, ..PaceRules::default() };
+    let mut pace = Pace::new();
+    for signal in [throttled(), PaceSignal::Challenge] {
+        wait_after(&mut pace, signal, &rules);
+    }
+    for _ in 0..9 {
+        let (wait, _) = wait_after(&mut pace, PaceSignal::Neutral, &rules);
+        assert_eq!((wait, pace.backoff(), pace.hostile_run()), (seconds(2), 1, 2), "the doubled gap");
+    }
+    assert_eq!(wait_after(&mut pace, PaceSignal::Challenge, &rules).1, PaceWhy::Brake);
+}
+
+#[test]
 fn a_crawl_delay_learnt_late_holds_from_the_last_response_on() {
     let rules = PaceRules::default();
     let mut pace = Pace::new();
@@ -247,6 +261,7 @@ fn signals() -> impl Strategy<Value = PaceSignal> {
         3 => Just(PaceSignal::Ok),
         1 => Just(PaceSignal::ServerError),
         1 => Just(PaceSignal::Fault),
+        1 => Just(PaceSignal::Neutral),
         2 => Just(PaceSignal::Challenge),
         2 => prop::option::of(0_u64..200_000).prop_map(|s| PaceSignal::Throttled { retry_after: s.map(seconds) }),
     ]

@@ -29,6 +29,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use tokio::time::Instant;
 
 use crate::document::SpillConfig;
@@ -55,6 +56,8 @@ pub struct HttpConfig {
     pub policy: Arc<AddressPolicy>,
     /// What to do about bad certificates.
     pub verify: TlsVerify,
+    /// Certificates trusted beside Mozilla's.
+    pub roots: Vec<CertificateDer<'static>>,
     /// Spill files of bodies; `memory_body` is each request's own.
     pub spill: SpillConfig,
     /// How long an unused connection is kept; zero: none is kept.
@@ -79,8 +82,8 @@ impl HttpConfig {
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
-        let (verify, exact) = (TlsVerify::default(), false);
-        Self { policy, verify, spill, idle, max_idle, source, access, throttle, exact, faults }
+        let (verify, roots, exact) = (TlsVerify::default(), Vec::new(), false);
+        Self { policy, verify, roots, spill, idle, max_idle, source, access, throttle, exact, faults }
     }
 }
 
@@ -120,7 +123,7 @@ impl Http {
     /// # Errors
     /// TLS cannot be set up.
     pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
-        let tls = TlsClient::new(config.verify)?;
+        let tls = TlsClient::new(config.verify, &config.roots)?;
         Ok(Self::with_tls(config, tls))
     }
 

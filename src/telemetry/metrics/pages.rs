@@ -52,7 +52,12 @@ impl Pages {
         r.0.register("lycosa_urls", "URLs by state", Family::clone(&urls));
         let law = "URLs discovered less the sum of all states: 0, or the program has a fault (I2)";
         r.0.register("lycosa_conservation_difference", law, Family::clone(&conservation));
-        r.0.register_with_unit("lycosa_received", "Bytes received", Unit::Bytes, received.clone());
+        r.0.register_with_unit(
+            "lycosa_received",
+            "Bytes of the bodies of captures, as received",
+            Unit::Bytes,
+            received.clone(),
+        );
         let failures = named(Failure::ALL, Failure::as_str);
         let late = "How long after its earliest time a request was sent; not of a host that was never asked before";
         Self {
@@ -139,9 +144,11 @@ const RANK_NAMES: [&str; RANKS] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const BLOCKS: [&str; 2] = ["refusals", "robots_unreachable"];
 
 impl Metrics {
-    /// A URL was turned away.
-    pub fn rejected(&self, reason: Rejection) {
-        count(&self.0.pages.rejected, position(Rejection::ALL, &reason));
+    /// So many URLs were turned away.
+    pub fn rejected(&self, reason: Rejection, n: u64) {
+        self.0.pages.rejected.with(position(Rejection::ALL, &reason), |m| {
+            m.inc_by(n);
+        });
     }
 
     /// A URL was given up.
@@ -179,7 +186,7 @@ impl Metrics {
         self.0.pages.revisits.inc_by(revisits);
     }
 
-    /// Bytes received.
+    /// A body of so many bytes was captured.
     pub fn received(&self, bytes: u64) {
         self.0.pages.received.inc_by(bytes);
     }
