@@ -393,6 +393,16 @@ fn what_the_settings_leave_out_of_the_archive_is_told() {
     skipping.settings.sets.push("store.skip_types=text/*".into());
     let (_, text) = fetch(&skipping);
     assert!(text.contains("verdict      read for links, not stored: store.skip_types names text/html\n"), "{text}");
+    let only = |path: &str, statuses: &str| {
+        let mut asked = args(serve_paths(ways), path);
+        asked.settings.sets.push(format!("store.statuses={statuses}"));
+        fetch(&asked).1
+    };
+    let text = only("/links", "404");
+    assert!(text.contains("verdict      read for links, not stored: store.statuses does not name 200\n"), "{text}");
+    let text = only("/gone", "2xx");
+    assert!(text.contains("not stored: store.statuses does not name 404; ends as error status_4xx\n"), "{text}");
+    assert!(only("/links", "2xx").contains("verdict      stored and read for links\n"));
 }
 
 #[test]
