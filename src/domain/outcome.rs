@@ -5,7 +5,8 @@
 //! | 2xx, whole or cut | - | [`Verdict::Store`] | done | yes | yes |
 //! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
 //! | 304 to a request that did not ask | one | [`Verdict::Fail`] | error `not_modified_unasked` | no | no |
-//! | any other 3xx, 304 too | - | [`Verdict::StoreOnly`] | done | yes | no |
+//! | 304 to one that did | - | [`Verdict::StoreOnly`] | done | yes | no |
+//! | any other 3xx: browsers show its body (Fetch standard, HTTP-redirect fetch) | - | [`Verdict::Store`] | done | yes | yes |
 //! | a firewall's challenge, whatever its status | all | [`Verdict::Fail`] | error `challenge` | no | no |
 //! | 408, 425, 429 | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
@@ -197,7 +198,8 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
         304 if !answer.conditional => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
         200..=299 => Verdict::Store,
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
-        300..=399 => Verdict::StoreOnly(None),
+        304 => Verdict::StoreOnly(None),
+        300..=399 => Verdict::Store,
         408 | 425 | 429 => again(Failure::Status4xx),
         400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
         500..=599 => again(Failure::Status5xx),
