@@ -51,6 +51,7 @@ pub fn advice(reason: &str) -> &'static str {
         "sitemap_foreign" => {
             "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
         }
+        "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
         "calendar" => "it names a month that no page can be about; see traps.calendar",

@@ -14,7 +14,7 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
-use crate::domain::scope::{self, ScopeRules};
+use crate::domain::scope::{self, SKIPPED_FILES, ScopeRules};
 use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
@@ -45,6 +45,10 @@ impl Settings {
     #[must_use]
     pub fn scope_rules(&self) -> ScopeRules {
         let defaults = ScopeRules::default();
+        let unnamed = || match self.parse.assets {
+            true => SKIPPED_FILES.iter().map(|&ext| ext.to_owned()).collect(),
+            false => defaults.skip_extensions,
+        };
         let mode = match self.scope.mode {
             ScopeMode::Hosts => scope::ScopeMode::Hosts,
             ScopeMode::Domains => scope::ScopeMode::Domains,
@@ -57,7 +61,7 @@ impl Settings {
             exclude: self.scope.exclude.clone(),
             allow_hosts: self.scope.allow_hosts.clone(),
             deny_hosts: self.scope.deny_hosts.clone(),
-            skip_extensions: self.scope.skip_extensions.clone().unwrap_or(defaults.skip_extensions),
+            skip_extensions: self.scope.skip_extensions.clone().unwrap_or_else(unnamed),
             max_depth: Some(self.crawl.max_depth),
         }
     }

@@ -60,6 +60,8 @@ codes! {
         Barren = 26, "barren";
         /// Found in a space that leads on and on to itself alone, on one of its pages (`traps.self_fed_pages`).
         SelfFed = 27, "self_fed";
+        /// Every link to it says that it is not to be followed, or its page says so of all its links.
+        Nofollow = 28, "nofollow";
     }
 }
 

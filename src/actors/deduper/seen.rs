@@ -196,8 +196,8 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
-        R::SitemapForeign | R::SitemapNesting => true, // found in another way
-        R::Barren | R::SelfFed => true,                // found from outside
+        R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
+        R::Barren | R::SelfFed => true,                              // found from outside
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
         R::Permuted => false,
         R::Collision | R::Address | R::Dropped => false,

@@ -129,7 +129,8 @@ pub struct ScopeSection {
     pub allow_hosts: Vec<String>,
     /// Hosts that never do.
     pub deny_hosts: Vec<String>,
-    /// File extensions that are skipped; the built-in list (images, archives, audio, video, programs, fonts) when absent.
+    /// File extensions that are skipped. When absent: archives, disk images and programs, and without `parse.assets` also images,
+    /// audio, video and fonts.
     pub skip_extensions: Option<Vec<String>>,
     /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
     pub remove_params: Option<Vec<String>>,
