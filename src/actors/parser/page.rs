@@ -67,7 +67,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         lease,
         permit: Some(permit),
         ending,
-        parts: Some(Box::new(PageParts { record, records, content })),
+        parts: Some(Box::new(PageParts { record, records, content, shown: looked.shown })),
         links: change,
         status: None, // the record has it
         begun,

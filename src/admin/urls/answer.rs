@@ -163,12 +163,19 @@ fn rejected(e: &Explanation) -> String {
         (
             true,
             "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params"
-            | "calendar" | "session",
+            | "calendar",
         ) => {
             format!(
                 "Not crawled: turned away ({reason}) by earlier rules or on a longer path; those in force would accept it \
                  ({}): `lycosa ctl urls readmit --reason {reason}` queues it.",
                 e.rules.rule
+            )
+        }
+        (_, "session" | "permuted" | "barren" | "self_fed" | "pattern_budget" | "duplicates" | "domain_budget") => {
+            format!(
+                "Not crawled: turned away ({reason}) when it was found: {}; `lycosa ctl urls readmit --reason {reason}` queues it \
+                 all the same.",
+                advice(reason)
             )
         }
         _ => format!("Not crawled: turned away ({reason}); {}.", way_out(reason)),
@@ -189,6 +196,10 @@ fn way_out(reason: &str) -> &'static str {
         "blocked" => {
             "the operator blocked its host; after `lycosa ctl host NAME unblock`, `lycosa ctl urls readmit --reason blocked` \
              queues it again"
+        }
+        "nofollow" => {
+            "every link to it found so far says nofollow, or its page does; add it as a seed, or \
+             `lycosa ctl urls readmit --reason nofollow` queues all of these"
         }
         _ => advice(reason),
     }

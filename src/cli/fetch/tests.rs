@@ -262,6 +262,7 @@ fn ways(path: &str) -> String {
         "/ring" => format!("{page}\n\n<meta http-equiv=refresh content='1;url=/refresh'>"),
         "/late" => format!("{page}\nRefresh: 60; url=/ring\n\nx"),
         "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<a href=/x>x</a>"),
+        "/wall" => "403 X\nContent-Type: text/html\ncf-mitigated: challenge\n\n<a href=/x>prove it</a>".into(),
         "/itself" => "302 X\nLocation: /itself#top".into(),
         "/trap" => "302 X\nLocation: /a/b/a/b/a/b/a/b/a/b".into(),
         "/gone" => {
@@ -332,6 +333,17 @@ fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
     none.settings.sets.push("fetch.max_redirects=0".into());
     let (exit, text) = fetch(&none);
     assert!(exit == Exit::Error && text.contains("1 redirects in a row are more than fetch.max_redirects 0"), "{text}");
+}
+
+#[test]
+fn a_firewall_in_place_of_the_site_is_told() {
+    let address = serve_paths(ways);
+    let (_, text) = fetch(&args(address, "/wall"));
+    for part in ["verdict      challenge: not stored, tried again after", "challenge    a firewall answered"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    let answer = &json(&fetch(&FetchArgs { json: true, ..args(address, "/wall") }).1)["answer"];
+    assert_eq!((&answer["challenge"], &answer["stored"], &answer["page"]), (&true.into(), &false.into(), &().into()));
 }
 
 #[test]
