@@ -218,7 +218,7 @@ pub struct TrapsSection {
     /// New URLs of any one shape at a host, numbers and values left out; when absent none in the scope modes of chosen hosts,
     /// 2,000 in `any`.
     pub pages_per_pattern: Option<u32>,
-    /// Whether a parameter that is new at every place is taken for a session number.
+    /// Whether a parameter is taken for a session number when its pages come again under other values.
     pub sessions: bool,
     /// Whether a query is turned away that has been found with its parameters in another order.
     pub permutations: bool,
