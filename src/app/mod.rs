@@ -302,6 +302,7 @@ fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
         withheld: AtomicUsize::new(0),
         memory,
         filter_bytes: AtomicU64::new(0),
+        sitemap_visit: AtomicU64::new(u64::MAX),
         fetches,
         parsing: AtomicU64::new(0),
         epoch: Epoch::default(),

@@ -265,7 +265,11 @@ fn check_sitemaps(sitemaps: &SitemapsSection) -> Checked {
     within("sitemaps.max_urls", sitemaps.max_urls, 1, 1_000_000)?;
     within("sitemaps.max_bytes", sitemaps.max_bytes, 1_024, 1 << 30)?;
     within("sitemaps.max_nesting", sitemaps.max_nesting, 0, DEEPEST_NESTING)?;
-    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)
+    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)?;
+    let least = Duration::from_secs(1);
+    ensure(sitemaps.revisit.is_none_or(|after| after >= least), "sitemaps.revisit", || {
+        "must be at least 1s; leave it out to read each sitemap once".into()
+    })
 }
 
 fn check_dns(dns: &DnsSection) -> Checked {

@@ -37,7 +37,7 @@ use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
-use crate::storage::values::{ContentValue, How, SeedValue};
+use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
@@ -140,11 +140,16 @@ impl Deduper {
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content } = *parts;
             self.node.faults.pass_url("deduper.content", &lease.url);
-            let first = self.known_content(content, &record, &lease, &mut first_with)?;
+            let unchanged = record.how == How::NotModified;
+            let first = match unchanged {
+                true => Some(self.unchanged_since(&record, &lease)?),
+                false => self.known_content(content, &record, &lease, &mut first_with)?,
+            };
+            let how = if unchanged { How::NotModified } else { How::Duplicate };
             if let (Some(first), Some(built)) = (first, &mut built) {
                 let made = match self.node.faults.check("deduper.revisit") {
                     Err(e) => Err(e.to_string()),
-                    Ok(()) => self.tools.make_revisit(built, &first).map_err(|e| e.to_string()),
+                    Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
                 };
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
@@ -154,18 +159,23 @@ impl Deduper {
                     let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
                     return self.page(again);
                 }
-                record.how = How::Duplicate;
+                record.how = how;
                 if ending == Ending::Done(How::Stored) {
                     ending = Ending::Done(How::Duplicate);
                 }
             }
-            self.shapes.fetched(lease.core().queue_key.host, &lease.url, record.how == How::Duplicate);
+            if lease.entry.again.is_none() {
+                self.shapes.fetched(lease.core().queue_key.host, &lease.url, record.how == How::Duplicate);
+            }
             records = built;
             capture = Some(record);
         }
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
+        if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
+            sitemap.put_off |= links.put_off;
+        }
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
         let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };
@@ -184,7 +194,7 @@ impl Deduper {
     fn known_content(
         &mut self,
         content: Option<ContentDigest>,
-        record: &crate::storage::values::PageRecord,
+        record: &PageRecord,
         lease: &super::lease::Lease,
         first_with: &mut Option<(ContentDigest, ContentValue)>,
     ) -> Result<Option<ContentValue>, StorageError> {
@@ -200,6 +210,19 @@ impl Deduper {
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
         Ok(None)
+    }
+
+    /// What a page that has not changed refers to: the first capture with its content, or its own last one.
+    fn unchanged_since(&self, record: &PageRecord, lease: &super::lease::Lease) -> Result<ContentValue, StorageError> {
+        let first = match record.content {
+            Some(digest) => read::content(&*self.node.storage, ContentKey::from(digest))?,
+            None => None,
+        };
+        let first = first.filter(|first| first.payload == record.payload_digest);
+        let date = lease.entry.again.as_ref().map_or(record.fetched, |last| last.captured);
+        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
+        let (url, payload) = (record.url.clone(), record.payload_digest);
+        Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
     }
 
     fn inject(&mut self, seeds: Vec<(PageUrl, SeedValue)>, reply: Option<oneshot::Sender<SeedReport>>) {
@@ -220,6 +243,7 @@ impl Deduper {
             origin: None,
             found: FoundAs::Link,
             rank: None,
+            lastmod: None,
         });
         let judged = admit(&self.node, found);
         let mut report = SeedReport::default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::archive::{Said, Tools, payload_of};
 use super::onward::{self, Onward};
-use super::{Parse, links, sitemap};
+use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::lease::Lease;
@@ -32,7 +32,7 @@ const TITLE: usize = 512;
 
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
-    let Parse { lease, permit, fetched, verdict, usage, begun } = job;
+    let Parse { lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
     let looked = look(node, &mut tools.buffer, &lease, &fetched, &verdict, &head);
@@ -60,6 +60,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, onward) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
+    record = revisit::after(last.as_deref(), record);
     let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict));
     let mut content = looked.content;
     if skipped {
@@ -214,6 +215,8 @@ fn record(
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
         origin: lease.entry.origin.clone(),
+        sitemap: revisit::as_sitemap(lease, fetched.status, looked.page.as_ref()),
+        unchanged: 0,
     }
 }
 
@@ -249,7 +252,11 @@ fn remarks(
 
 /// A status of redirection alone leads nowhere.
 fn how(verdict: &Verdict) -> How {
-    if matches!(verdict, Verdict::Follow) { How::Redirect } else { How::Stored }
+    match verdict {
+        Verdict::Follow => How::Redirect,
+        Verdict::NotModified => How::NotModified,
+        _ => How::Stored,
+    }
 }
 
 /// The type as sent; where none was sent, the one found by looking.

@@ -35,6 +35,7 @@ pub(super) fn line_of<'c>(
     let reason = match &page.ending {
         Ending::Retry { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
+        Ending::Done(How::NotModified) => Some("not_modified"),
         Ending::Done(How::Unstored) => Some("unstored"),
         Ending::Done(_) => None,
         Ending::Error(failure) => Some(failure.as_str()),

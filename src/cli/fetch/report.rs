@@ -219,6 +219,7 @@ fn verdict(session: &Session, fetched: &Fetched, is_read: bool) -> String {
         Verdict::Store | Verdict::StoreOnly(None) => "stored".into(),
         Verdict::StoreOnly(Some(failure)) => format!("stored; ends as error {failure}"),
         Verdict::Follow => "stored; its target is the next URL".into(),
+        Verdict::NotModified => "unchanged since the last capture".into(),
         Verdict::Retry { at, reason } => format!("{reason}: not stored, tried again after {}", roughly(at.since(now))),
         Verdict::Fail(failure) => format!("not stored; ends as error {failure}"),
         Verdict::Reject(rejection) => format!("turned away: {rejection}"),

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use super::ValueError;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
@@ -272,7 +274,8 @@ macro_rules! coded {
         }
     )*};
 }
-coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note");
+coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", Again "reason to be queued again");
+coded!(FoundAs "way of being found");
 
 /// Declares an enum of one-byte codes, which are never given another meaning.
 macro_rules! codes {
