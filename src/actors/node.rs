@@ -324,13 +324,11 @@ impl Node {
                     200..=299 => format!("status {}, but its text did not come whole", value.status),
                     status => format!("status {status}"),
                 };
-                let at = format!("{}://{host}:{}/robots.txt ({what})", key.scheme.as_str(), key.port);
+                let port = Some(key.port).filter(|port| *port != key.scheme.default_port());
+                let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+                let at = format!("{}://{host}{port}/robots.txt ({what})", key.scheme.as_str());
                 self.trouble(ROBOTS_UNREACHABLE, at);
                 self.robots_failed(host, value.failures);
-                return;
-            }
-            Change::Forsake { urls, reason } => {
-                urls.iter().for_each(|_| self.metrics.rejected(*reason));
                 return;
             }
             _ => return,
@@ -340,11 +338,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) => self.metrics.error(*failure),
             Ending::Retry { reason, .. } => self.metrics.retry(*reason),
-            Ending::Rejected(rejection) => self.metrics.rejected(*rejection),
-            Ending::Done(_) => {}
-        }
-        for turned in &page.links.turned {
-            self.metrics.rejected(turned.reason);
+            Ending::Rejected(_) | Ending::Done(_) => {}
         }
         if let Some(capture) = &page.capture {
             self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how.is_revisit()));

@@ -24,6 +24,7 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     }
     let access = settings.access(&crate::clock::Clock::real());
     access.map_err(|e| failed(StartError::from(e).into()))?;
+    settings.tls_roots().map_err(|e| failed(StartError::from(e).into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
     addresses(settings)
 }

@@ -18,8 +18,11 @@ use crate::domain::scope::{self, ScopeRules};
 use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
+use rustls::pki_types::CertificateDer;
+
 use crate::net::dns::Family;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
+use crate::net::tls::{TlsSetupError, read_roots};
 use crate::net::{self, DnsConfig, FetchLimits};
 use crate::parse::ParseRules;
 
@@ -229,6 +232,14 @@ impl Settings {
         // An override names an address as plainly as an allow rule does; a target that is a name stays subject to the rules.
         allow.extend(self.dns.overrides.values().filter_map(|target| target_rule(target)));
         Ok(AddressPolicy::new(allow, own))
+    }
+
+    /// The certificates of `tls.roots`.
+    ///
+    /// # Errors
+    /// A file that cannot be used.
+    pub fn tls_roots(&self) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
+        read_roots(&self.tls.roots)
     }
 
     /// What a bad certificate does.

@@ -16,72 +16,78 @@ struct Firewall {
     headers: &'static [(&'static str, &'static str)],
     /// How names of its cookies begin.
     cookies: &'static [&'static str],
-    /// Its challenges are refusals: an answer with 2xx is a page, though it may be about challenges.
-    refuses: bool,
-    /// What its challenge holds: all texts of one row.
+    /// What its challenge holds, whatever the status: all texts of one row.
     body: &'static [&'static [&'static str]],
+    /// What shows one only where the status refuses: an answer with 2xx may be a page about challenges.
+    refusal: &'static [&'static [&'static str]],
 }
 
 /// Sources: `tests/data/challenge.tsv`.
 const FIREWALLS: &[Firewall] = &[
-    Firewall { name: "cloudflare", refuses: true, headers: &[("cf-ray", "")], cookies: &[], body: &[&["_cf_chl_opt"]] },
+    Firewall {
+        name: "cloudflare",
+        headers: &[("cf-ray", "")],
+        cookies: &[],
+        body: &[&["<title>Just a moment...</title>", "_cf_chl_opt"]],
+        refusal: &[&["_cf_chl_opt"]],
+    },
     Firewall {
         name: "datadome",
-        refuses: true,
         headers: &[("x-datadome", ""), ("x-dd-b", "")],
         cookies: &["datadome"],
-        body: &[&["captcha-delivery.com", "var dd="]],
+        body: &[],
+        refusal: &[&["captcha-delivery.com", "var dd="]],
     },
     Firewall {
         name: "imperva",
-        refuses: false,
         headers: &[("x-iinfo", ""), ("x-cdn", "imperva"), ("x-cdn", "incapsula")],
         cookies: &["visid_incap_", "incap_ses_"],
         body: &[&["Incapsula incident ID"]],
+        refusal: &[],
     },
     Firewall {
         name: "aliyun",
-        refuses: false,
         headers: &[],
         cookies: &["acw_tc", "acw_sc__"],
         body: &[&["acw_sc__v2", "arg1"]],
+        refusal: &[],
     },
     Firewall {
         name: "knownsec",
-        refuses: true,
         headers: &[],
         cookies: &["__jsluid"],
-        body: &[&["__jsl_clearance"], &["document.cookie", "location.pathname+location.search"]],
+        body: &[],
+        refusal: &[&["__jsl_clearance"], &["document.cookie", "location.pathname+location.search"]],
     },
     Firewall {
         name: "sucuri",
-        refuses: false,
         headers: &[("x-sucuri-id", ""), ("server", "sucuri")],
         cookies: &[],
         body: &[&["sucuri_cloudproxy_js"]],
+        refusal: &[],
     },
     Firewall {
         name: "akamai",
-        refuses: false,
         headers: &[],
         cookies: &["ak_bmsc", "_abck", "bm_sz", "sec_cpt"],
         body: &[&["sec-if-cpt-container"], &["sec-bc-text-container"]],
+        refusal: &[],
     },
     Firewall {
         name: "ddos-guard",
-        refuses: true,
         headers: &[("server", "ddos-guard")],
         cookies: &["__ddg"],
-        body: &[&["ddos-guard/js-challenge"]],
+        body: &[],
+        refusal: &[&["ddos-guard/js-challenge"]],
     },
     Firewall {
         name: "anubis",
-        refuses: false,
         headers: &[],
         cookies: &["techaro.lol-anubis", "within.website-x-cmd-anubis"],
         body: &[&["anubis_challenge"]],
+        refusal: &[],
     },
-    Firewall { name: "human", refuses: true, headers: &[], cookies: &["_px"], body: &[&["px-captcha", "_pxAppId"]] },
+    Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[], refusal: &[&["px-captcha", "_pxAppId"]] },
 ];
 
 /// What the headers of an answer say.
@@ -140,12 +146,13 @@ impl Suspects {
     #[must_use]
     pub fn in_body(self, status: u16, head: &[u8]) -> Option<&'static str> {
         let all = |words: &[&str]| words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some());
-        FIREWALLS
-            .iter()
-            .enumerate()
-            .filter(|(bit, firewall)| self.0 & (1 << bit) != 0 && !(firewall.refuses && (200..300).contains(&status)))
-            .find(|(_, firewall)| firewall.body.iter().any(|words| all(words)))
-            .map(|(_, firewall)| firewall.name)
+        let refused = !(200..300).contains(&status);
+        let is_its = |firewall: &Firewall| {
+            let refusal = firewall.refusal.iter().filter(|_| refused);
+            firewall.body.iter().chain(refusal).any(|words| all(words))
+        };
+        let suspects = FIREWALLS.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0);
+        suspects.map(|(_, firewall)| firewall).find(|firewall| is_its(firewall)).map(|firewall| firewall.name)
     }
 }
 

@@ -1,22 +1,30 @@
 //! Which encoding a page is in, and decoding it piece by piece.
 //!
 //! The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, `charset` of the Content-Type header, `<meta>`, XML
-//! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). One decision departs from it: whatever header, meta or declaration
-//! say, bytes that are plainly UTF-8 are read as UTF-8. "Plainly" means: no fault in the whole head, and at least
-//! `PLAIN_UTF8` characters of more than one byte, which text in another encoding does not form by chance. Servers that declare
-//! `ISO-8859-1` or `GB2312` for everything are common; UTF-8 that must be read as something else is not.
-//! The other way round the declaration is trusted: a faulty page declared UTF-8 keeps its links, which are ASCII.
+//! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). Two decisions depart from it, for servers that declare
+//! one encoding for everything are common. Whatever header, meta or declaration say, bytes that are plainly UTF-8 are read as
+//! UTF-8. "Plainly" means: no fault in the whole head, and at least `PLAIN_UTF8` characters of more than one byte, which text
+//! in another encoding does not form by chance. The other way round, what is declared UTF-8 and plainly is not (as many
+//! faults, and more of them than characters of several bytes) is read as the page itself says, if it can be, else as it looks:
+//! in a browser it would be full of U+FFFD. A page with a few faults stays UTF-8.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{CoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use encoding_rs::{
+    CoderResult, DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
+};
 
 mod prescan;
+mod stream;
+
+pub use stream::{Decoded, TextStream};
 
 /// How many bytes from the start of a body [`detect`] wants to see.
 pub const HEAD: usize = 64 * 1024;
 
 /// So many UTF-8 sequences of two or more bytes outweigh a declaration that says otherwise.
 const PLAIN_UTF8: usize = 4;
+/// Bytes that are looked at for what is declared UTF-8 and is not.
+const SAMPLE: usize = 1024;
 /// The decoder's buffer, in bytes of UTF-8.
 const BUFFER: usize = 16 * 1024;
 
@@ -74,6 +82,10 @@ pub fn detect_in_domain(
         .or_else(|| prescan::xml(head).map(|encoding| (encoding, CharsetSource::Xml)));
     match declared {
         Some((encoding, _)) if encoding != UTF_8 && is_plainly_utf8(head) => (UTF_8, CharsetSource::Guess),
+        Some((encoding, _)) if encoding == UTF_8 && is_plainly_not_utf8(head) => match prescan::meta(head) {
+            Some(said) if said != UTF_8 && fits(said, head) => (said, CharsetSource::Meta),
+            _ => (guess(head, top_level), CharsetSource::Guess),
+        },
         Some(declared) => declared,
         None => (guess(head, top_level), CharsetSource::Guess),
     }
@@ -129,6 +141,25 @@ fn is_plainly_utf8(head: &[u8]) -> bool {
     };
     // ESC begins the shifts of ISO-2022-JP, which is valid UTF-8 throughout, but has no byte above 0x7f.
     valid.iter().filter(|b| **b >= 0xc0).take(PLAIN_UTF8).count() == PLAIN_UTF8
+}
+
+/// Whether what follows the first byte above 0x7f is no UTF-8 at all.
+fn is_plainly_not_utf8(head: &[u8]) -> bool {
+    let rest = head.get(Encoding::ascii_valid_up_to(head)..).unwrap_or_default();
+    let sample = rest.get(..SAMPLE).unwrap_or(rest);
+    let (mut whole, mut faults) = (0, 0);
+    for chunk in sample.utf8_chunks() {
+        whole += chunk.valid().bytes().filter(|b| *b >= 0xc0).count();
+        faults += usize::from(!chunk.invalid().is_empty());
+    }
+    faults > PLAIN_UTF8 && faults > whole // the end of the sample may be one
+}
+
+/// Whether `head`, which may end within a character, can be read in this encoding.
+fn fits(encoding: &'static Encoding, head: &[u8]) -> bool {
+    let mut text = String::with_capacity(encoding.new_decoder().max_utf8_buffer_length(head.len()).unwrap_or(0));
+    let (result, _) = encoding.new_decoder().decode_to_string_without_replacement(head, &mut text, false);
+    result == DecoderResult::InputEmpty
 }
 
 fn guess(head: &[u8], top_level: Option<&str>) -> &'static Encoding {

@@ -1,12 +1,12 @@
 //! The header `Link` (RFC 8288, appendix B.2): where it points and how. Read as browsers read it: what is malformed ends its
 //! link, not the header.
 
+use super::html::{LinkKind, kind_of_rel};
+
 /// Links of one answer that are taken.
 const MOST: usize = 100;
 /// A longer target is dropped: no URL of use is that long.
 const LONGEST_TARGET: usize = 8 * 1024;
-/// Relations that lead to a page.
-const FOLLOWED: [&str; 4] = ["next", "prev", "previous", "alternate"];
 
 /// One link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ impl HeaderLink {
         self.rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
     }
 
-    /// Whether it leads to a page as `<link>` of these relations does; an alternate style sheet is none.
+    /// Whether it leads to a page, as `<link>` of the same `rel` does; an alternate style sheet is none.
     #[must_use]
     pub fn is_followed(&self) -> bool {
-        FOLLOWED.iter().any(|relation| self.is(relation)) && !self.is("stylesheet")
+        kind_of_rel(&self.rel) == Some(LinkKind::LinkRel)
     }
 }
 
@@ -149,8 +149,10 @@ mod tests {
             ("x PREV", true),
             ("alternate", true),
             ("alternate stylesheet", false),
-            ("canonical", false),
+            ("canonical", true),
+            ("index", true),
             ("preload", false),
+            ("author", false),
             ("nextx", false),
         ] {
             assert_eq!(HeaderLink { target: "/".into(), rel: rel.into() }.is_followed(), want, "{rel}");

@@ -4,6 +4,7 @@
 pub(crate) mod cases;
 pub mod challenge;
 pub mod charset;
+pub(crate) mod coded;
 pub mod extract;
 pub mod feed;
 pub mod fingerprint;

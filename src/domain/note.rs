@@ -1,8 +1,8 @@
 //! What was odd about an answer that was kept all the same: stable codes, as those of [`reason`](super::reason).
 
-use super::reason::reasons;
+use super::coded::codes;
 
-reasons! {
+codes! {
     /// One remark on a capture. Several may hold; each stands once.
     Note {
         /// The chunks of the body broke off or were malformed (RFC 9112, 7.1).

@@ -1,44 +1,9 @@
 //! Why a URL was turned away or failed: stable codes that storage, logs, metrics and the admin API share. What was odd
 //! about an answer that was kept: [`note`](super::note).
 
-/// Declares a reason enum with its byte on disk and its name for people.
-macro_rules! reasons {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
+use super::coded::codes;
 
-        impl $name {
-            /// Every reason, in the order of its code.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The byte it has on disk; never reused for another meaning.
-            #[must_use]
-            pub fn code(self) -> u8 { self as u8 }
-
-            /// The reason with this byte, if there is one.
-            #[must_use]
-            pub fn from_code(code: u8) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
-            }
-
-            /// Its name in logs, metrics, `crawl.jsonl` and the admin API.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.as_str()) }
-        }
-    };
-}
-
-pub(super) use reasons;
-
-reasons! {
+codes! {
     /// Why a known URL will not be fetched under the rules in force.
     Rejection {
         /// Not http or https.
@@ -92,7 +57,7 @@ reasons! {
     }
 }
 
-reasons! {
+codes! {
     /// Why fetching a URL ended in the state `error`.
     Failure {
         /// The name does not exist.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::reason::reasons;
+use super::coded::codes;
 use super::time::UnixMillis;
 
-reasons! {
+codes! {
     /// Why a URL that was fetched is queued once more.
     Again {
         /// The operator wants its host crawled anew.

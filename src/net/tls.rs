@@ -3,11 +3,13 @@
 //! A crawler reads what anybody may read; a site with an expired certificate is still a site. So the default `record`
 //! fetches, notes what is wrong, and leaves it to others to withhold credentials there.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
@@ -37,6 +39,39 @@ pub enum TlsSetupError {
     /// The root certificates cannot be used.
     #[error("the root certificates cannot be used: {0}")]
     Roots(#[from] rustls::client::VerifierBuilderError),
+    /// A file of `tls.roots`.
+    #[error("tls.roots: {}: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// The certificates of PEM files (`tls.roots`).
+///
+/// # Errors
+/// A file that cannot be read, that holds no certificate, or one that cannot be trusted.
+pub fn read_roots(files: &[PathBuf]) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
+    let mut all = Vec::new();
+    for path in files {
+        let before = all.len();
+        let wrong = |why: String| TlsSetupError::File { path: path.clone(), why };
+        for certificate in certificates(path).map_err(wrong)? {
+            RootCertStore::empty().add(certificate.clone()).map_err(|e| wrong(e.to_string()))?;
+            all.push(certificate);
+        }
+        if all.len() == before {
+            return Err(wrong("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)".into()));
+        }
+    }
+    Ok(all)
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let text = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+    CertificateDer::pem_slice_iter(&text).collect::<Result<_, _>>().map_err(|e| format!("is no PEM file: {e}"))
 }
 
 /// The client side of TLS for one fetcher: configuration, roots, session memory.
@@ -49,12 +84,15 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// With Mozilla's root certificates.
+    /// With Mozilla's root certificates, and others beside them.
     ///
     /// # Errors
-    /// rustls refuses its own parts.
-    pub fn new(verify: TlsVerify) -> Result<Self, TlsSetupError> {
-        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    /// rustls refuses its own parts, or one of the others.
+    pub fn new(verify: TlsVerify, others: &[CertificateDer<'static>]) -> Result<Self, TlsSetupError> {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        for root in others {
+            roots.add(root.clone())?;
+        }
         Self::with_roots(verify, roots)
     }
 

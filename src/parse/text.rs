@@ -1,7 +1,7 @@
 //! Plain text: its encoding and, where it is wanted, the text itself. Addresses in it are no links.
 
 use super::{Body, MimeModule, PageSink, ParseRules};
-use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
+use crate::domain::charset::TextStream;
 use crate::domain::html::{Page, PageFacts};
 use crate::domain::mime::Kind;
 use crate::domain::text::cut_at;
@@ -21,91 +21,50 @@ impl MimeModule for Text {
 
     fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
         Box::new(TextReader {
-            content_type: body.content_type.map(str::to_owned),
-            top_level: body.url.domain().and_then(|d| d.rsplit('.').next()).map(str::to_owned),
-            head: Vec::new(),
-            decoder: None,
-            source: CharsetSource::Guess,
-            text: String::new(),
-            text_cut: false,
-            bytes: 0,
-            max_text: rules.extract.max_text,
-            max_parse: rules.max_parse,
-            cut: false,
+            stream: TextStream::new(body.content_type, body.url, rules.max_parse),
+            kept: Kept { text: String::new(), cut: false, max: rules.extract.max_text },
         })
     }
 }
 
-/// Holds back the first 64 KiB until the encoding is known.
 struct TextReader {
-    content_type: Option<String>,
-    top_level: Option<String>,
-    head: Vec<u8>,
-    decoder: Option<Decoder>,
-    source: CharsetSource,
+    stream: TextStream,
+    kept: Kept,
+}
+
+/// The text, as far as it is wanted.
+struct Kept {
     text: String,
-    text_cut: bool,
-    bytes: u64,
-    max_text: usize,
-    max_parse: u64,
     cut: bool,
+    /// In bytes.
+    max: usize,
 }
 
-impl TextReader {
-    fn begin(&mut self, last: bool) {
-        let head = std::mem::take(&mut self.head);
-        let (encoding, source) = detect_in_domain(self.content_type.as_deref(), &head, self.top_level.as_deref());
-        self.source = source;
-        self.decoder = Some(Decoder::new(encoding));
-        self.decode(&head, last);
-    }
-
-    fn decode(&mut self, bytes: &[u8], last: bool) {
-        let Self { decoder, text, text_cut, max_text, .. } = self;
-        if let Some(decoder) = decoder {
-            decoder.decode(bytes, last, |piece| append(text, piece, *max_text, text_cut));
+impl Kept {
+    /// Appends as many whole characters as there is room for.
+    fn append(&mut self, piece: &str) {
+        let room = self.max.saturating_sub(self.text.len());
+        if piece.len() <= room && !self.cut {
+            return self.text.push_str(piece);
         }
+        self.text.push_str(if self.cut { "" } else { cut_at(piece, room) });
+        self.cut = true;
     }
-}
-
-/// Appends as many whole characters as there is room for.
-fn append(text: &mut String, piece: &str, max: usize, cut: &mut bool) {
-    let room = max.saturating_sub(text.len());
-    if piece.len() <= room && !*cut {
-        return text.push_str(piece);
-    }
-    text.push_str(if *cut { "" } else { cut_at(piece, room) });
-    *cut = true;
 }
 
 impl PageSink for TextReader {
     fn push(&mut self, bytes: &[u8]) -> bool {
-        let room = usize::try_from(self.max_parse.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        let fits = bytes.get(..room).unwrap_or(bytes);
-        self.cut |= fits.len() < bytes.len();
-        self.bytes += fits.len() as u64;
-        if self.decoder.is_some() {
-            self.decode(fits, false);
-        } else {
-            self.head.extend_from_slice(fits);
-            if self.head.len() >= HEAD {
-                self.begin(false);
-            }
-        }
+        let wanted = self.stream.push(bytes, |piece| self.kept.append(piece));
         // Once the encoding is known and the text full, nothing more is to be learned.
-        let full = self.decoder.is_some() && self.text.len() >= self.max_text;
-        !(self.cut || full)
+        let full = self.stream.has_begun() && self.kept.text.len() >= self.kept.max;
+        wanted && !full
     }
 
     fn finish(mut self: Box<Self>) -> Page {
-        if self.decoder.is_some() {
-            self.decode(&[], true);
-        } else {
-            self.begin(true);
-        }
-        let charset = self.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
-        let facts = PageFacts { text: self.text, text_cut: self.text_cut, ..PageFacts::default() };
-        Page { facts, charset, charset_source: self.source, bytes: self.bytes, cut: self.cut, ..Page::default() }
+        let Self { stream, kept } = &mut *self;
+        let decoded = stream.finish(|piece| kept.append(piece));
+        let Kept { text, cut, .. } = self.kept;
+        Page::of(PageFacts { text, text_cut: cut, ..PageFacts::default() }, decoded)
     }
 }
 

@@ -324,7 +324,7 @@ fn ended_how(change: &Change) -> Ended {
 impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open, group: Vec<Commit>) {
-        open.ledger.commit();
+        let rejected = open.ledger.commit();
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         for commit in &group {
@@ -341,6 +341,7 @@ impl Written {
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
         self.again.iter().for_each(|why| node.metrics.queued_again(*why));
         node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
+        rejected.iter().for_each(|(reason, n)| node.metrics.rejected(*reason, *n));
         let mut ended = Vec::new();
         for commit in group {
             node.note_committed(&commit);

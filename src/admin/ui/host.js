@@ -7,9 +7,16 @@ import { bytes, when, words } from "./format.js";
 import { ordersFor } from "./orders.js";
 import { redraw } from "./table.js";
 
+// What the host waits for, in words.
+function waits(host) {
+  if (host.wait) return `${when(host.wait.until_ms)}: ${host.wait.words}`;
+  if (host.state === "held") return "not asked: the operator holds it";
+  if (host.state !== "idle") return "may be asked now";
+  return host.due ? "nothing now: its URLs wait for their next try" : "nothing is queued";
+}
+
 function known({ host, schedule, addresses, address_fault: fault, budget, robots }) {
-  const wait = host.wait ? `${when(host.wait.until_ms)}: ${host.wait.words}` : host.state === "held" ? "not asked: the operator holds it" : "may be asked now";
-  const short = { state: words(host.state), orders: host.orders, next: wait, "in its queue": host.queued, "waiting for another try": host.due, done: host.done, errors: host.errors, received: bytes(host.bytes) };
+  const short = { state: words(host.state), orders: host.orders, next: waits(host), "in its queue": host.queued, "waiting for another try": host.due, done: host.done, errors: host.errors, received: bytes(host.bytes) };
   const parts = [facts(short), folded("Schedule", schedule), folded("Addresses", addresses), folded("Page budget", budget), folded("robots.txt", robots)];
   return [...parts.filter(Boolean), ...(fault ? [el("p", { class: "bad" }, fault)] : [])];
 }

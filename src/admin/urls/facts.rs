@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::told::{clock, soon};
 use super::views::{AttemptView, Explanation, FactView, HoldView, QueueView, UrlHost};
-use crate::admin::views::{CaptureView, RobotsStanding, RobotsView};
+use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView};
 use crate::config::units::{human_size, roughly};
 use crate::domain::time::UnixMillis;
 use crate::warc::date::iso;
@@ -103,6 +103,7 @@ fn of_host(host: &UrlHost, hold: Option<&HoldView>, now: UnixMillis) -> String {
             let until = UnixMillis(wait.until_ms);
             format!("asked again at {} ({}): {}", clock(until, now), soon(until, now), wait.words)
         }
+        (None, None) if host.state == HostState::Idle => "nothing of it is to be asked for now".into(),
         (None, None) => "may be asked now".into(),
     };
     format!("{state}, {} queued, {wait}", host.queued)

@@ -157,7 +157,7 @@ pub struct Explanation {
     pub answer: String,
     /// The handful of facts that decide, in words.
     pub facts: Vec<FactView>,
-    /// Which scheme was taken, and why, when the question had none.
+    /// Which scheme, or encoding of its query, was taken and why, when the question does not say.
     pub assumed: Option<String>,
     /// Its canonical form and what canonicalisation changed.
     pub canonical: CanonicalView,

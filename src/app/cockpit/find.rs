@@ -1,5 +1,7 @@
 //! Finds what is recorded of a URL or a host.
 
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
+
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::admin::ControlError;
@@ -10,6 +12,9 @@ use crate::storage::keys::{HostAt, PageKey, SeenKey};
 use crate::storage::tables::{Due, Queue};
 use crate::storage::values::{PageRecord, Place, QueueEntry, RejectedValue, UrlState};
 use crate::storage::{StorageError, read};
+
+/// Encodings of pages in which links are written that people then type in letters.
+const ENCODINGS: [&Encoding; 8] = [GBK, GB18030, BIG5, SHIFT_JIS, EUC_JP, EUC_KR, WINDOWS_1251, WINDOWS_1252];
 
 /// Storage that does not answer is waited for by whoever asks again.
 pub(super) fn unread(error: StorageError) -> ControlError {
@@ -27,15 +32,24 @@ impl Target {
     /// [`ControlError::Invalid`] for a text that is no URL of a page.
     pub fn parse(node: &Node, text: &str) -> Result<Self, ControlError> {
         let url = node.live().canon.parse(text.trim()).map_err(|e| ControlError::Invalid(format!("url: {e}")))?;
-        let key = host_at(node, url.host()).crawl(node.crawl).url(node.prints.url(&url));
-        Ok(Self { url, key })
+        Ok(Self::of(node, url))
     }
 
-    /// As people type it: without a scheme that one is taken which the crawl knows it by.
+    /// As people type it: without a scheme that one is taken which the crawl knows it by, and letters of a query may be those of a
+    /// page in another encoding than UTF-8.
     ///
     /// # Errors
     /// As [`Target::parse`]; storage that does not answer.
     pub fn typed(node: &Node, text: &str) -> Result<Typed, ControlError> {
+        let typed = Self::in_utf8(node, text)?;
+        let query = typed.text.split_once('?').map_or("", |(_, query)| query);
+        if query.is_ascii() || typed.target.known(node).map_err(unread)? == Known::Url {
+            return Ok(typed);
+        }
+        Ok(typed.as_pages_have_it(node).map_err(unread)?.unwrap_or(typed))
+    }
+
+    fn in_utf8(node: &Node, text: &str) -> Result<Typed, ControlError> {
         let Some([https, http]) = with_schemes(text) else {
             return Ok(Typed { target: Self::parse(node, text)?, text: text.to_owned(), assumed: None });
         };
@@ -50,6 +64,11 @@ impl Target {
         };
         let assumed = format!("{} was taken for its scheme, {why}", target.url.scheme().as_str());
         Ok(Typed { target, text, assumed: Some(assumed) })
+    }
+
+    fn of(node: &Node, url: PageUrl) -> Self {
+        let key = host_at(node, url.host()).crawl(node.crawl).url(node.prints.url(&url));
+        Self { url, key }
     }
 
     fn known(&self, node: &Node) -> Result<Known, StorageError> {
@@ -72,8 +91,25 @@ pub(super) struct Typed {
     pub target: Target,
     /// The text with its scheme.
     pub text: String,
-    /// Which scheme was taken, and why, when there was none.
+    /// Which scheme or encoding was taken, and why, when the text does not say.
     pub assumed: Option<String>,
+}
+
+impl Typed {
+    /// The same, its query written as in pages of some other encoding, when the crawl knows it so.
+    fn as_pages_have_it(&self, node: &Node) -> Result<Option<Self>, StorageError> {
+        let base = self.target.url.to_url();
+        for encoding in ENCODINGS {
+            let Ok(url) = node.live().canon.join(&base, self.text.trim(), Some(encoding)) else { continue };
+            let target = Target::of(node, url);
+            if target.known(node)? == Known::Url {
+                let told = format!("its query was taken as {}, as the crawl knows it", encoding.name());
+                let assumed = self.assumed.iter().cloned().chain([told]).collect::<Vec<_>>().join("; ");
+                return Ok(Some(Self { target, text: self.text.clone(), assumed: Some(assumed) }));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// How much the crawl knows under a scheme.

@@ -16,6 +16,8 @@ use sha2::Sha256;
 use super::Hook;
 use crate::actors::node::Node;
 use crate::config::server_only;
+use rustls::pki_types::CertificateDer;
+
 use crate::net::tls::{TlsClient, TlsSetupError, TlsVerify};
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::{Call, Metrics};
@@ -82,8 +84,8 @@ pub(super) struct Caller {
 impl Caller {
     /// # Errors
     /// TLS that cannot be set up.
-    pub fn new(metrics: Metrics) -> Result<Self, TlsSetupError> {
-        Ok(Self { tls: TlsClient::new(TlsVerify::Strict)?, metrics })
+    pub fn new(metrics: Metrics, roots: &[CertificateDer<'static>]) -> Result<Self, TlsSetupError> {
+        Ok(Self { tls: TlsClient::new(TlsVerify::Strict, roots)?, metrics })
     }
 
     /// Calls until it is taken, or given up.

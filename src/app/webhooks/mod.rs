@@ -63,7 +63,7 @@ impl Webhooks {
         if hooks.is_empty() {
             return Ok(None);
         }
-        let caller = Caller::new(node.metrics.clone())?;
+        let caller = Caller::new(node.metrics.clone(), &node.rules.settings.tls_roots()?)?;
         let (to, notices) = mpsc::channel(WAITING);
         let (end, asked) = oneshot::channel();
         let (done, ended) = std_mpsc::channel();

@@ -131,7 +131,9 @@ impl Session {
         let clock = Clock::real();
         let access = settings.access(&clock).map_err(CliError::usage)?;
         let (source, throttle) = (settings.source(), settings.throttle());
-        let config = HttpConfig { verify, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
+        let roots = settings.tls_roots().map_err(CliError::usage)?;
+        let config =
+            HttpConfig { verify, roots, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
         let http = Http::new(config).map_err(CliError::new)?;
         let routes = settings.routes();
         let traps = settings.trap_rules();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -382,4 +383,6 @@ pub enum TlsVerify {
 pub struct TlsSection {
     /// Certificates.
     pub verify: TlsVerify,
+    /// PEM files of certificates to be trusted beside Mozilla's.
+    pub roots: Vec<PathBuf>,
 }

@@ -76,6 +76,12 @@ impl<'a> Rel<'a> {
     }
 }
 
+/// What a link with this `rel` is, in an element or in a header; none leads nowhere.
+#[must_use]
+pub fn kind_of_rel(rel: &str) -> Option<LinkKind> {
+    Rel(Cow::Borrowed(rel)).kind()
+}
+
 /// The attributes of this element can hold a link, or facts, when assets are asked for or not.
 pub(super) fn has_facts(element: Element, assets: bool) -> bool {
     use Element::*;

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::extract::{ExtractOptions, Extractor};
 use super::facts::PageFacts;
-use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
+use crate::domain::charset::{CharsetSource, Decoded, TextStream};
 use crate::domain::extract::Extracted;
 use crate::domain::mime::{self, Kind};
 
@@ -42,18 +42,20 @@ impl Default for Page {
     }
 }
 
+impl Page {
+    /// What these facts and this reading of the bytes make.
+    #[must_use]
+    pub fn of(facts: PageFacts, decoded: Decoded) -> Self {
+        let Decoded { charset, source, bytes, cut } = decoded;
+        Self { facts, charset, charset_source: source, bytes, cut, ..Self::default() }
+    }
+}
+
 /// Takes the bytes of a page in pieces; holds back the first 64 KiB until the charset is known.
 #[derive(Debug)]
 pub struct PageReader {
-    content_type: Option<String>,
-    top_level: Option<String>,
-    head: Vec<u8>,
-    decoder: Option<Decoder>,
+    stream: TextStream,
     extractor: Extractor,
-    source: CharsetSource,
-    bytes: u64,
-    max_parse: u64,
-    cut: bool,
 }
 
 impl PageReader {
@@ -68,72 +70,21 @@ impl PageReader {
     pub fn of_kind(kind: Kind, content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
         let xhtml = kind == Kind::Xhtml;
         Self {
-            content_type: content_type.map(str::to_owned),
-            top_level: url.domain().and_then(|d| d.rsplit('.').next()).map(str::to_owned),
-            head: Vec::new(),
-            decoder: None,
+            stream: TextStream::new(content_type, url, max_parse),
             extractor: if xhtml { Extractor::for_xhtml(url, opts) } else { Extractor::new(url, opts) },
-            source: CharsetSource::Guess,
-            bytes: 0,
-            max_parse,
-            cut: false,
         }
     }
 
     /// The next bytes of the body; false once the cap is reached and no more are wanted.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
-        let room = usize::try_from(self.max_parse.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        let bytes = match bytes.get(..room) {
-            Some(fitting) => {
-                self.cut |= fitting.len() < bytes.len();
-                fitting
-            }
-            None => bytes,
-        };
-        self.bytes += bytes.len() as u64;
-        if self.decoder.is_some() {
-            self.decode(bytes, false);
-        } else {
-            self.head.extend_from_slice(bytes);
-            if self.head.len() >= HEAD {
-                self.start(false);
-            }
-        }
-        !self.cut
+        self.stream.push(bytes, |text| self.extractor.feed(text))
     }
 
     /// The body has ended.
     #[must_use]
     pub fn finish(mut self) -> Page {
-        if self.decoder.is_some() {
-            self.decode(&[], true);
-        } else {
-            self.start(true);
-        }
-        let charset = self.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
-        Page {
-            facts: self.extractor.finish(),
-            charset,
-            charset_source: self.source,
-            bytes: self.bytes,
-            cut: self.cut,
-            ..Page::default()
-        }
-    }
-
-    fn start(&mut self, last: bool) {
-        let head = std::mem::take(&mut self.head);
-        let (encoding, source) = detect_in_domain(self.content_type.as_deref(), &head, self.top_level.as_deref());
-        self.source = source;
-        self.decoder = Some(Decoder::new(encoding));
-        self.decode(&head, last);
-    }
-
-    fn decode(&mut self, bytes: &[u8], last: bool) {
-        let Self { decoder, extractor, .. } = self;
-        if let Some(decoder) = decoder {
-            decoder.decode(bytes, last, |text| extractor.feed(text));
-        }
+        let decoded = self.stream.finish(|text| self.extractor.feed(text));
+        Page::of(self.extractor.finish(), decoded)
     }
 }
 
@@ -252,7 +203,7 @@ mod tests {
         while came < total {
             reader.push(bytes);
             came += bytes.len();
-            most = most.max(reader.head.capacity() + reader.extractor.held());
+            most = most.max(reader.stream.held() + reader.extractor.held());
         }
         (most, reader.finish())
     }

@@ -56,7 +56,7 @@ impl Canonicaliser {
         let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| encode_query(query_encoding, text);
         let options = Url::options().base_url(Some(base));
         let options = if query_encoding.is_some() { options.encoding_override(Some(encode)) } else { options };
-        self.canonical(&options.parse(href).map_err(|_| UrlError::Malformed)?)
+        self.canonical(&options.parse(&two_slashes(href)).map_err(|_| UrlError::Malformed)?)
     }
 
     /// The canonical form of a URL that the `url` crate has parsed.
@@ -107,6 +107,17 @@ impl Canonicaliser {
             text.pop();
         }
     }
+}
+
+/// More slashes than two before a host count as two ("special authority ignore slashes state"); the `url` crate takes the
+/// host of `///a.test/` for empty.
+fn two_slashes(href: &str) -> Cow<'_, str> {
+    let is_passed_over = |c: char| matches!(c, '/' | '\\' | '\t' | '\n' | '\r');
+    let text = href.trim_start_matches(|c: char| c <= ' ');
+    let rest = text.trim_start_matches(is_passed_over);
+    let slashes = text.get(..text.len() - rest.len()).unwrap_or_default();
+    let many = slashes.bytes().filter(|b| matches!(b, b'/' | b'\\')).count() > 2;
+    if many { Cow::Owned(format!("//{rest}")) } else { Cow::Borrowed(href) }
 }
 
 /// Turns away, before it costs anything, what is too long or plainly of another scheme (`mailto:`, `data:` …).

@@ -25,6 +25,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use tokio::time::Instant;
 
 use crate::document::SpillConfig;
@@ -51,6 +52,8 @@ pub struct HttpConfig {
     pub policy: Arc<AddressPolicy>,
     /// What to do about bad certificates.
     pub verify: TlsVerify,
+    /// Certificates trusted beside Mozilla's.
+    pub roots: Vec<CertificateDer<'static>>,
     /// Spill files of bodies; `memory_body` is each request's own.
     pub spill: SpillConfig,
     /// How long an unused connection is kept; zero: none is kept.
@@ -73,7 +76,8 @@ impl HttpConfig {
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
-        Self { policy, verify: TlsVerify::default(), spill, idle, max_idle, source, access, throttle, faults }
+        let (verify, roots) = (TlsVerify::default(), Vec::new());
+        Self { policy, verify, roots, spill, idle, max_idle, source, access, throttle, faults }
     }
 }
 
@@ -112,7 +116,7 @@ impl Http {
     /// # Errors
     /// TLS cannot be set up.
     pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
-        let tls = TlsClient::new(config.verify)?;
+        let tls = TlsClient::new(config.verify, &config.roots)?;
         Ok(Self::with_tls(config, tls))
     }
 

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::gunzip::Gunzip;
 use super::pump::Pump;
-use crate::domain::charset::{CharsetSource, Decoder, HEAD, detect_in_domain};
+use crate::domain::charset::{Decoded, TextStream};
 use crate::domain::feed::{self, Feed, FeedLimits};
 use crate::domain::html::{Page, PageFacts};
 use crate::domain::sitemap::{self, End, Lines, Sitemap};
@@ -22,10 +22,6 @@ pub(in crate::parse) enum Expected {
 
 /// Takes the bytes in pieces. The first 64 KiB are held back until the encoding is known.
 pub(in crate::parse) struct XmlReader {
-    expected: Expected,
-    url: Url,
-    content_type: Option<String>,
-    rules: ParseRules,
     gunzip: Option<Gunzip>,
     plain: Plain,
     /// The compression broke off, or was none.
@@ -34,13 +30,16 @@ pub(in crate::parse) struct XmlReader {
 
 /// What comes when compression is taken off.
 struct Plain {
-    head: Vec<u8>,
-    decoder: Option<Decoder>,
-    source: CharsetSource,
+    stream: TextStream,
+    reading: Reading,
+}
+
+/// The text, and who reads it.
+struct Reading {
+    expected: Expected,
+    url: Url,
+    rules: ParseRules,
     form: Form,
-    bytes: u64,
-    max_bytes: u64,
-    cut: bool,
 }
 
 /// How the text is read.
@@ -53,59 +52,35 @@ enum Form {
 
 impl XmlReader {
     pub(in crate::parse) fn new(body: &Body<'_>, rules: &ParseRules, expected: Expected, gzip: bool) -> Self {
-        Self {
-            expected,
-            url: body.url.clone(),
-            content_type: body.content_type.map(str::to_owned),
-            rules: rules.clone(),
-            gunzip: gzip.then(Gunzip::new),
-            plain: Plain {
-                head: Vec::new(),
-                decoder: None,
-                source: CharsetSource::Guess,
-                form: Form::Unknown,
-                bytes: 0,
-                max_bytes: rules.sitemaps.max_bytes,
-                cut: false,
-            },
-            damaged: false,
-        }
+        let reading = Reading { expected, url: body.url.clone(), rules: rules.clone(), form: Form::Unknown };
+        let stream = TextStream::new(body.content_type, body.url, rules.sitemaps.max_bytes);
+        Self { gunzip: gzip.then(Gunzip::new), plain: Plain { stream, reading }, damaged: false }
     }
+}
 
-    fn push_plain(&mut self, bytes: &[u8]) -> bool {
-        let bytes = self.plain.take(bytes);
-        if self.plain.decoder.is_none() {
-            self.plain.head.extend_from_slice(bytes);
-            return if self.plain.head.len() >= HEAD { self.begin(false) } else { !self.plain.cut };
-        }
-        self.decode(bytes, false) && !self.plain.cut
-    }
-
-    fn begin(&mut self, last: bool) -> bool {
-        let head = std::mem::take(&mut self.plain.head);
-        let top_level = self.url.domain().and_then(|d| d.rsplit('.').next());
-        let (encoding, source) = detect_in_domain(self.content_type.as_deref(), &head, top_level);
-        self.plain.source = source;
-        self.plain.decoder = Some(Decoder::new(encoding));
-        self.decode(&head, last) && !self.plain.cut
-    }
-
-    fn decode(&mut self, bytes: &[u8], last: bool) -> bool {
-        let Some(mut decoder) = self.plain.decoder.take() else { return false };
+impl Plain {
+    /// False once no more is wanted.
+    fn push(&mut self, bytes: &[u8]) -> bool {
         let mut wanted = true;
-        decoder.decode(bytes, last, |text| wanted = wanted && self.read(text));
-        self.plain.decoder = Some(decoder);
-        wanted
+        let more = self.stream.push(bytes, |text| wanted = wanted && self.reading.read(text));
+        more && wanted
     }
 
+    fn finish(&mut self) -> Decoded {
+        let mut wanted = true;
+        self.stream.finish(|text| wanted = wanted && self.reading.read(text))
+    }
+}
+
+impl Reading {
     fn read(&mut self, text: &str) -> bool {
-        if matches!(self.plain.form, Form::Unknown) {
+        if matches!(self.form, Form::Unknown) {
             let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
             let Some(first) = text.chars().next() else { return true };
-            self.plain.form = self.form(first);
+            self.form = self.form(first);
             return self.read(text);
         }
-        match &mut self.plain.form {
+        match &mut self.form {
             Form::Unknown => false,
             Form::Xml(pump, collecting) => pump.push(text, collecting),
             Form::Lines(lines) => {
@@ -123,11 +98,18 @@ impl XmlReader {
         }
     }
 
-    fn page(self) -> Page {
-        let Self { plain, expected, damaged, .. } = self;
+    fn is_full(&self) -> bool {
+        match &self.form {
+            Form::Unknown => false,
+            Form::Xml(_, collecting) => collecting.is_full(),
+            Form::Lines(lines) => lines.is_full(),
+        }
+    }
+
+    /// What was found; `cut`: not all was read.
+    fn facts(self, cut: bool, damaged: bool) -> PageFacts {
         let mut facts = PageFacts::default();
-        let cut = plain.cut;
-        let sitemap = match plain.form {
+        let sitemap = match self.form {
             Form::Unknown => Some((Vec::new(), End::Malformed)),
             Form::Lines(lines) => {
                 let (entries, whole) = lines.finish(!cut);
@@ -139,33 +121,20 @@ impl XmlReader {
                 collecting.into_facts(&mut facts, ended && !cut, malformed)
             }
         };
-        if let Some((entries, end)) =
-            sitemap.filter(|(entries, _)| expected == Expected::Sitemap || !entries.is_empty())
-        {
+        let sitemap = sitemap.filter(|(entries, _)| self.expected == Expected::Sitemap || !entries.is_empty());
+        if let Some((entries, end)) = sitemap {
             let end = if damaged { End::Malformed } else { end };
             facts.links_cut |= end == End::Cut;
             facts.sitemap = Some(Sitemap { entries, end });
         }
-        let charset = plain.decoder.as_ref().map_or(encoding_rs::UTF_8, Decoder::encoding);
-        Page { facts, charset, charset_source: plain.source, bytes: plain.bytes, cut, ..Page::default() }
-    }
-}
-
-impl Plain {
-    /// As many bytes as may be read.
-    fn take<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let room = usize::try_from(self.max_bytes.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
-        let fits = bytes.get(..room).unwrap_or(bytes);
-        self.cut |= fits.len() < bytes.len();
-        self.bytes += fits.len() as u64;
-        fits
+        facts
     }
 }
 
 impl PageSink for XmlReader {
     fn push(&mut self, bytes: &[u8]) -> bool {
-        let Some(mut gunzip) = self.gunzip.take() else { return !self.damaged && self.push_plain(bytes) };
-        match gunzip.push(bytes, |plain| self.push_plain(plain)) {
+        let Some(mut gunzip) = self.gunzip.take() else { return !self.damaged && self.plain.push(bytes) };
+        match gunzip.push(bytes, |plain| self.plain.push(plain)) {
             Ok(wanted) => {
                 self.gunzip = Some(gunzip);
                 wanted
@@ -179,25 +148,11 @@ impl PageSink for XmlReader {
 
     fn finish(mut self: Box<Self>) -> Page {
         if let Some(gunzip) = self.gunzip.take() {
-            let whole = gunzip.finish(|plain| self.push_plain(plain));
-            self.damaged |= !whole && !self.plain.cut && !self.is_full();
+            let whole = gunzip.finish(|plain| self.plain.push(plain));
+            self.damaged |= !whole && !self.plain.stream.is_cut() && !self.plain.reading.is_full();
         }
-        if self.plain.decoder.is_some() {
-            self.decode(&[], true);
-        } else {
-            self.begin(true);
-        }
-        self.page()
-    }
-}
-
-impl XmlReader {
-    fn is_full(&self) -> bool {
-        match &self.plain.form {
-            Form::Unknown => false,
-            Form::Xml(_, collecting) => collecting.is_full(),
-            Form::Lines(lines) => lines.is_full(),
-        }
+        let decoded = self.plain.finish();
+        Page::of(self.plain.reading.facts(decoded.cut, self.damaged), decoded)
     }
 }
 

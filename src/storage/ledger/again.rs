@@ -22,7 +22,8 @@ impl Ledger {
         Ok(done)
     }
 
-    /// Sitemaps whose time has come. The row of a host that is blocked or dropped stays: the order may be taken back.
+    /// Sitemaps whose time has come. The row of a host that is blocked or dropped stays: when the order was taken back, the next
+    /// start finds it.
     pub(super) fn read_again(&mut self, txn: &mut Txn<'_>, rows: &[DueKey]) -> Result<Done> {
         let mut done = Done::default();
         for row in rows {

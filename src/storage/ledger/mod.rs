@@ -14,6 +14,8 @@ mod seeds;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
@@ -53,6 +55,8 @@ pub struct Ledger {
     rules: LedgerRules,
     counters: Counters,
     committed: Counters,
+    /// URLs turned away in the batch under construction.
+    rejected: BTreeMap<Rejection, u64>,
     hosts: Hosts,
 }
 
@@ -65,7 +69,13 @@ impl Ledger {
     /// The storage's own.
     pub fn open(storage: &dyn Storage, rules: LedgerRules) -> Result<Self> {
         let counters = counters(storage, rules.crawl)?;
-        Ok(Self { hosts: Hosts::new(rules.crawl), committed: counters.clone(), counters, rules })
+        Ok(Self {
+            hosts: Hosts::new(rules.crawl),
+            committed: counters.clone(),
+            counters,
+            rejected: BTreeMap::new(),
+            rules,
+        })
     }
 
     /// Rules of this generation hold.
@@ -163,16 +173,23 @@ impl Ledger {
         Ok(news)
     }
 
-    /// The batch was written.
-    pub fn commit(&mut self) {
+    /// The batch was written. Gives how many URLs it turned away, by reason.
+    pub fn commit(&mut self) -> BTreeMap<Rejection, u64> {
         self.committed = self.counters.clone();
         self.hosts.trim();
+        std::mem::take(&mut self.rejected)
     }
 
     /// The batch was not written: everything is as at the last commit.
     pub fn revert(&mut self) {
         self.counters = self.committed.clone();
+        self.rejected.clear();
         self.hosts.forget();
+    }
+
+    fn count_rejected(&mut self, reason: Rejection) {
+        self.counters.add_rejected(reason);
+        *self.rejected.entry(reason).or_default() += 1;
     }
 
     fn page(
@@ -253,7 +270,7 @@ impl Ledger {
             }
             Ending::Rejected(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
-                self.counters.add_rejected(*reason);
+                self.count_rejected(*reason);
                 let from = entry.map(|e| Found { via: e.via, origin: e.origin, found: e.found }).unwrap_or_default();
                 self.keep_rejected(txn, seen, &page.url, *reason, depth, from);
                 UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
@@ -340,14 +357,14 @@ impl Ledger {
     ) -> Result<()> {
         let at = seen.host_crawl().host_at();
         if !self.hosts.is_named(txn, at, new.url.host(), &mut self.counters)? {
-            self.counters.add_rejected(Rejection::Collision);
+            self.count_rejected(Rejection::Collision);
             let (reason, generation) = (Rejection::Collision, self.rules.generation);
             txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth: new.depth });
             log::error!("host key collision: {} was given up; no other host is touched", new.url.host());
             return Ok(());
         }
         if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
-            self.counters.add_rejected(reason);
+            self.count_rejected(reason);
             self.turned(txn, seen, &new.url, reason, new.depth, Found::of(new));
             return Ok(());
         }
@@ -387,7 +404,7 @@ impl Ledger {
     fn turn_away(&mut self, txn: &mut Txn<'_>, turned: &Turned) -> Result<UrlKey> {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
-        self.counters.add_rejected(turned.reason);
+        self.count_rejected(turned.reason);
         self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, Found::of(&turned.new));
         Ok(seen.url)
     }

@@ -48,7 +48,7 @@ impl Ledger {
             let Some((entry, depth)) = self.take_out(txn, *seen)? else { continue };
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
-            self.counters.add_rejected(reason);
+            self.count_rejected(reason);
             match PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) {
                 Ok(url) => {
                     let from = Found { via: entry.via, origin: entry.origin, found: entry.found };

@@ -1,7 +1,8 @@
 //! One capture of a URL.
 
 use super::grown::Grown;
-use super::wire::{codes, fields};
+use super::wire::fields;
+use crate::domain::coded::codes;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
@@ -9,7 +10,7 @@ use crate::domain::time::UnixMillis;
 
 codes! {
     /// How a URL that is done ended.
-    How "way to be done" {
+    How {
         /// Its response is in the WARC.
         Stored = 1, "stored";
         /// Its content was known: a revisit record is in the WARC.
@@ -33,7 +34,7 @@ impl How {
 
 codes! {
     /// Why a body is not whole (the words of `WARC-Truncated`, WARC 1.1 section 5.13).
-    Cut "cut" {
+    Cut {
         /// Longer than the cap.
         Length = 1, "length";
         /// Took longer than the cap.

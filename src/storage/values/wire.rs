@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ValueError;
+use super::page::{Cut, How};
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
@@ -274,48 +275,8 @@ macro_rules! coded {
         }
     )*};
 }
-coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", Again "reason to be queued again");
-coded!(FoundAs "way of being found");
-
-/// Declares an enum of one-byte codes, which are never given another meaning.
-macro_rules! codes {
-    ($(#[$doc:meta])* $name:ident $kind:literal { $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$vdoc])* $variant = $code,)* }
-
-        impl $name {
-            /// Every one, in the order of its code.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// The byte it has on disk.
-            #[must_use]
-            pub fn code(self) -> u8 { self as u8 }
-
-            /// The one with this byte, if there is one.
-            #[must_use]
-            pub fn from_code(code: u8) -> Option<Self> {
-                match code { $($code => Some(Self::$variant),)* _ => None }
-            }
-
-            /// Its name for people and files.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-        }
-
-        impl crate::storage::values::wire::Wire for $name {
-            fn put(&self, out: &mut Vec<u8>) { out.push(self.code()); }
-            fn read(
-                from: &mut crate::storage::values::wire::Reader<'_>,
-            ) -> Result<Self, crate::storage::values::ValueError> {
-                Self::from_code(from.byte()?).ok_or(crate::storage::values::ValueError::Tag($kind))
-            }
-        }
-    };
-}
+coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", How "way to be done", Cut "cut");
+coded!(FoundAs "way of being found", Again "reason to be queued again");
 
 /// Declares a struct and writes its fields in the order they are declared.
 macro_rules! fields {
@@ -337,4 +298,4 @@ macro_rules! fields {
     };
 }
 
-pub(super) use {codes, fields};
+pub(super) use fields;

@@ -152,9 +152,11 @@ const RANK_NAMES: [&str; RANKS] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const BLOCKS: [&str; 2] = ["refusals", "robots_unreachable"];
 
 impl Metrics {
-    /// A URL was turned away.
-    pub fn rejected(&self, reason: Rejection) {
-        count(&self.0.pages.rejected, position(Rejection::ALL, &reason));
+    /// So many URLs were turned away.
+    pub fn rejected(&self, reason: Rejection, n: u64) {
+        self.0.pages.rejected.with(position(Rejection::ALL, &reason), |m| {
+            m.inc_by(n);
+        });
     }
 
     /// A URL was given up.

@@ -14,7 +14,7 @@ fn line<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
 #[test]
 fn counts_and_gauges_appear_under_the_names_of_the_interface() {
     let m = Metrics::new(UnixMillis(5_000));
-    m.rejected(Rejection::Robots);
+    m.rejected(Rejection::Robots, 1);
     m.error(Failure::Tls);
     m.retry(Failure::Reset);
     m.host_blocked("refusals");

@@ -130,6 +130,35 @@ fn a_waiting_url_is_told_when_its_host_is_asked_again() {
 }
 
 #[test]
+fn a_query_in_letters_is_found_as_the_pages_of_the_crawl_write_it() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => none(),
+        "/" => html("<meta charset=gbk><a href='/s?q=&#22825;&#27668;&p=1'>x</a>"),
+        _ => html("x"),
+    });
+    let sandbox = in_front_of(&site);
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    live.seed(&["http://a.test/"]);
+    live.until("both pages", |s| s.done == 2);
+    for typed in ["http://a.test/s?q=\u{5929}\u{6c14}&p=1", "a.test/s?q=\u{5929}\u{6c14}&p=1"] {
+        let e = explain(&desk, typed);
+        assert_eq!(
+            (&e["canonical"]["url"], &e["state"]),
+            (&"http://a.test/s?q=%CC%EC%C6%F8&p=1".into(), &"done".into())
+        );
+        assert!(fact(&e, "URL").contains("its query was taken as GBK, as the crawl knows it"), "{e:#}");
+    }
+    let unknown = explain(&desk, "http://a.test/s?q=\u{96e8}");
+    assert_eq!(
+        (&unknown["canonical"]["url"], &unknown["assumed"]),
+        (&"http://a.test/s?q=%E9%9B%A8".into(), &Value::Null)
+    );
+    drop(desk);
+    live.end();
+}
+
+#[test]
 fn a_url_without_a_scheme_is_taken_as_the_crawl_knows_it_and_else_as_browsers_do() {
     let site = Site::http(|_, path| if path == "/robots.txt" { none() } else { html("x") });
     let sandbox = in_front_of(&site);

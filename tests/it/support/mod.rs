@@ -4,12 +4,17 @@
 
 mod audit;
 mod check;
+mod ended;
 pub mod fsck;
+mod live;
 mod log;
+mod looker;
 mod sandbox;
 
 pub use audit::{Manners, check_manners};
 
 pub use check::{checked, checker};
+pub use ended::Ended;
 pub use fsck::fsck;
-pub use sandbox::{Ended, Fork, Live, Sandbox, truth_any};
+pub use live::Live;
+pub use sandbox::{Fork, Sandbox, truth_any};

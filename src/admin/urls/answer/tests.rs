@@ -272,3 +272,13 @@ fn a_trap_is_named_as_one_and_a_queue_with_its_host() {
     assert!(told.contains(&"traps: turn it away (repeats): again /a".to_owned()), "{told:#?}");
     assert!(told.contains(&"scope and filters: not asked".to_owned()), "{told:#?}");
 }
+
+#[test]
+fn a_host_of_which_nothing_is_due_is_not_said_to_be_asked_now() {
+    let mut e = explanation(UrlState::Waiting, None);
+    let idle = UrlHost { state: HostState::Idle, queued: 0, ..host(None, DelayFrom::MinDelay) };
+    e.host = Some(idle.clone());
+    assert!(facts(&e).contains(&"host: idle, 0 queued, nothing of it is to be asked for now".to_owned()), "{e:?}");
+    e.host = Some(UrlHost { state: HostState::Active, ..idle });
+    assert!(facts(&e).contains(&"host: active, 0 queued, may be asked now".to_owned()), "{e:?}");
+}

@@ -14,6 +14,7 @@ use super::server::{Server, Session};
 use super::*;
 use crate::domain::note::Note;
 use crate::net::protocol::Cut;
+use crate::net::tls::read_roots;
 
 pub(super) type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -97,6 +98,44 @@ fn converses(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool, hea
         let _ = stream.sock.shutdown(std::net::Shutdown::Write);
         let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
     })
+}
+
+/// A file with the authority's certificate.
+fn pem(issuer: &Issuer) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), issuer.pem()).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_private_authority_is_trusted_when_its_file_is_named() {
+    let authority = authority();
+    let (certificate, key) = signed(&params("a.test"), &authority);
+    let server = server(server_config(certificate, &key));
+    for (files, works) in [(vec![], false), (vec![pem(&authority)], true), (vec![pem(&authority_named("two"))], false)]
+    {
+        let paths: Vec<_> = files.iter().map(|file| file.path().to_owned()).collect();
+        let roots = read_roots(&paths).unwrap();
+        let http = Http::new(HttpConfig { verify: TlsVerify::Strict, roots, ..config() }).unwrap();
+        let answer = http.fetch(request_for(&server, "https://a.test/")).await;
+        assert_eq!(answer.is_ok(), works, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_file_of_roots_without_any_is_refused_with_its_name() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (text, why) in [
+        ("", "holds no certificate"),
+        ("-----BEGIN CERTIFICATE-----\nnonsense", "is no PEM file"),
+        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "certificate"),
+    ] {
+        std::fs::write(file.path(), text).unwrap();
+        let error = read_roots(&[file.path().to_owned()]).unwrap_err().to_string();
+        assert!(error.starts_with("tls.roots: /") && error.contains(why), "{error}");
+    }
+    let error = read_roots(&["/nonexistent/ca.pem".into()]).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/ca.pem: cannot be read"), "{error}");
 }
 
 pub(super) fn https(verify: TlsVerify, issuer: &Issuer) -> Http {

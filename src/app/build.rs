@@ -1,0 +1,163 @@
+//! What a node is made of: settings and storage in, the shared part of all actors out.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch as channel};
+
+use super::{LiveCell, Parts, Pulses, Rules, StartError, live, memory_plan, pause};
+use crate::actors::lease::LeaseTable;
+use crate::actors::node::{Epoch, Node};
+use crate::actors::orders::Orders;
+use crate::actors::seeds::Seeds;
+use crate::actors::slot::Slots;
+use crate::actors::strikes::Strikes;
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::disk::{DiskState, Reserve};
+use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::time::UnixMillis;
+use crate::net::dns::Resolver;
+use crate::storage::ledger::counters;
+use crate::storage::txn::Txn;
+use crate::storage::values::RunState;
+use crate::storage::{Storage, read};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
+use crate::telemetry::{Attempts, Troubles};
+
+pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
+    let io = |doing: String| move |source| StartError::Io { doing, source };
+    let spill = settings.store.data_dir.join("spill");
+    std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
+    let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
+    let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
+    let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
+    let crawl = CrawlId::default();
+    let joined = read::joined_hosts(&*parts.storage, crawl)?;
+    let at_start = live::at_start(&*parts.storage, &rules, parts.clock.now())?;
+    let scope = rules.scope(&at_start.live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
+    let start_sequence = parts.storage.sequence();
+    let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
+    let s = &rules.settings;
+    let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
+    let memory = memory_plan(s)?;
+    let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
+    let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
+    let resolver = Resolver::new(s.dns_config())?;
+    let strikes = Strikes::open(&s.store.data_dir);
+    let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
+    let paused = paused(s);
+    let metrics = Metrics::new(parts.clock.now());
+    let counters = counters(&*parts.storage, crawl)?;
+    let prints = Fingerprinter::new(parts.seed);
+    let orders = Orders::load(&*parts.storage, crawl, &prints)?;
+    Ok(Node {
+        rules,
+        live: LiveCell::new(at_start.live),
+        clock: parts.clock.clone(),
+        storage: parts.storage.clone(),
+        prints,
+        crawl,
+        scope: RwLock::new(scope),
+        orders,
+        seeds: Seeds::default(),
+        slots: Slots::default(),
+        leases: LeaseTable::default(),
+        strikes,
+        pages: Arc::new(Semaphore::new(pages_total)),
+        pages_total,
+        withheld: AtomicUsize::new(0),
+        memory,
+        filter_bytes: AtomicU64::new(0),
+        sitemap_visit: AtomicU64::new(u64::MAX),
+        fetches,
+        parsing: AtomicU64::new(0),
+        epoch: Epoch::default(),
+        counters: Mutex::new(counters),
+        committed: channel::Sender::new(0),
+        resolver,
+        guard,
+        metrics,
+        faults: parts.faults.clone(),
+        doors: OnceLock::new(),
+        hosts: Mutex::default(),
+        rate: Mutex::default(),
+        troubles: Troubles::default(),
+        attempts: Attempts::default(),
+        series: Series::default(),
+        events: Arc::default(),
+        notices: Notices::default(),
+        next_try: AtomicU64::new(0),
+        paused: AtomicBool::new(paused),
+        draining: AtomicBool::new(false),
+        closed: AtomicBool::new(false),
+        checkpoints: Arc::new(Semaphore::new(1)),
+        jobs: Arc::default(),
+        disk: DiskState::default(),
+        reserve,
+        stop: channel::Sender::new(None),
+        last_stop,
+        start_sequence,
+        filter_opened: AtomicBool::new(false),
+        pulses: Pulses::default(),
+        started: parts.clock.now(),
+    })
+}
+
+/// After a kill its servers may be busy for so much longer with what the process had on the wire: the next start follows at
+/// once, and a gap counts from the end of an answer at its server.
+const LINGER: Duration = Duration::from_millis(250);
+
+/// Marks the run as begun; gives by when the former run had surely ended.
+fn begin_run(
+    storage: &dyn Storage,
+    clock: &Clock,
+    rules: &Rules,
+    at_start: &live::AtStart,
+) -> Result<Option<UnixMillis>, StartError> {
+    let former: Option<RunState> = read::meta(storage, ())?;
+    let now = clock.now();
+    let unclean = former.as_ref().is_some_and(|r| !r.clean);
+    let said = former.as_ref().and_then(|r| r.last_stop).map(|stop| stop.min(now)); // a clock may have gone back
+    let last_stop = if unclean { Some(now.plus(LINGER)) } else { said };
+    let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
+    let run = RunState {
+        clean: false,
+        started: now,
+        last_stop,
+        node: rules.host_name.clone(),
+        runs,
+        rules: at_start.live.generation,
+        rules_digest: at_start.digest,
+    };
+    let mut txn = Txn::new(storage);
+    txn.put_meta((), &run);
+    if let Some(record) = &at_start.record {
+        txn.put_meta((), record);
+    }
+    storage.write(&txn.into_batch())?;
+    storage.sync()?; // or a power failure would bring the clean stop of an earlier run back
+    if unclean {
+        log::warn!("the former run did not end cleanly; every host first waits one full delay");
+    }
+    Ok(last_stop)
+}
+
+/// Whether the operator's pause of a former run stands.
+fn paused(settings: &Settings) -> bool {
+    let paused = pause::stands(&settings.store.data_dir);
+    if paused {
+        log::warn!("paused by the operator before this start; go on with `lycosa ctl resume`");
+    }
+    paused
+}
+
+fn record_key(seed: u64) -> [u8; 32] {
+    let mut key = [0; 32];
+    let parts = [seed, std::process::id().into()];
+    key.iter_mut().zip(parts.iter().flat_map(|n| n.to_be_bytes())).for_each(|(to, from)| *to = from);
+    key
+}

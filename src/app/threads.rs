@@ -1,0 +1,163 @@
+//! The threads of the actors: which lives where, how they begin and end.
+
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use actix::System;
+use actix::dev::channel::AddressReceiver;
+use actix_rt::{Arbiter, ArbiterHandle};
+use tokio::sync::oneshot;
+
+use super::{DRAIN, Placement};
+use crate::actors::deduper::{Deduper, SaveFilter};
+use crate::actors::door::Door;
+use crate::actors::fetcher::Fetcher;
+use crate::actors::frontier::Frontier;
+use crate::actors::node::{Doors, Node};
+use crate::actors::parser::Parser;
+use crate::actors::store::{Close, Store};
+use crate::actors::supervise::{Guarded, Kind, Room};
+use crate::actors::supervisor::Supervisor;
+use crate::net::protocol::Protocols;
+use crate::telemetry::StateChange;
+use crate::telemetry::metrics::Metrics;
+
+pub(super) struct Mailboxes {
+    supervisor: AddressReceiver<Supervisor>,
+    frontier: AddressReceiver<Frontier>,
+    fetchers: Vec<AddressReceiver<Fetcher>>,
+    parser: AddressReceiver<Parser>,
+    deduper: AddressReceiver<Deduper>,
+    store: AddressReceiver<Store>,
+}
+
+pub(super) fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxes) {
+    let (supervisor, m_supervisor) = Door::new(Kind::Supervisor, metrics);
+    let (frontier, m_frontier) = Door::new(Kind::Frontier, metrics);
+    let (parser, m_parser) = Door::new(Kind::Parser, metrics);
+    let (deduper, m_deduper) = Door::new(Kind::Deduper, metrics);
+    let (store, m_store) = Door::new(Kind::Store, metrics);
+    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|n| Door::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
+    (
+        Doors { supervisor, frontier, fetchers, parser, deduper, store },
+        Mailboxes {
+            supervisor: m_supervisor,
+            frontier: m_frontier,
+            fetchers: m_fetchers,
+            parser: m_parser,
+            deduper: m_deduper,
+            store: m_store,
+        },
+    )
+}
+
+/// The thread of the actors: starts them, waits for the end, drains. True when everything was closed cleanly.
+pub(super) fn system(
+    node: &Arc<Node>,
+    placement: Placement,
+    mailboxes: Mailboxes,
+    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+    ready: &mpsc::Sender<()>,
+    asked: oneshot::Receiver<Duration>,
+) -> bool {
+    let runner = System::new();
+    let (closed, arbiters) = runner.block_on(async {
+        let arbiters = spawn(node, placement, mailboxes, make);
+        let _ = ready.send(());
+        let patience = asked.await.unwrap_or(DRAIN);
+        (drain(node, patience).await, arbiters)
+    });
+    end_threads(arbiters);
+    System::current().stop();
+    closed
+}
+
+/// Ends the actors' threads and waits for them, so that none uses the database when it is closed.
+fn end_threads(arbiters: Vec<Arbiter>) {
+    arbiters.iter().for_each(|arbiter| {
+        arbiter.stop();
+    });
+    let (done, ended) = mpsc::channel();
+    let waiter = std::thread::Builder::new().name("waiter".into()).spawn(move || {
+        for arbiter in arbiters {
+            let _ = arbiter.join(); // an arbiter that panicked has ended too
+        }
+        let _ = done.send(());
+    });
+    if waiter.is_err() || ended.recv_timeout(DRAIN).is_err() {
+        log::warn!("an actor's thread has not ended in time");
+    }
+}
+
+/// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
+fn spawn(
+    node: &Arc<Node>,
+    placement: Placement,
+    mailboxes: Mailboxes,
+    make: Arc<dyn Fn() -> Protocols + Send + Sync>,
+) -> Vec<Arbiter> {
+    let mut arbiters = Vec::new();
+    let mut place = |name| -> ArbiterHandle {
+        let handle = match placement {
+            Placement::Together => Arbiter::current(),
+            Placement::Spread => {
+                let arbiter = Arbiter::new();
+                let handle = arbiter.handle();
+                arbiters.push(arbiter);
+                handle
+            }
+        };
+        node.pulses.beat(&handle, name);
+        handle
+    };
+    let doors = node.doors();
+    put(&Arbiter::current(), node, &doors.supervisor, mailboxes.supervisor, Supervisor::new);
+    put(&place("store"), node, &doors.store, mailboxes.store, Store::new);
+    put(&place("deduper"), node, &doors.deduper, mailboxes.deduper, Deduper::new);
+    put(&Arbiter::current(), node, &doors.parser, mailboxes.parser, Parser::new);
+    for (number, (mailbox, door)) in mailboxes.fetchers.into_iter().zip(&doors.fetchers).enumerate() {
+        let make = make.clone();
+        put(&place("fetcher"), node, door, mailbox, move |node| Fetcher::new(node, number, make.clone()));
+    }
+    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, Frontier::new);
+    arbiters
+}
+
+fn put<A: Room>(
+    arbiter: &ArbiterHandle,
+    node: &Arc<Node>,
+    door: &Door<A>,
+    mailbox: AddressReceiver<A>,
+    make: impl Fn(Arc<Node>) -> A + Send + 'static,
+) {
+    let (node, card) = (node.clone(), door.meter().card().clone());
+    arbiter.spawn_fn(move || {
+        let coroner = node.clone();
+        Guarded::raise(mailbox, move || make(node.clone()), coroner, card);
+    });
+}
+
+/// Lets what is in flight come to its commit, then closes the store and saves the filter.
+async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
+    node.draining.store(true, std::sync::atomic::Ordering::Release);
+    node.changed(StateChange::Draining, "draining: nothing new is begun, what is in flight is stored");
+    node.faults.pass("node.drain");
+    let in_flight = async {
+        while !node.is_quiet() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let drained = tokio::time::timeout(patience, in_flight).await.is_ok();
+    if !drained {
+        log::warn!("drain ended by its time; what was in flight is fetched again at the next start");
+    }
+    node.faults.pass("node.drained");
+    let (reply, closed) = oneshot::channel();
+    node.doors().store.tell(Close { drained, reply });
+    let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
+    let (done, saved) = oneshot::channel();
+    node.doors().deduper.tell(SaveFilter(done));
+    let _ = tokio::time::timeout(DRAIN, saved).await;
+    node.faults.pass("node.closed");
+    closed
+}
