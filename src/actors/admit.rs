@@ -57,6 +57,25 @@ pub fn judge(
     if found.is_sitemap() && is_announced(url, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
 }
 
+/// The verdict of [`judge`], and the rule that gave it in words.
+pub fn explain(
+    live: &Live,
+    scope: &Scope,
+    url: &PageUrl,
+    depth: u16,
+    (found, via): (FoundAs, Option<&str>),
+    now: UnixMillis,
+) -> (Result<(), Rejection>, String) {
+    match live.traps.explain(url, now) {
+        Err((reason, rule)) => (Err(reason), rule),
+        Ok(()) if found.is_sitemap() && is_announced(url, via) => match scope.judge_sitemap(url) {
+            Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
+            Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
+        },
+        Ok(()) => scope.explain(url, depth),
+    }
+}
+
 /// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
 /// generation that judged it.
 ///

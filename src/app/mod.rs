@@ -61,6 +61,7 @@ pub use run::{Outcome, ReadAgain, RunError, run};
 pub use start_error::StartError;
 pub use status::status;
 pub use watch::watch;
+pub use webhooks::check as check_webhooks;
 
 /// How long a drain waits for what is in flight.
 pub const DRAIN: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
-use crate::parse::{MimeModules, ParseRules};
+use crate::parse::{Eyes, MimeModules, ParseRules};
 use crate::storage::ledger::LedgerRules;
 use crate::warc::id::IdSource;
 
@@ -82,6 +82,12 @@ impl Rules {
     #[must_use]
     pub fn reading(self, modules: MimeModules) -> Self {
         Self { modules, ..self }
+    }
+
+    /// What bodies are looked at with.
+    #[must_use]
+    pub fn eyes(&self) -> Eyes<'_> {
+        Eyes { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
     }
 
     /// Names for WARC records that no other source gives.

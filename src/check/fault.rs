@@ -129,7 +129,7 @@ pub enum Note {
     TidiedAtStart,
     /// The next start queues this page again: its record did not reach the disk.
     RequeuedAtStart,
-    /// The last run did not end cleanly.
+    /// The last run did not end cleanly: killed, or with answers still on their way.
     UncleanEnd,
     /// A WARC file that was moved away and is not checked.
     KeptElsewhere,
@@ -167,9 +167,16 @@ impl Note {
             Self::CutAtStart => "bytes beyond the last commit, which the next start cuts off",
             Self::TidiedAtStart => "a file that the next start removes, closes or makes anew",
             Self::RequeuedAtStart => "a capture lost in a power failure, which the next start queues again",
-            Self::UncleanEnd => "the last run did not end cleanly; the next start repairs the ends of the files",
+            Self::UncleanEnd => {
+                "the last run was killed, or ended (by a limit or a signal) while answers were still on their way: at the next start \
+                 every host first waits one gap, what was on its way is fetched again, and the ends of the files are repaired where \
+                 they need it"
+            }
             Self::KeptElsewhere => "an archive file kept elsewhere (uploaded.jsonl); its records are not checked",
-            Self::Unreferenced => "an archive record or index line that no capture refers to, as after a restore",
+            Self::Unreferenced => {
+                "an archive record or index line that no capture refers to: where a robots.txt redirected to, or what a restore or a \
+                 lost commit has left; nothing is to be done"
+            }
             Self::OldLine => "a line of crawl.jsonl whose URL is not finished now, as after a power failure",
             Self::FailureNotKept => "a URL given up that is not kept in full, as by an older version of the program",
             Self::NotKept => "a rejected URL that is not kept in full (scope.record_rejected = false)",

@@ -25,7 +25,10 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     let access = settings.access(&crate::clock::Clock::real());
     access.map_err(|e| failed(StartError::from(e).into()))?;
     settings.tls_roots().map_err(|e| failed(StartError::from(e).into()))?;
+    let source = settings.source().check();
+    source.map_err(|(address, source)| failed(StartError::Source { address, source }.into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
+    crate::app::check_webhooks(settings).map_err(|e| failed(e.into()))?;
     addresses(settings)
 }
 

@@ -1,6 +1,9 @@
 //! Exit codes of the program: stable, scripts rely on them.
 
+use std::io::Write as _;
 use std::process::ExitCode;
+
+use super::safe::Safe;
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +134,7 @@ pub fn in_json<T>(json: bool, done: Result<T, CliError>, out: &mut dyn std::io::
     if let (true, Err(error)) = (json, &done)
         && error.exit != Exit::Done
     {
-        unless_gone(writeln!(out, "{}", error.json()))?;
+        unless_gone(writeln!(&mut Safe(out), "{}", error.json()))?;
     }
     done
 }

@@ -1,108 +1,141 @@
-//! `lycosa inspect page FILE --url URL [--content-type T]`: what the crawler sees in one page, as JSON.
+//! `lycosa inspect page FILE --url URL [--content-type T] [--config FILE] [--set KEY=VALUE]`: what the crawler sees in one page or
+//! other document, as JSON.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use encoding_rs::Encoding;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::extract::ExtractRules;
-use crate::domain::html::{Link, Page};
-use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, ParseRules};
+use crate::app::Rules;
+use crate::document::Document;
+use crate::domain::html::Page;
+use crate::domain::outcome::Verdict;
+use crate::domain::url::{PageUrl, UrlError};
+use crate::net::Fetched;
+use crate::parse::{HeadMarks, Looked, Onward, leads};
+
+/// Room for a piece of a body.
+const PIECE: usize = 32 * 1024;
 
 /// Why the command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectPageError {
-    /// The page's URL is no absolute URL.
+    /// The page's URL is none.
     #[error("--url {url}: {fault}; write the URL the page came from, such as https://example.org/dir/page.html")]
     Url {
         /// As the user wrote it.
         url: String,
         /// What is wrong with it.
-        fault: url::ParseError,
+        fault: UrlError,
     },
     /// The output took no more.
     #[error("writing the answer: {0}")]
     Output(#[from] io::Error),
 }
 
-/// Writes one JSON object about the page `bytes` that came from `url` as `content_type`.
+/// Writes one JSON object about the page `bytes` that came from `url` as `content_type`, read as a crawl with these rules reads an
+/// answer with that body and type. Without a type it is taken for HTML. A text or XML that was compressed with gzip is unpacked
+/// (and noted, for a server would have had to say so).
 ///
-/// Keys: `charset` (WHATWG name), `charset_source` (`bom`, `header`, `meta`, `xml`, `guess`), `kind` and `module` (what it is taken
-/// for and what reads it, or null), `notes` (as in a crawl), `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`,
-/// `noarchive`), `canonical`, `base` (absolute, or null), `links` (in document order; `url` is absolute and in canonical form
-/// under the default cleaning rules, `kind`, `nofollow`, `text`), `text`. As in a
-/// crawl a body that is no HTML, by the type given and its first bytes, has no links; of plain text `text` is the text.
-/// Without a type it is taken for HTML. With rules in `fields` also `extracted`: what they find, by name, or null when the page is too
-/// large or too deep for them.
+/// Keys: `charset` (WHATWG name), `charset_source` (`bom`, `header`, `meta`, `xml`, `guess`), `mime`, `kind` and `module` (the type
+/// that is recorded, what it is taken for, and what reads it, or null), `bytes` (compression taken off), `notes` (as in a crawl),
+/// `title`, `description` (or null), `keywords` (list), `robots` (`noindex`, `nofollow`, `noarchive`), `canonical`, `base` (absolute,
+/// or null), `redirect` (where a refresh leads at once, or null), `sitemap` (how reading one ended, or null), `links` (in document
+/// order, of a sitemap its entries; `url` is absolute and in canonical form, `kind`, `nofollow`, `text`), `text`. As in a crawl a body
+/// that no module reads has no links; of plain text `text` is the text. Where rules of `[[extract]]` are meant for it also
+/// `extracted`: what they find, by name, or null when the page is too large or too deep for them.
 ///
 /// # Errors
-/// A `url` that is not absolute, or an output that fails.
+/// A `url` that is none, or an output that fails.
 pub fn run(
-    bytes: &[u8],
+    bytes: Vec<u8>,
     url: &str,
     content_type: Option<&str>,
-    fields: Arc<ExtractRules>,
+    rules: &Rules,
     out: &mut dyn Write,
 ) -> Result<(), InspectPageError> {
-    let url = Url::parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
-    let content_type = content_type.or(Some("text/html"));
-    let body = Body::sniffed(&url, content_type, bytes);
-    let rules = ParseRules { fields, ..ParseRules::default() };
-    let modules = MimeModules::default();
-    let page = modules.read(&body, &rules);
-    let notes: Vec<&str> = HeadMarks::default().notes(page.as_ref()).iter().map(|note| note.as_str()).collect();
-    let mut report = report(&page.unwrap_or_default(), &url, rules.fields.are_meant_for(url.as_str()));
-    report["kind"] = body.kind.as_str().into();
-    report["module"] = modules.of(&body).map(MimeModule::name).into();
-    report["notes"] = notes.into();
+    let url = rules.canon.parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
+    let content_type = content_type.unwrap_or("text/html");
+    let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
+    let fetched = Fetched::saved(200, headers, Document::from_bytes(bytes));
+    let (head, verdict) = (HeadMarks::default(), Verdict::Store);
+    let looked = rules.eyes().look((&url, false), &fetched, &verdict, &head, &mut vec![0; PIECE]);
+    let onward = Onward::of(&rules.canon, &url, &fetched, &verdict, looked.page.as_ref());
+    let notes = looked.notes(&fetched, &verdict, &head, &onward);
+    let mut report = report(&looked, &url, rules);
+    report["notes"] = notes.iter().map(|note| note.as_str()).collect();
+    report["redirect"] = onward.target().map(|(to, _)| to.as_str()).into();
     serde_json::to_writer_pretty(&mut *out, &report).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())
 }
 
-fn report(page: &Page, url: &Url, wanted: bool) -> Value {
+fn report(looked: &Looked, url: &PageUrl, rules: &Rules) -> Value {
+    let nothing = Page::default();
+    let page = looked.page.as_ref().unwrap_or(&nothing);
     let facts = &page.facts;
-    let base = facts.base_url(url);
-    let canonicaliser = Canonicaliser::new(CleanRules::default());
-    let links: Vec<Value> =
-        facts.links.iter().map(|link| link_report(link, &base, page.charset, &canonicaliser)).collect();
     let mut report = json!({
         "charset": page.charset.name(),
         "charset_source": page.charset_source.as_str(),
+        "mime": looked.mime,
+        "kind": looked.kind.map(|kind| kind.as_str()),
+        "module": looked.module,
+        "bytes": looked.decoded,
         "title": facts.title,
         "description": facts.description,
         "keywords": facts.keywords,
         "robots": facts.robots,
         "canonical": facts.canonical,
         "base": facts.base,
-        "links": links,
+        "sitemap": facts.sitemap.as_ref().map(|map| map.end.as_str()),
+        "links": links(page, url, rules),
         "text": facts.text,
     });
-    if wanted {
+    if rules.parse.fields.are_meant_for(url.as_str()) {
         report["extracted"] = if page.extract_skipped { Value::Null } else { json!(page.extracted) };
     }
     report
 }
 
 /// A link that has no canonical form is shown as far as it can be resolved.
-fn link_report(link: &Link, base: &Url, charset: &'static Encoding, canonicaliser: &Canonicaliser) -> Value {
-    let url = match canonicaliser.join(base, &link.href, Some(charset)) {
+fn links(page: &Page, url: &PageUrl, rules: &Rules) -> Vec<Value> {
+    let base = page.facts.base_url(&url.to_url());
+    let shown = |url: Result<PageUrl, UrlError>, href: &str, base: &Url| match url {
         Ok(url) => url.as_str().to_owned(),
-        Err(_) => base.join(&link.href).map_or_else(|_| link.href.clone(), String::from),
+        Err(_) => base.join(href).map_or_else(|_| href.to_owned(), String::from),
     };
-    json!({ "url": url, "kind": link.kind, "nofollow": link.nofollow, "text": link.text })
+    let named = page.facts.sitemap.iter().flat_map(|map| &map.entries).map(|entry| {
+        let at = url.to_url();
+        let url = shown(rules.canon.join(&at, &entry.loc, Some(page.charset)), &entry.loc, &at);
+        json!({ "url": url, "kind": entry.kind(), "nofollow": false, "text": entry.said() })
+    });
+    let head = HeadMarks::default();
+    let linked = leads(&rules.canon, url, Some(page), &head).map(|lead| {
+        let url = shown(lead.url, lead.href, &base);
+        json!({ "url": url, "kind": lead.kind, "nofollow": lead.nofollow, "text": lead.text })
+    });
+    named.chain(linked).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Layers;
 
     fn inspect(bytes: &[u8], content_type: Option<&str>) -> Value {
+        inspect_by(bytes, content_type, &[])
+    }
+
+    fn rules(sets: &[&str]) -> Rules {
+        let layers = sets.iter().fold(Layers::new(), |layers, set| layers.set(set).unwrap());
+        let mut rules = Rules::new(layers.load().unwrap(), String::new(), [0; 32]);
+        rules.parse.extract.max_text = 1_000;
+        rules
+    }
+
+    fn inspect_by(bytes: &[u8], content_type: Option<&str>, sets: &[&str]) -> Value {
         let mut out = Vec::new();
-        run(bytes, "http://h.test/dir/page.html", content_type, Arc::default(), &mut out).unwrap();
+        run(bytes.to_vec(), "http://h.test/dir/page.html", content_type, &rules(sets), &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -114,8 +147,12 @@ mod tests {
         let want = json!({
             "charset": "UTF-8",
             "charset_source": "guess",
+            "mime": "text/html",
             "kind": "html",
             "module": "html",
+            "bytes": page.len(),
+            "redirect": null,
+            "sitemap": null,
             "notes": ["noindex"],
             "title": "A & B",
             "description": "D",
@@ -154,7 +191,61 @@ mod tests {
 
     #[test]
     fn a_relative_url_is_an_error_that_says_what_to_write() {
-        let error = run(b"", "page.html", None, Arc::default(), &mut Vec::new()).unwrap_err().to_string();
+        let error = run(Vec::new(), "page.html", None, &rules(&[]), &mut Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("--url page.html: ") && error.contains("https://example.org/"), "{error}");
+    }
+
+    #[test]
+    fn the_settings_of_a_crawl_hold() {
+        let page = b"<img srcset='/s.png 2x' src=/i.png><a href=/x?own=1&q=2>x</a><a href=/y>y</a><meta http-equiv=refresh content='0;url=/z'>";
+        let urls = |report: &Value| -> Vec<String> {
+            report["links"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|link| link["url"].as_str().unwrap()[13..].to_owned())
+                .collect()
+        };
+        let plain = inspect(page, None);
+        assert_eq!(urls(&plain), ["/x?own=1&q=2", "/y", "/z"]);
+        assert_eq!((&plain["redirect"], &plain["notes"]), (&"http://h.test/z".into(), &json!(["refresh"])));
+        let all = inspect_by(page, None, &["parse.assets=true"]);
+        assert_eq!(urls(&all)[..2], ["/i.png", "/s.png"]);
+        let few = inspect_by(page, None, &["parse.max_links_per_page=1"]);
+        assert_eq!((urls(&few).len(), &few["notes"]), (1, &json!(["refresh", "links_cut"])));
+        let behind = [&[b' '; 1_024][..], page].concat();
+        let cut = inspect_by(&behind, None, &["parse.max_parse=1KiB"]);
+        assert_eq!((urls(&cut).len(), &cut["notes"]), (0, &json!(["parse_cut"])));
+    }
+
+    #[test]
+    fn a_file_that_was_compressed_is_unpacked_and_every_kind_says_what_reads_it() {
+        let packed = |text: &[u8]| {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gz.write_all(text).unwrap();
+            gz.finish().unwrap()
+        };
+        let page = inspect(&packed(b"<title>T</title><a href=/x>x</a>"), None);
+        assert_eq!(
+            (&page["title"], &page["module"], &page["notes"]),
+            (&"T".into(), &"html".into(), &json!(["decode_extra"]))
+        );
+        let map = b"<urlset><url><loc>/y</loc><priority>0.8</priority></url></urlset>";
+        for bytes in [map.to_vec(), packed(map)] {
+            let map = inspect(&bytes, Some("application/xml"));
+            assert_eq!(
+                (&map["module"], &map["sitemap"], &map["kind"]),
+                (&"sitemap".into(), &"done".into(), &"xml".into())
+            );
+            assert_eq!(
+                map["links"],
+                json!([{ "url": "http://h.test/y", "kind": "sitemap-entry", "nofollow": false, "text": "priority 0.8" }])
+            );
+        }
+        let pdf = inspect(b"%PDF-1.7", Some("application/pdf"));
+        assert_eq!(
+            (&pdf["mime"], &pdf["module"], &pdf["kind"]),
+            (&"application/pdf".into(), &Value::Null, &"other".into())
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! `lycosa inspect robots`: what a robots.txt says about URLs, one line each, and then about the rest.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use url::Url;
 
 use crate::domain::robots::{RobotsGroup, RobotsRules, UsageRule};
+use crate::telemetry::log::escaped;
 
 /// Writes `allow URL` or `disallow URL`, a tab and the line that decided, for each of `urls`. A URL may be absolute or
 /// begin with `/`; it is brought into the form a crawler would ask for, but printed as given. Host and scheme are not
@@ -23,8 +23,10 @@ pub fn run(agent: &str, robots: &[u8], urls: &[String], out: &mut dyn Write) -> 
             Some(tail) => rules.explain(tail),
             None => (false, "neither an http or https URL nor a path that begins with /".into()),
         };
-        let usage = tail.and_then(|tail| rules.usage(&tail)).map(|usage| format!("\t{usage}")).unwrap_or_default();
-        writeln!(out, "{} {}\t{why}{usage}", if allowed { "allow" } else { "disallow" }, one_line(url))?;
+        let usage =
+            tail.and_then(|tail| rules.usage(&tail)).map(|usage| format!("\t{}", escaped(&usage))).unwrap_or_default();
+        let verdict = if allowed { "allow" } else { "disallow" };
+        writeln!(out, "{verdict} {}\t{}{usage}", escaped(url), escaped(&why))?;
     }
     about(&rules, out)
 }
@@ -41,10 +43,10 @@ fn about(rules: &RobotsRules, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "crawl-delay\t{} s", delay.as_secs_f64())?;
     }
     for UsageRule { signal, path, value, line, .. } in rules.usage_rules() {
-        let path = path.as_ref().map(|path| format!("{} ", one_line(path))).unwrap_or_default();
-        writeln!(out, "usage\t{line}: {signal}: {path}{}", one_line(value))?;
+        let path = path.as_ref().map(|path| format!("{} ", escaped(path))).unwrap_or_default();
+        writeln!(out, "usage\t{line}: {signal}: {path}{}", escaped(value))?;
     }
-    rules.sitemaps().iter().try_for_each(|sitemap| writeln!(out, "sitemap\t{}", one_line(sitemap)))
+    rules.sitemaps().iter().try_for_each(|sitemap| writeln!(out, "sitemap\t{}", escaped(sitemap)))
 }
 
 /// Path and query as they would be asked for.
@@ -56,11 +58,6 @@ fn tail(text: &str) -> Option<String> {
     };
     let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     Some(url[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
-}
-
-/// A URL with control characters must not make two lines of one.
-fn one_line(url: &str) -> Cow<'_, str> {
-    if url.chars().any(char::is_control) { url.escape_debug().to_string().into() } else { url.into() }
 }
 
 #[cfg(test)]
@@ -117,6 +114,12 @@ mod tests {
                 "sitemap\t/b.xml",
             ]
         );
+    }
+
+    #[test]
+    fn the_deciding_line_cannot_steer_the_terminal() {
+        let robots = "User-agent: *\nDisallow: /x # \u{1b}[2J\u{9b}\u{202e}\n";
+        assert_eq!(lines("lycosa", robots, &["/x"])[0], "disallow /x\t2: Disallow: /x # \\u{1b}[2J\\u{9b}\\u{202e}");
     }
 
     #[test]

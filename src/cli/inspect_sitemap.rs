@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::app::Rules;
 use crate::domain::html::Page;
 use crate::domain::reason::Rejection;
 use crate::domain::sitemap::Sites;
-use crate::domain::url::{Canonicaliser, CleanRules, UrlError};
-use crate::parse::{Body, MimeModules, ParseRules};
+use crate::domain::url::UrlError;
+use crate::parse::Body;
 use crate::telemetry::log::escaped;
 
 /// What was asked about a file.
@@ -67,15 +68,15 @@ struct EntryReport {
 ///
 /// # Errors
 /// A `url` that is none, a file that is neither sitemap nor feed, an output that fails.
-pub fn run(bytes: &[u8], asked: &Asked<'_>, out: &mut dyn Write) -> Result<(), InspectSitemapError> {
-    let canon = Canonicaliser::new(CleanRules::default());
+pub fn run(bytes: &[u8], asked: &Asked<'_>, rules: &Rules, out: &mut dyn Write) -> Result<(), InspectSitemapError> {
+    let canon = &rules.canon;
     let at = canon.parse(asked.url).map_err(|fault| InspectSitemapError::Url { url: asked.url.into(), fault })?;
-    let (url, modules) = (at.to_url(), MimeModules::default());
+    let (url, modules) = (at.to_url(), &rules.modules);
     let content_type = asked.content_type.or(Some("application/xml"));
     let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
     let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed"));
     let module = module.ok_or(InspectSitemapError::Unread)?;
-    let page = modules.read(&body, &ParseRules::default()).unwrap_or_default();
+    let page = modules.read(&body, &rules.parse).unwrap_or_default();
     let via = asked.named_by.map(|host| format!("http://{host}/robots.txt"));
     let sites = Sites::of(&at, via.as_deref(), true);
     let verdict = |href: &str, is_entry: bool| match canon.join(&url, href, Some(page.charset)) {
@@ -123,9 +124,13 @@ fn write(report: &Report, json: bool, out: &mut dyn Write) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn rules() -> Rules {
+        Rules::new(crate::config::Layers::new().load().unwrap(), String::new(), [0; 32])
+    }
+
     fn inspect(bytes: &[u8], asked: Asked<'_>) -> String {
         let mut out = Vec::new();
-        run(bytes, &asked, &mut out).unwrap();
+        run(bytes, &asked, &rules(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -162,9 +167,9 @@ mod tests {
 
     #[test]
     fn what_is_neither_is_an_error() {
-        let error = run(b"<html></html>", &ASKED, &mut Vec::new()).unwrap_err().to_string();
+        let error = run(b"<html></html>", &ASKED, &rules(), &mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("neither a sitemap nor a feed"), "{error}");
-        let error = run(b"", &Asked { url: "s.xml", ..ASKED }, &mut Vec::new()).unwrap_err().to_string();
+        let error = run(b"", &Asked { url: "s.xml", ..ASKED }, &rules(), &mut Vec::new()).unwrap_err().to_string();
         assert!(error.starts_with("--url s.xml: ") && error.contains("https://example.org/"), "{error}");
     }
 }

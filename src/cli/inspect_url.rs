@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::admin::views::CanonicalView;
-use crate::domain::url::{Canonicaliser, CleanRules, PageUrl, UrlError};
+use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 use crate::telemetry::log::escaped;
 
 /// Why the command could not do its work (a URL that is none is an answer, not an error).
@@ -34,13 +34,12 @@ pub enum InspectUrlError {
 pub fn run(
     base: Option<&str>,
     urls: &[String],
-    rules: CleanRules,
+    canonicaliser: &Canonicaliser,
     json: bool,
     out: &mut dyn Write,
 ) -> Result<usize, InspectUrlError> {
     let parse = |base: &str| url::Url::parse(base).map_err(|fault| InspectUrlError::Base { base: base.into(), fault });
     let base = base.map(parse).transpose()?;
-    let canonicaliser = Canonicaliser::new(rules);
     let mut bad = 0;
     for input in urls {
         let url = match &base {
@@ -75,7 +74,7 @@ mod tests {
     fn lines(base: Option<&str>, urls: &[&str], json: bool) -> Result<Vec<String>, InspectUrlError> {
         let urls: Vec<String> = urls.iter().map(|&url| url.to_owned()).collect();
         let mut out = Vec::new();
-        run(base, &urls, CleanRules::default(), json, &mut out)?;
+        run(base, &urls, &Canonicaliser::default(), json, &mut out)?;
         Ok(String::from_utf8(out).unwrap().lines().map(str::to_owned).collect())
     }
 

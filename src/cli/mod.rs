@@ -21,6 +21,7 @@ pub mod inspect_url;
 pub mod progress;
 pub mod reload;
 pub mod run;
+mod safe;
 pub mod summary;
 pub mod testweb;
 pub mod why;
@@ -32,6 +33,7 @@ use clap::CommandFactory as _;
 use args::{Cli, Command, ConfigCommand};
 use exit::in_json;
 pub use exit::{CliError, Exit};
+use safe::Safe;
 
 use crate::config::LogSection;
 
@@ -47,8 +49,9 @@ fn check_folder(_: &args::FolderArgs, _: Option<&str>, _: &mut dyn Write) -> Res
 ///
 /// # Errors
 /// One line for stderr and the exit code.
-pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
+pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
     let rust_log = std::env::var("RUST_LOG").ok();
+    let out = &mut Safe(raw);
     if let Command::Run(args) = &cli.command {
         return run::run(args, rust_log.as_deref(), out);
     }
@@ -61,7 +64,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
     match cli.command {
         Command::Run(_) | Command::Check(_) => Ok(Exit::Done),
         Command::Testweb(args) => testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
-        Command::Fetch(args) => fetch::run(&args, out),
+        Command::Fetch(args) => fetch::run(&args, out.0), // with --body as it came
         Command::Inspect(command) => inspect::run(&command, out),
         Command::Config(ConfigCommand::Init { file }) => config_cmd::init(&file, out).map(|()| Exit::Done),
         Command::Config(ConfigCommand::Show { config, origin, json, settings }) => {
@@ -75,7 +78,7 @@ pub fn execute(cli: Cli, out: &mut dyn Write) -> Result<Exit, CliError> {
             in_json(args.json, done, out)
         }
         Command::Ctl(args) => {
-            let done = ctl::run(&args, out);
+            let done = ctl::run(&args, out.0); // an archive file as it is kept
             in_json(args.json, done, out)
         }
         Command::Completions { shell } => {

@@ -18,6 +18,7 @@ use crate::checkpoint::Target;
 use crate::domain::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
 use crate::domain::host::is_canonical_host;
+use crate::domain::memory::MemoryPlan;
 use crate::domain::mime::is_type_glob;
 use crate::domain::seed::check_said;
 use crate::net::guard::{HostPattern, parse_allow};
@@ -76,7 +77,7 @@ impl Settings {
         check_proxy(&form.proxy)?;
         check_cookies(&form.cookies)?;
         check_credentials(&form.credentials)?;
-        form.memory.max.map_or(Ok(()), |max| within("memory.max", max, 64 << 20, 1 << 50))?;
+        check_memory(&form)?;
         check_checkpoint(&form.checkpoint)?;
         check_disk(&form.disk)?;
         check_hosts(&form.host)?;
@@ -429,6 +430,15 @@ fn check_webhooks(webhooks: &[WebhookSection]) -> Checked {
         })?;
     }
     Ok(())
+}
+
+/// What a run would say of `memory.max`; without it the machine decides.
+fn check_memory(form: &FileForm) -> Checked {
+    let Some(max) = form.memory.max else { return Ok(()) };
+    within("memory.max", max, 64 << 20, 1 << 50)?;
+    let plan = MemoryPlan::of(max, form.store.memory, form.dedup.filter_bytes(form.dedup.bloom_urls));
+    let short = plan.err().map(|short| short.to_string());
+    ensure(short.is_none(), "memory.max", || short.unwrap_or_default())
 }
 
 fn check_log(log: &LogSection) -> Checked {

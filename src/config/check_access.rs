@@ -6,8 +6,9 @@ use http::{HeaderName, HeaderValue};
 
 use super::access::{DIRECT, prefix};
 use super::check::{Checked, ensure, within};
-use super::hidden::ProxyUrl;
+use super::hidden::{ProxyUrl, Secret};
 use super::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
+use crate::net::credentials::Identity;
 use crate::net::guard::HostPattern;
 use crate::net::proxy::Proxy;
 
@@ -122,8 +123,24 @@ pub(super) fn check_credentials(all: &[CredentialSection]) -> Checked {
         ensure(basic || bearer, &format!("credentials[{i}]"), || {
             "must have a user with a password or a password_file, or else a token or a token_file".into()
         })?;
+        let unsendable = said(section).and_then(|identity| identity.header().err());
+        ensure(unsendable.is_none(), &format!("credentials[{i}]"), || {
+            unsendable.map(|why| format!("what it says {why}")).unwrap_or_default()
+        })?;
     }
     Ok(())
+}
+
+/// What stands in the section itself; of a secret in a file only a run can tell.
+fn said(section: &CredentialSection) -> Option<Identity> {
+    match (&section.user, &section.password, &section.token) {
+        (Some(user), password, _) => {
+            let password = password.as_ref().map_or("", Secret::reveal);
+            Some(Identity::Basic(user.clone(), password.to_owned()))
+        }
+        (None, _, Some(token)) => Some(Identity::Bearer(token.reveal().to_owned())),
+        (None, _, None) => None,
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +170,10 @@ mod tests {
             ("credentials=[{url=\"http://me:secret@a.test/\", token=\"secret\"}]", "without user name"),
             ("credentials=[{url=\"http://a.test/\"}]", "must have"),
             ("credentials=[{url=\"http://a.test/\", user=\"a\", token=\"secret\"}]", "must have"),
+            ("credentials=[{url=\"http://a.test/\", user=\"a\", password=\"sec\\u001bret\"}]", "control characters"),
+            ("credentials=[{url=\"http://a.test/\", user=\"a:secret\", password=\"b\"}]", "no colon"),
+            ("credentials=[{url=\"http://a.test/\", user=\"a:secret\", password_file=\"x\"}]", "no colon"),
+            ("credentials=[{url=\"http://a.test/\", token=\"secret secret\"}]", "no spaces"),
             (
                 "credentials=[{url=\"http://a.test/\", user=\"a\", password=\"secret\", password_file=\"x\"}]",
                 "must have",

@@ -214,6 +214,13 @@ impl Collect for Collector {
         }
     }
 
+    fn unknown(&mut self, reference: &str) {
+        match self.field {
+            Some(Field::Link | Field::Guid) => self.text.push_unknown(reference, MAX_TEXT),
+            _ => self.text(reference),
+        }
+    }
+
     fn close(&mut self, name: &str) {
         if !self.path.close(name) {
             return;

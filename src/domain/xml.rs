@@ -13,6 +13,11 @@ pub trait Collect {
     /// Text of the innermost element, in pieces.
     fn text(&mut self, text: &str);
 
+    /// A reference in the text to an entity that nobody knows, as written: `&name;`. Where `&` may be meant for itself it is text.
+    fn unknown(&mut self, reference: &str) {
+        self.text(reference);
+    }
+
     /// An element ends; it may be one that never began.
     fn close(&mut self, name: &str);
 
@@ -72,7 +77,13 @@ impl Text {
         if self.text.len() + text.len() <= max && !self.cut { self.text.push_str(text) } else { self.cut = true }
     }
 
-    /// The text without white space around it; `None` when there is none, or too much.
+    /// A reference to an entity that nobody knows, in what is to be an address. In a query it is a parameter whose `&` somebody
+    /// forgot to escape; elsewhere nobody can tell what the address is, and there is none.
+    pub fn push_unknown(&mut self, reference: &str, max: usize) {
+        if self.text.contains('?') { self.push(reference, max) } else { self.cut = true }
+    }
+
+    /// The text without white space around it; `None` when there is none, too much, or some that nobody knows.
     pub fn take(&mut self) -> Option<String> {
         let whole = !std::mem::take(&mut self.cut);
         let text = std::mem::take(&mut self.text);
@@ -113,5 +124,17 @@ mod tests {
         assert_eq!(text.take(), None);
         text.push(" ab ", 4);
         assert_eq!(text.take().as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn an_unknown_entity_is_a_parameter_in_a_query_and_spoils_an_address_elsewhere() {
+        let mut text = Text::default();
+        text.push("/x?a=1", 99);
+        text.push_unknown("&b;", 99);
+        assert_eq!(text.take().as_deref(), Some("/x?a=1&b;"));
+        text.push("/x", 99);
+        text.push_unknown("&b;", 99);
+        text.push("?a", 99);
+        assert_eq!(text.take(), None);
     }
 }

@@ -24,6 +24,27 @@ impl std::fmt::Debug for Identity {
     }
 }
 
+impl Identity {
+    /// The value of `Authorization`, marked as sensitive.
+    ///
+    /// # Errors
+    /// It cannot be sent.
+    pub fn header(&self) -> Result<HeaderValue, CredentialError> {
+        let value = match self {
+            Self::Basic(user, password) if !(user.clone() + password).contains(char::is_control) => {
+                basic(user.as_bytes(), password.as_bytes())
+            }
+            Self::Bearer(token) if !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()) => {
+                HeaderValue::try_from(format!("Bearer {token}")).ok()
+            }
+            Self::Basic(..) | Self::Bearer(_) => None,
+        };
+        let mut value = value.ok_or(CredentialError)?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
 /// An identity that cannot be sent in a header; it is not repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -54,17 +75,7 @@ impl Credentials {
     /// # Errors
     /// They cannot be sent.
     pub fn with(mut self, prefix: &PageUrl, identity: &Identity) -> Result<Self, CredentialError> {
-        let value = match identity {
-            Identity::Basic(user, password) if !(user.clone() + password).contains(char::is_control) => {
-                basic(user.as_bytes(), password.as_bytes())
-            }
-            Identity::Bearer(token) if !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()) => {
-                HeaderValue::try_from(format!("Bearer {token}")).ok()
-            }
-            _ => None,
-        };
-        let mut value = value.ok_or(CredentialError)?;
-        value.set_sensitive(true);
+        let value = identity.header()?;
         let (host, path) = (prefix.host().to_owned(), prefix.path().to_owned());
         self.rules.push(Rule { scheme: prefix.scheme(), host, port: prefix.port(), path, value });
         self.rules.sort_by_key(|rule| std::cmp::Reverse(rule.path.len()));

@@ -174,6 +174,26 @@ pub struct Fetched {
 }
 
 impl Fetched {
+    /// An answer of which nothing is known but this: one from a file.
+    #[must_use]
+    pub fn saved(status: u16, headers: Vec<(String, Vec<u8>)>, body: Document) -> Self {
+        Self {
+            status,
+            headers,
+            request_head: Vec::new(),
+            response_head: Vec::new(),
+            wire_bytes: body.len(),
+            body,
+            cut: None,
+            peer: None,
+            timings: Timings::default(),
+            tls_fault: None,
+            notes: Vec::new(),
+            reused: false,
+            version: HttpVersion::Http11,
+        }
+    }
+
     /// The first header of that name (any case), with what is no UTF-8 replaced.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {

@@ -6,7 +6,10 @@
 mod feed;
 mod fields;
 mod html;
+mod leads;
+mod look;
 mod marks;
+mod onward;
 mod registry;
 mod sitemap;
 mod text;
@@ -23,7 +26,10 @@ use crate::domain::sitemap::SitemapLimits;
 
 pub use feed::Feed;
 pub use html::Html;
+pub use leads::{Lead, leads};
+pub use look::{Eyes, Looked};
 pub use marks::{HeadMarks, usage};
+pub use onward::{Onward, Way};
 pub use registry::MimeModules;
 pub use sitemap::Sitemap;
 pub use text::Text;

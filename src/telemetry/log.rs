@@ -207,7 +207,8 @@ fn json_text(time: &str, level: Level, target: &str, message: &str) -> String {
 }
 
 /// Characters that move a cursor, end a line or turn the reading direction.
-fn is_unsafe(c: char) -> bool {
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

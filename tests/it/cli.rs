@@ -70,9 +70,12 @@ fn a_dry_run_tells_what_the_run_would_stumble_over() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("thesis")).unwrap();
     std::fs::write(folder.path().join("thesis/one.txt"), "x").unwrap();
-    let cases: [(&[&str], i32, &str); 4] = [
+    let webhook = "webhook=[{url=\"http://127.0.0.1/\", secret_file=\"missing\"}]";
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["http://h0.test/", "--data", "thesis"], 1, "thesis is not empty"),
         (&["http://h0.test/", "--set", "admin.read_token_file=missing"], 1, "missing"),
+        (&["http://h0.test/", "--set", webhook], 1, "secret_file"),
+        (&["http://h0.test/", "--set", "fetch.source_address=192.0.2.77"], 2, "192.0.2.77"),
         (&["http://127.0.0.1:9/"], 2, "--allow-net 127.0.0.1/32:9"),
         (&["http://h0.test:99999/"], 2, "port"),
     ];
@@ -124,6 +127,23 @@ fn config_init_check_and_show_fit_together() {
     assert_eq!(code(&lycosa(folder.path(), &["config", "init"])), 2, "an existing file is left as it is");
     let checked = lycosa(folder.path(), &["check-config", "lycosa.toml"]);
     assert!(code(&checked) == 0 && stdout(&checked).starts_with("lycosa.toml: ok"), "{}", stderr(&checked));
+    let write = |text: &str| std::fs::write(folder.path().join("own.toml"), text).unwrap();
+    for (text, told) in [
+        (
+            "[[credentials]]\nurl = \"http://a.test/\"\ntoken = \"a\\u001bb\"\n",
+            "own.toml:1: credentials[0]: what it says",
+        ),
+        ("[memory]\nmax = \"64MiB\"\n", "own.toml:2: memory.max: "),
+        ("[checkpoint]\ndir = \"db\"\n[store]\ndata_dir = \".\"\n", "checkpoint.dir"),
+    ] {
+        write(text);
+        let checked = lycosa(folder.path(), &["config", "check", "own.toml"]);
+        assert!(code(&checked) == 2 && stderr(&checked).contains(told), "{}", stderr(&checked));
+    }
+    write("crawl.seeds = [\"http://127.0.0.1/\"]\n[[credentials]]\nurl = \"http://a.test/\"\ntoken_file = \"gone\"\n");
+    let checked = lycosa(folder.path(), &["config", "check", "own.toml"]);
+    let note = "note: a run on this machine would not start: credentials[0]: cannot read gone";
+    assert!(code(&checked) == 0 && stdout(&checked).contains(note), "{}", stdout(&checked));
     let shown = lycosa(folder.path(), &["config", "show", "--origin", "lycosa.toml"]);
     assert!(
         stdout(&shown).lines().any(|l| l.starts_with("fetch.concurrency = 200  # lycosa.toml:")),
@@ -167,6 +187,36 @@ fn inspect_speaks_the_form_that_scripts_read() {
     for key in ["charset", "description", "keywords", "robots", "canonical", "base", "text"] {
         assert!(page.get(key).is_some(), "{key}");
     }
+}
+
+#[test]
+fn what_strangers_wrote_cannot_steer_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "\u{1b}[2J\u{9b}\u{202e}\u{7f}";
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("robots.txt", format!("User-agent: *\nDisallow: /x # {hostile}\nSitemap: /{hostile}\n"));
+    write("map.xml", format!("<urlset><url><loc>ftp://a/{hostile}</loc></url></urlset>"));
+    write("feed.xml", format!("<rss><channel><item><title>{hostile}</title><link>/y</link></item></channel></rss>"));
+    write("page.html", format!("<meta charset=utf-8><title>T{hostile}</title>"));
+    let at = ["--url", "http://a.test/"];
+    let robots = ["inspect", "robots", "--agent", "Lycosa", "--robots", "robots.txt", "/x", hostile];
+    for arguments in [
+        &robots[..],
+        &["inspect", "sitemap", "map.xml", at[0], at[1]],
+        &["inspect", "sitemap", "feed.xml", at[0], at[1]],
+        &["inspect", "sitemap", "feed.xml", "--json", at[0], at[1]],
+        &["inspect", "page", "page.html", at[0], at[1]],
+        &["inspect", "url", hostile],
+        &["config", "show", "--set", &format!("crawl.seeds=http://a.test/{hostile}")],
+    ] {
+        let output = lycosa(folder.path(), arguments);
+        let shown = stdout(&output) + &stderr(&output);
+        let steers = |c: char| c != '\n' && c != '\t' && (c.is_control() || c == '\u{202e}');
+        assert!(!shown.is_empty() && !shown.contains(steers), "{arguments:?}: {shown:?}");
+    }
+    let page = lycosa(folder.path(), &["inspect", "page", "page.html", at[0], at[1]]);
+    let page: serde_json::Value = serde_json::from_str(&stdout(&page)).unwrap();
+    assert_eq!(page["title"], format!("T{hostile}"), "it is the same JSON");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn values_of_the_rules_stand_in_record_and_log_and_pages_beyond_the_bounds_say_s
 fn inspect_shows_what_rules_of_a_file_would_find() {
     let folder = tempfile::tempdir().unwrap();
     let (page, rules) = (folder.path().join("page.html"), folder.path().join("rules.toml"));
-    std::fs::write(&page, format!("<meta charset=utf-8>{NEWS}")).unwrap();
+    std::fs::write(&page, format!("<meta charset=utf-8>{NEWS}<img src=/i.png>")).unwrap();
     let run = |text: &str| {
         std::fs::write(&rules, text).unwrap();
         let mut command: Command = program();
@@ -65,6 +65,9 @@ fn inspect_shows_what_rules_of_a_file_would_find() {
     };
     let (code, shown, error) = run("[[extract]]\nname = \"headline\"\nselector = \"h1\"\n");
     assert_eq!((code, &shown["extracted"]), (Some(0), &json!({ "headline": "Ein Titel" })), "{error}");
+    let (code, shown, error) = run("[parse]\nassets = true\n[[extract]]\nname = \"headline\"\nselector = \"h1\"\n");
+    let kinds: Vec<_> = shown["links"].as_array().unwrap().iter().map(|link| link["kind"].clone()).collect();
+    assert!(code == Some(0) && kinds.contains(&json!("asset")), "the rest of the file holds too: {error}{shown}");
     let (code, _, error) = run("[[extract]]\nname = \"headline\"\nselector = \"h1 + p\"\n");
     assert!(code == Some(2) && error.contains("extract[0].selector") && error.contains("character 4"), "{error}");
 }

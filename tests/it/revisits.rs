@@ -102,8 +102,10 @@ fn after_a_restart_a_sitemap_is_read_again_and_only_what_is_new_or_changed_since
     let live = sandbox.start();
     live.until("all pages", |s| s.done == 6 && s.waiting + s.processing == 0);
     live.close();
-    pages.put("a.test/s.xml", &map(&[(a, &changed()), (b, ""), (c, OLD), (d, FUTURE), ("http://a.test/new", OLD)]));
     let live = sandbox.start();
+    live.until("a reading with nothing new", |_| times(&site, "a.test /s.xml") > 1);
+    live.until("its end", |s| s.waiting + s.processing == 0);
+    pages.put("a.test/s.xml", &map(&[(a, &changed()), (b, ""), (c, OLD), (d, FUTURE), ("http://a.test/new", OLD)]));
     live.until("the changes", |s| times(&site, "a.test /a") >= 2 && s.done == 7 && s.waiting + s.processing == 0);
     let idle = |s: &lycosa::telemetry::StatusSnapshot| s.idle_reason.contains("the next sitemap is read again in");
     live.until("the status to tell of the next reading", idle);

@@ -3,19 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::onward::Onward;
 use super::sitemap;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::html::{Link, LinkKind, Page};
+use crate::domain::html::{LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
-use crate::net::protocol::Fetched;
-use crate::parse::HeadMarks;
+use crate::parse::{HeadMarks, Lead, Onward, Way, leads};
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::warc::metadata::Outlink;
 
@@ -32,42 +30,33 @@ pub(super) struct Found<'p> {
 pub(super) fn found<'p>(
     node: &Node,
     lease: &Lease,
-    fetched: &Fetched,
     verdict: &Verdict,
     onward: &Onward,
     page: Option<&'p Page>,
-    head: &HeadMarks,
+    head: &'p HeadMarks,
 ) -> Found<'p> {
+    let nofollow = head.directives(page).nofollow;
+    let next = onward.followed(nofollow).map(|(to, way)| (hop(node, lease, to), way));
     if matches!(verdict, Verdict::Follow) {
-        let next = onward.to.as_ref().map(|to| hop(node, lease, to));
-        let outlinks = next.iter().map(|next| redirect(next, "location")).collect();
-        return Found { change: admit(node, next), outlinks };
+        let outlinks = next.iter().map(|(next, _)| redirect(next, "location")).collect();
+        return Found { change: admit(node, next.map(|(next, _)| next)), outlinks };
     }
     if !verdict.parses() {
         return Found::default();
     }
-    let mut collected = Collected::new(lease, !head.directives(page).nofollow);
-    if let Some(to) = onward.to.as_ref().filter(|_| collected.follow) {
-        let next = hop(node, lease, to);
+    let mut collected = Collected::new(lease, !nofollow);
+    if let Some((next, way)) = next {
         collected.known.insert(node.prints.url(&next.url));
-        collected.outlinks.extend(fetched.header("refresh").map(|_| redirect(&next, "Refresh:")));
+        collected.outlinks.extend((way == Way::RefreshHeader).then(|| redirect(&next, "Refresh:")));
         collected.found.push(next);
     }
     if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
         let next = collected.found.pop();
         return if collected.follow { sitemap::found(node, lease, page, map, next) } else { Found::default() };
     }
-    let (at, live) = (lease.url.to_url(), node.live());
-    if let Some(page) = page {
-        let joiner = live.canon.joiner(page.facts.base_url(&at), Some(page.charset));
-        for link in &page.facts.links {
-            let Ok(url) = joiner.join(&link.href) else { continue };
-            collected.add(node, url, !link.nofollow, &Lead::of(link));
-        }
-    }
-    for link in head.links.iter().filter(|link| link.is_followed()) {
-        let Ok(url) = live.canon.join(&at, &link.target, None) else { continue };
-        collected.add(node, url, true, &Lead { kind: LinkKind::LinkRel, context: "Link:", text: "" });
+    let live = node.live();
+    for lead in leads(&live.canon, &lease.url, page, head) {
+        collected.add(node, lead);
     }
     if node.rules.settings.crawl.ascend {
         add_folders(node, &mut collected.known, &mut collected.found);
@@ -90,27 +79,19 @@ fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
     Outlink { url: next.url.as_str().to_owned().into(), hop: 'R', context, text: "" }
 }
 
-/// How a link stands in its page.
-struct Lead<'p> {
-    kind: LinkKind,
-    context: &'static str,
-    text: &'p str,
-}
-
-impl<'p> Lead<'p> {
-    fn of(link: &'p Link) -> Self {
-        let context = match link.kind {
-            LinkKind::A => "a/@href",
-            LinkKind::Area => "area/@href",
-            LinkKind::Frame => "frame/@src",
-            LinkKind::Iframe => "iframe/@src",
-            LinkKind::MetaRefresh => "meta/@refresh",
-            LinkKind::LinkRel => "link/@href",
-            LinkKind::Asset => "=EMBED_MISC",
-            LinkKind::Feed => "feed/link",
-            LinkKind::SitemapEntry | LinkKind::SitemapFile => "sitemap/loc",
-        };
-        Self { kind: link.kind, context, text: &link.text }
+/// How the place of a link is written in the archive.
+fn context(lead: &Lead<'_>) -> &'static str {
+    match lead.kind {
+        _ if lead.in_header => "Link:",
+        LinkKind::A => "a/@href",
+        LinkKind::Area => "area/@href",
+        LinkKind::Frame => "frame/@src",
+        LinkKind::Iframe => "iframe/@src",
+        LinkKind::MetaRefresh => "meta/@refresh",
+        LinkKind::LinkRel => "link/@href",
+        LinkKind::Asset => "=EMBED_MISC",
+        LinkKind::Feed => "feed/link",
+        LinkKind::SitemapEntry | LinkKind::SitemapFile => "sitemap/loc",
     }
 }
 
@@ -142,17 +123,18 @@ impl<'p> Collected<'p> {
         }
     }
 
-    fn add(&mut self, node: &Node, url: PageUrl, follow: bool, lead: &Lead<'p>) {
-        let key = node.prints.url(&url);
+    fn add(&mut self, node: &Node, lead: Lead<'p>) {
+        let Ok(url) = &lead.url else { return };
+        let key = node.prints.url(url);
         if key == self.own {
             return; // a link to itself is none
         }
         if self.listed.insert((key, lead.kind, lead.text)) {
             let hop = if lead.kind == LinkKind::Asset { 'E' } else { 'L' };
-            let (url, context, text) = (url.as_str().to_owned().into(), lead.context, lead.text);
+            let (url, context, text) = (url.as_str().to_owned().into(), context(&lead), lead.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        if self.follow && follow && self.known.insert(key) {
+        if let (true, Ok(url)) = (self.follow && !lead.nofollow && self.known.insert(key), lead.url) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
             let (depth, found) = (self.depth, FoundAs::Link);
             self.found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None, lastmod: None });

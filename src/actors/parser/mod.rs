@@ -6,7 +6,6 @@
 
 pub mod archive;
 mod links;
-mod onward;
 mod page;
 mod revisit;
 mod sitemap;

@@ -1,32 +1,23 @@
 //! One page: from the exchange to its links, facts and records.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use super::archive::{Said, Tools, payload_of};
-use super::onward::{self, Onward};
 use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::{ending_of, ending_of_verdict};
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::document::DecodedEnd;
-use crate::domain::fingerprint::{ContentDigest, ContentHasher};
-use crate::domain::html::Page;
-use crate::domain::mime::{Declared, Kind, essence, is_among, media_type};
-use crate::domain::note::Note;
 use crate::domain::outcome::{FetchOutcome, Verdict};
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, Fetched};
-use crate::parse::{Body, HeadMarks, PageSink};
+use crate::parse::{HeadMarks, Looked, Onward};
 use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::page::PageRecords;
 
-/// Bytes looked at to tell the type.
-const SNIFF: usize = 1_500;
 /// Characters of a title that are kept.
 const TITLE: usize = 512;
 
@@ -35,13 +26,14 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
-    let looked = look(node, &mut tools.buffer, &lease, &fetched, &verdict, &head);
+    let at = (&lease.url, lease.entry.found.is_sitemap());
+    let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     node.faults.pass("parser.looked");
-    let onward = onward::of(node, &lease, &fetched, &verdict, looked.page.as_ref());
-    let found = links::found(node, &lease, &fetched, &verdict, &onward, looked.page.as_ref(), &head);
+    let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
-    let skipped = verdict.parses() && is_among(&node.rules.settings.store.skip_types, &looked.mime);
+    let skipped = verdict.parses() && node.rules.settings.store.leaves_out(&looked.mime);
     let charset = looked.page.as_ref().map(|page| page.charset.name());
     let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
     let said = (!skipped).then_some(&said);
@@ -57,7 +49,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let change = found.change;
     let mut record = PageRecord {
         how: how(&verdict),
-        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, onward) },
+        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, &onward) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
     record = revisit::after(last.as_deref(), record);
@@ -104,82 +96,6 @@ fn archived(
     built.inspect_err(|e| node.spill_failed(e))
 }
 
-/// What looking at a body gives.
-#[derive(Default)]
-struct Looked {
-    page: Option<Page>,
-    content: Option<ContentDigest>,
-    /// The media type as sent, or where none was sent as found; without parameters.
-    mime: String,
-    /// What was odd about its coding.
-    coding: Vec<Note>,
-}
-
-fn look(
-    node: &Node,
-    buffer: &mut [u8],
-    lease: &Lease,
-    fetched: &Fetched,
-    verdict: &Verdict,
-    head: &HeadMarks,
-) -> Looked {
-    let (url, sitemap) = (&lease.url.to_url(), lease.entry.found.is_sitemap());
-    let content_type = fetched.header("content-type");
-    let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
-    if !verdict.parses() || fetched.body.is_empty() {
-        return Looked { mime: mime_of(declared, None), ..Looked::default() };
-    }
-    let settings = &node.rules.settings;
-    let mut body = fetched.decoded_body(settings.fetch.max_decoded);
-    let mut hasher = ContentHasher::new();
-    let mut sink: Option<Box<dyn PageSink>> = None;
-    let mut mime = None;
-    let (mut wanted, mut whole) = (true, true);
-    loop {
-        let n = match read_some(&mut body, buffer, if mime.is_none() { SNIFF } else { 1 }) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(e) => {
-                log::debug!("body read only in part: url={url} error={e}");
-                whole = false;
-                break;
-            }
-        };
-        let piece = buffer.get(..n).unwrap_or_default();
-        if mime.is_none() {
-            let first = Body::declared(url, declared, piece).found_as_sitemap(sitemap);
-            sink = node.rules.modules.of(&first).map(|module| module.open(&first, &node.rules.parse));
-            mime = Some(mime_of(declared, Some(&first)));
-        }
-        hasher.update(piece);
-        if let (Some(sink), true) = (&mut sink, wanted) {
-            wanted = sink.push(piece);
-        }
-    }
-    Looked {
-        page: sink.map(PageSink::finish),
-        // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
-        content: (fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole).then(|| hasher.finish()),
-        mime: mime.unwrap_or_else(|| mime_of(declared, None)),
-        coding: body.notes(),
-    }
-}
-
-/// Reads at least `least` bytes, unless the body ends before.
-fn read_some(body: &mut impl Read, buffer: &mut [u8], least: usize) -> std::io::Result<usize> {
-    let mut n = 0;
-    while n < least {
-        match body.read(buffer.get_mut(n..).unwrap_or_default()) {
-            Ok(0) => break,
-            Ok(more) => n += more,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) if n == 0 => return Err(e),
-            Err(_) => break,
-        }
-    }
-    Ok(n)
-}
-
 fn record(
     lease: &Lease,
     begun: UnixMillis,
@@ -220,30 +136,20 @@ fn record(
     }
 }
 
-/// What was odd, each once and in order, and where it leads, and what it says of itself. Redirects and errors are no pages.
+/// What was odd, and where it leads, and what it says of itself.
 fn remarks(
     lease: &Lease,
     fetched: &Fetched,
     looked: &Looked,
     verdict: &Verdict,
     head: &HeadMarks,
-    onward: Onward,
+    onward: &Onward,
 ) -> Remarks {
-    let mut notes = fetched.notes.clone();
-    notes.extend(&looked.coding);
-    notes.extend(onward.note);
-    let mut canonical = None;
-    if verdict.parses() {
-        notes.extend(head.notes(looked.page.as_ref()));
-        canonical = head.canonical(looked.page.as_ref(), &lease.url.to_url());
-    }
-    notes.sort_unstable();
-    notes.dedup();
     let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
     Remarks {
-        notes,
-        canonical,
-        target: onward.to.map(|url| url.as_str().to_owned()),
+        notes: looked.notes(fetched, verdict, head, onward),
+        canonical: looked.canonical(&lease.url, verdict, head),
+        target: onward.target().map(|(url, _)| url.as_str().to_owned()),
         // Maps of texts can always be written.
         extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
         ..Remarks::default()
@@ -257,19 +163,6 @@ fn how(verdict: &Verdict) -> How {
         Verdict::NotModified => How::NotModified,
         _ => How::Stored,
     }
-}
-
-/// The type as sent; where none was sent, the one found by looking.
-fn mime_of(declared: Declared<'_>, body: Option<&Body<'_>>) -> String {
-    let sent = declared.content_type.map(essence).filter(|essence| !essence.is_empty());
-    let found = || match body?.kind {
-        Kind::Html => Some("text/html"),
-        Kind::Xhtml => Some("application/xhtml+xml"),
-        Kind::Xml => Some("text/xml"),
-        Kind::Text => Some("text/plain"),
-        Kind::Other => media_type(body?.head),
-    };
-    sent.unwrap_or_else(|| found().unwrap_or_default().to_owned())
 }
 
 /// The first `max` characters.

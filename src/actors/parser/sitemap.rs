@@ -1,6 +1,5 @@
 //! What a sitemap names: pages and further sitemaps, the most urgent first.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::links::{Found, origin, within_the_depth_of_its_seed};
@@ -10,9 +9,7 @@ use crate::actors::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
-use crate::domain::rank::Order;
-use crate::domain::reason::Rejection;
-use crate::domain::sitemap::{Entry, Sitemap, Sites};
+use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, NewUrl, Turned};
 use crate::storage::values::How;
@@ -47,24 +44,13 @@ pub(super) fn found(
     Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks }
 }
 
-/// The most urgent first; last where what is found last is taken first. What is as urgent stays in the order of the file.
-fn by_urgency(entries: &[Entry], order: Order) -> Vec<&Entry> {
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
-    sorted.sort_by_key(|entry| Reverse(entry.urgency()));
-    if matches!(order, Order::Depth | Order::Mixed) {
-        sorted.reverse();
-    }
-    sorted
-}
-
 /// What is taken from a sitemap.
 struct Chosen<'n> {
     node: &'n Node,
     lease: &'n Lease,
-    sites: Sites,
+    chooser: Chooser,
     via: Arc<str>,
     origin: Arc<str>,
-    files: usize,
     new: Vec<NewUrl>,
     turned: Vec<Turned>,
 }
@@ -72,11 +58,11 @@ struct Chosen<'n> {
 impl<'n> Chosen<'n> {
     fn new(node: &'n Node, lease: &'n Lease) -> Self {
         let entry = &lease.entry;
+        let sites = Sites::of(&lease.url, entry.via.as_deref(), entry.found.is_sitemap());
         Self {
-            sites: Sites::of(&lease.url, entry.via.as_deref(), entry.found.is_sitemap()),
+            chooser: Chooser::new(sites, entry.found, node.rules.settings.sitemaps.file_rules()),
             via: Arc::from(lease.url.as_str()),
             origin: origin(lease),
-            files: 0,
             new: Vec::new(),
             turned: Vec::new(),
             node,
@@ -85,34 +71,19 @@ impl<'n> Chosen<'n> {
     }
 
     fn put(&mut self, entry: &Entry, url: PageUrl) {
-        let settings = &self.node.rules.settings.sitemaps;
-        if entry.file && (!settings.in_use || self.files >= settings.max_files) {
-            return;
+        match self.chooser.choose(entry, &url) {
+            Choice::LeaveOut => {}
+            Choice::Take => self.new.push(self.new_url(entry, url)),
+            Choice::TurnAway(reason) => self.turned.push(Turned { new: self.new_url(entry, url), reason }),
         }
-        self.files += usize::from(entry.file);
-        let new = self.new_url(entry, url);
-        match self.refusal(&new) {
-            Some(reason) => self.turned.push(Turned { new, reason }),
-            None => self.new.push(new),
-        }
-    }
-
-    fn refusal(&self, new: &NewUrl) -> Option<Rejection> {
-        if !self.sites.hold(&new.url) {
-            return Some(Rejection::SitemapForeign);
-        }
-        let too_many = new.found.nesting() > self.node.rules.settings.sitemaps.max_nesting;
-        too_many.then_some(Rejection::SitemapNesting)
     }
 
     fn new_url(&self, entry: &Entry, url: PageUrl) -> NewUrl {
         let from = &self.lease.entry;
-        let (found, depth) = match entry.file {
-            true => (FoundAs::SitemapFile { nesting: from.found.nesting().saturating_add(1) }, from.depth),
-            false => (FoundAs::SitemapEntry, from.depth.saturating_add(1)),
-        };
+        let found = self.chooser.found_as(entry);
+        let depth = from.depth.saturating_add(u16::from(!entry.file));
         // The robots.txt that speaks for another site's pages speaks for them in the sitemaps of its index too.
-        let led = from.via.as_deref().filter(|_| entry.file && self.sites.are_two());
+        let led = from.via.as_deref().filter(|_| entry.file && self.chooser.sites().are_two());
         NewUrl {
             url,
             depth,

@@ -8,6 +8,7 @@ use super::find::{Record, Target, Typed, host_state, unread};
 use super::hosts::Row;
 use super::robots::Look;
 use super::waits::wait_of;
+use crate::actors::admit::{LINK, explain};
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
@@ -17,7 +18,6 @@ use crate::admin::urls::{
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
 use crate::domain::reason::Rejection;
-use crate::domain::sitemap::is_announced;
 use crate::domain::time::{UnixMillis, millis};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};
@@ -147,24 +147,13 @@ fn held(node: &Node, target: &Target) -> Option<HoldView> {
     Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
 }
 
-fn is_sitemap(url: &PageUrl, record: &Record) -> bool {
-    let entry = record.entry.as_ref();
-    entry.is_some_and(|entry| entry.found.is_sitemap() && is_announced(url, entry.via.as_deref()))
-}
-
 /// As every found URL is judged (`actors::admit`): traps, then scope and filters, then redirects.
 fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let (verdict, rule) = match node.live().traps.explain(url, node.clock.now()) {
-        Err((reason, rule)) => (Err(reason), rule),
-        Ok(()) if is_sitemap(url, record) => match scope.judge_sitemap(url) {
-            Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
-            Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
-        },
-        Ok(()) => scope.explain(url, depth),
-    };
+    let way = record.entry.as_ref().map_or(LINK, |entry| (entry.found, entry.via.as_deref()));
+    let (verdict, rule) = explain(&node.live(), &scope, url, depth, way, node.clock.now());
     if node.orders.blocks().on(url.host()) {
         let (reason, rule) =
             (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());

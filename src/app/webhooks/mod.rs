@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::status;
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::{TokenError, read_token};
-use crate::config::WebhookSection;
+use crate::config::{Settings, WebhookSection};
 use crate::telemetry::metrics::Call;
 use crate::telemetry::notice::{Notice, NoticeKind};
 
@@ -51,6 +51,14 @@ pub enum WebhookError {
     /// The thread.
     #[error("the thread of the webhooks could not be started: {0}")]
     Thread(#[from] io::Error),
+}
+
+/// Finds what [`Webhooks::start`] would stumble over: a secret that cannot be read.
+///
+/// # Errors
+/// The first.
+pub fn check(settings: &Settings) -> Result<(), WebhookError> {
+    settings.webhooks.iter().try_for_each(|section| Hook::read(section).map(drop))
 }
 
 impl Webhooks {

@@ -2,9 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::{CheckArgs, SettingsArgs};
+
+/// The settings that what is inspected is read by.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RulesArgs {
+    /// Configuration file (TOML) whose rules hold, such as parse.assets and [[extract]]
+    #[arg(long, visible_alias = "extract", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set a key, such as parse.assets=true; an empty value takes it back to its default
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+}
 
 /// `lycosa inspect …`.
 #[derive(Clone, Debug, Subcommand)]
@@ -17,6 +28,9 @@ pub enum InspectCommand {
         /// JSON, with host, domain, partition
         #[arg(long)]
         json: bool,
+        /// Settings.
+        #[command(flatten)]
+        rules: RulesArgs,
         /// The URLs
         #[arg(required = true)]
         urls: Vec<String>,
@@ -49,10 +63,13 @@ pub enum InspectCommand {
         /// JSON
         #[arg(long)]
         json: bool,
+        /// Settings.
+        #[command(flatten)]
+        rules: RulesArgs,
     },
     /// What is taken from a page: charset, title, directives, links, text
     Page {
-        /// The page; `-` is standard input
+        /// The page or other document, compressed with gzip or not; `-` is standard input
         file: PathBuf,
         /// Its URL
         #[arg(long, value_name = "URL")]
@@ -60,9 +77,9 @@ pub enum InspectCommand {
         /// Its Content-Type header
         #[arg(long, value_name = "TYPE")]
         content_type: Option<String>,
-        /// Also what the [[extract]] rules of this configuration file find
-        #[arg(long, value_name = "FILE")]
-        extract: Option<PathBuf>,
+        /// Settings.
+        #[command(flatten)]
+        rules: RulesArgs,
     },
 }
 

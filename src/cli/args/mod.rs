@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use checkpoint::{CheckpointArgs, CheckpointCommand};
 pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
-pub use inspect::{ConfigCommand, InspectCommand};
+pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 pub use mistake::explain;
 
 use super::testweb::TestwebArgs;
@@ -128,7 +128,7 @@ pub struct FetchArgs {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Follow redirects, each hop checked like the first
+    /// Follow redirects and refreshes to their end, each hop checked like the first
     #[arg(long)]
     pub follow: bool,
     /// Write the body to standard output, the report to standard error

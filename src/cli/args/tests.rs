@@ -25,6 +25,8 @@ fn every_command_of_the_manual_is_understood() {
         "lycosa inspect url --base http://a.test/ x y",
         "lycosa inspect robots --agent Lycosa --robots robots.txt /x",
         "lycosa inspect page page.html --url http://a.test/ --content-type text/html",
+        "lycosa inspect page page.html --url http://a.test/ --config my.toml --set parse.assets=true",
+        "lycosa inspect page page.html --url http://a.test/ --extract my.toml",
         "lycosa config init -",
         "lycosa config show --origin x.toml",
         "lycosa config check x.toml",

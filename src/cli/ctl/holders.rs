@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::door::{Ask, Door, send};
 use super::report::{ReportArgs, get, show};
-use super::safe::Safe;
 use super::{escaped_part, unread};
 use crate::admin::jobs::{JobState, JobView};
 use crate::admin::reports::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::cli::exit::CliError;
+use crate::cli::safe::Safe;
 use crate::domain::url::Canonicaliser;
 use crate::warc::date::iso;
 

@@ -19,7 +19,6 @@ pub mod jobs;
 pub mod look;
 pub mod report;
 pub mod robots;
-mod safe;
 pub mod settings;
 pub mod snapshot;
 mod table;
@@ -32,6 +31,7 @@ use std::io::Write;
 
 use super::args::{CtlArgs, CtlCommand};
 use super::exit::{CliError, Exit};
+use super::safe::Safe;
 
 /// Carries out a command and shows the answer. Gives [`Exit::Error`] when the answer, shown as JSON, says that nothing was done.
 ///
@@ -42,7 +42,7 @@ pub fn run(args: &CtlArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     if let CtlCommand::Snapshot(which) = &args.command {
         return actix_rt::System::new().block_on(snapshot::run(&door, which, args.json, out)).map(|()| Exit::Done);
     }
-    let out = &mut safe::Safe(out);
+    let out = &mut Safe(out);
     if let CtlCommand::Events(which) = &args.command {
         return actix_rt::System::new().block_on(events::follow(&door, which, args.json, out)).map(|()| Exit::Done);
     }

@@ -93,7 +93,7 @@ async fn fetched(door: &Door, args: &SnapshotArgs, json: bool, out: &mut dyn Wri
     match args.file() {
         Some(file) => into_file(door, answer, file, json, out).await,
         // What is text is shown as text: nothing in it steers a terminal.
-        None if args.form != FormArg::Stored => copy(door, answer, &mut super::safe::Safe(out)).await.map(drop),
+        None if args.form != FormArg::Stored => copy(door, answer, &mut crate::cli::safe::Safe(out)).await.map(drop),
         None => copy(door, answer, out).await.map(drop),
     }
 }

@@ -1,29 +1,46 @@
 //! What a sitemap names, with what a crawl would do about it.
 
-use super::page::{Judge, LinkReport};
+use std::collections::HashSet;
+
+use super::judge::Judge;
+use super::page::LinkReport;
+use super::read::Read;
 use crate::domain::html::Page;
-use crate::domain::reason::Rejection;
-use crate::domain::sitemap::{Entry, Sitemap, Sites};
+use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
 use crate::domain::url::PageUrl;
 
-/// The entries of the sitemap at `url`. `expected`: its host's robots.txt names it.
-pub(super) fn reports(judge: &Judge<'_>, url: &PageUrl, page: &Page, map: &Sitemap, expected: bool) -> Vec<LinkReport> {
-    let (base, sites) = (url.to_url(), Sites::of(url, None, expected));
-    let report = |entry: &Entry| {
-        let at = judge.session.rules.canon.join(&base, &entry.loc, Some(page.charset));
+/// The entries of the sitemap at `url`, in the order of the file; judged in the order in which a crawl takes them.
+pub(super) fn reports(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sitemap) -> Vec<LinkReport> {
+    let (rules, (found, via)) = (&judge.session.rules, read.way());
+    let joiner = judge.session.live.canon.joiner(url.to_url(), Some(page.charset));
+    let sites = Sites::of(url, via, found.is_sitemap());
+    let mut chooser = Chooser::new(sites, found, rules.settings.sitemaps.file_rules());
+    let mut known: HashSet<PageUrl> = read.next().into_iter().map(|(next, _)| next).chain([url]).cloned().collect();
+    let mut report = |entry: &Entry| {
+        let at = joiner.join(&entry.loc);
         let verdict = match &at {
-            Ok(at) if !sites.hold(at) => Rejection::SitemapForeign.to_string(),
-            Ok(at) => judge.verdict(at, 1),
             Err(e) => e.rejection().to_string(),
+            _ if read.nofollow() => "nofollow".into(),
+            Ok(at) if at == url => "itself".into(),
+            Ok(at) if !known.insert(at.clone()) => "known: listed above".into(),
+            Ok(at) => match chooser.choose(entry, at) {
+                Choice::Take => judge.found(at, (chooser.found_as(entry), Some(url.as_str()))),
+                Choice::TurnAway(reason) => reason.to_string(),
+                Choice::LeaveOut => "left out: sitemaps.use, sitemaps.max_files".into(),
+            },
         };
         LinkReport {
             url: at.ok().map(|at| at.to_string()),
             href: entry.loc.clone(),
             kind: entry.kind().as_str(),
+            in_header: false,
             nofollow: false,
             text: entry.said(),
             verdict,
         }
     };
-    map.entries.iter().map(report).collect()
+    let order = rules.ranker.order();
+    let mut all: Vec<_> = by_urgency(&map.entries, order).into_iter().map(|entry| (entry, report(entry))).collect();
+    all.sort_by_key(|(entry, _)| std::ptr::from_ref::<Entry>(entry)); // they lie in one list
+    all.into_iter().map(|(_, report)| report).collect()
 }

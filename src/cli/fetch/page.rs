@@ -1,25 +1,14 @@
-//! What is shown of a document: what it is taken for, what was read of it, and what a crawl would do with its links.
+//! What is shown of a document: what was read of it, and what a crawl would do with its links.
 
 use serde::Serialize;
 
 use super::entries;
+use super::judge::{Judge, Links, TAKE};
+use super::read::Read;
 use super::report::Rows;
-use super::session::Session;
-use crate::domain::html::{Directives, Link, Page};
-use crate::domain::mime::Declared;
-use crate::domain::note::Note;
-use crate::domain::scope::Scope;
-use crate::domain::url::{PageUrl, UrlError};
-use crate::net::Fetched;
-use crate::parse::{Body, HeadMarks, MimeModule};
-
-/// Where the answer redirects to; shown, not followed.
-#[derive(Debug, Serialize)]
-pub(super) struct RedirectReport {
-    /// Canonical; `None` when it is no http(s) URL.
-    pub to: Option<String>,
-    pub verdict: String,
-}
+use crate::domain::html::Directives;
+use crate::domain::url::PageUrl;
+use crate::parse::{Lead, leads};
 
 #[derive(Debug, Serialize)]
 pub(super) struct PageReport {
@@ -29,6 +18,7 @@ pub(super) struct PageReport {
     title: Option<String>,
     description: Option<String>,
     keywords: Vec<String>,
+    /// That of the markup.
     canonical: Option<String>,
     base: Option<String>,
     noindex: bool,
@@ -39,6 +29,9 @@ pub(super) struct PageReport {
     sitemap: Option<&'static str>,
     links_cut: bool,
     links: Vec<LinkReport>,
+    /// What the rules of `[[extract]]` find, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extracted: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -47,69 +40,23 @@ pub(super) struct LinkReport {
     pub url: Option<String>,
     pub href: String,
     pub kind: &'static str,
+    /// It stands in the header `Link`.
+    pub in_header: bool,
     pub nofollow: bool,
     /// Its text; of an entry of a sitemap what else it says.
     pub text: String,
-    /// What a crawl would do with it: `take`, or the reason it is turned away, with the rule.
+    /// What a crawl would do with it: `take`, or the reason it is not taken, with the rule.
     pub verdict: String,
 }
 
-/// What was read of a body, as a crawl reads it.
-pub(super) struct Read {
-    pub head: HeadMarks,
-    pub kind: &'static str,
-    pub module: Option<&'static str>,
-    pub page: Option<Page>,
-    /// Its host's robots.txt names it as a sitemap.
-    named: bool,
-    /// What was odd about the answer and its coding.
-    odd: Vec<Note>,
-}
-
-impl Read {
-    pub(super) fn of(session: &Session, url: &PageUrl, fetched: &Fetched, body: &[u8], odd: Vec<Note>) -> Self {
-        let (rules, at) = (&session.rules, url.to_url());
-        let content_type = fetched.header("content-type");
-        let head = HeadMarks::of(&fetched.headers, &rules.settings.agent.robots_tokens);
-        let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
-        let named = session.names_as_sitemap(url);
-        let seen = Body::declared(&at, declared, body).found_as_sitemap(named);
-        let module = rules.modules.of(&seen).filter(|_| !body.is_empty()).map(MimeModule::name);
-        let page = module.and_then(|_| rules.modules.read(&seen, &rules.parse));
-        Self { head, kind: seen.kind.as_str(), module, page, named, odd }
-    }
-
-    /// The notes a crawl would keep, by name.
-    pub(super) fn notes(&self, fetched: &Fetched) -> Vec<&'static str> {
-        let mut notes = self.odd.clone();
-        if (200..300).contains(&fetched.status) {
-            notes.extend(self.head.notes(self.page.as_ref()));
-        }
-        notes.sort_unstable();
-        notes.dedup();
-        notes.iter().map(|note| note.as_str()).collect()
-    }
-
-    /// What a body is that no module reads; `None` for what one does, and for no body.
-    pub(super) fn not_parsed(&self, fetched: &Fetched, body: &[u8]) -> Option<String> {
-        if body.is_empty() || self.module.is_some() {
-            return None;
-        }
-        let declared = fetched.header("content-type").unwrap_or_default();
-        let essence = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        Some(match essence.as_str() {
-            "" => "no Content-Type, and its first bytes are not HTML".into(),
-            "text/html" | "application/xhtml+xml" => format!("sent as {essence}, but its first bytes are not HTML"),
-            other => other.to_owned(),
-        })
-    }
-
-    /// What is taken from a document; `None` for what no module reads.
-    pub(super) fn report(&self, judge: &Judge<'_>, url: &PageUrl, decoded_bytes: u64) -> Option<PageReport> {
-        let page = self.page.as_ref()?;
-        let (facts, base) = (&page.facts, page.facts.base_url(&url.to_url()));
-        let robots: Directives = self.head.directives(Some(page));
-        Some(PageReport {
+impl PageReport {
+    /// Of a document; `None` for what no module reads.
+    pub(super) fn of(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Option<Self> {
+        let page = read.looked.page.as_ref()?;
+        let facts = &page.facts;
+        let robots: Directives = read.head.directives(Some(page));
+        let extracted = Some(&page.extracted).filter(|values| !values.is_empty());
+        Some(Self {
             charset: page.charset.name(),
             charset_source: page.charset_source.as_str(),
             title: facts.title.clone(),
@@ -120,18 +67,14 @@ impl Read {
             noindex: robots.noindex,
             nofollow: robots.nofollow,
             noarchive: robots.noarchive,
-            decoded_bytes,
+            decoded_bytes: read.looked.decoded,
             links_cut: facts.links_cut,
+            links: links(judge, read, url),
             sitemap: facts.sitemap.as_ref().map(|map| map.end.as_str()),
-            links: match &facts.sitemap {
-                Some(map) => entries::reports(judge, url, page, map, self.named),
-                None => facts.links.iter().map(|link| judge.link(link, page, &base, robots.nofollow)).collect(),
-            },
+            extracted: extracted.and_then(|values| serde_json::to_value(values).ok()),
         })
     }
-}
 
-impl PageReport {
     pub(super) fn rows(&self, rows: &mut Rows) {
         rows.add("charset", &format!("{} (told by: {})", self.charset, self.charset_source));
         if let Some(end) = self.sitemap {
@@ -150,76 +93,71 @@ impl PageReport {
         let robots = Directives { noindex: self.noindex, nofollow: self.nofollow, noarchive: self.noarchive };
         let names: Vec<&str> = robots.names().collect();
         rows.add("directives", if names.is_empty() { "none".into() } else { names.join(" ") }.as_str());
-        let taken = self.links.iter().filter(|l| l.verdict == TAKE).count();
+        if let Some(extracted) = &self.extracted {
+            rows.add("extracted", &extracted.to_string());
+        }
         let cut = if self.links_cut { ", more were cut off" } else { "" };
+        let taken = self.links.iter().filter(|link| link.verdict == TAKE).count();
         rows.add("links", &format!("{}, of which a crawl takes {taken}{cut}", self.links.len()));
-        for link in &self.links {
-            let nofollow = if link.nofollow { " nofollow" } else { "" };
-            let url = link.url.as_ref().map_or_else(|| format!("(none) {}", link.href), Clone::clone);
-            let verdict = if link.verdict == TAKE { String::new() } else { format!("  [{}]", link.verdict) };
-            let said = match self.sitemap {
-                Some(_) if !link.text.is_empty() => format!(" ({})", link.text),
-                _ => String::new(),
-            };
-            rows.add("", &format!("{}{nofollow} {url}{said}{verdict}", link.kind));
-        }
+        self.links.iter().for_each(|link| rows.add("", &link.line(self.sitemap.is_some())));
     }
 }
 
-/// The verdict on a link that a crawl follows.
-const TAKE: &str = "take";
-
-/// How the verdict begins on a URL that the robots.txt read forbids; the deciding line follows.
-const ROBOTS: &str = "robots: ";
-
-/// What a crawl from this URL would do with what it finds: the same rules, in the same order.
-pub(super) struct Judge<'a> {
-    pub session: &'a Session,
-    scope: &'a Scope,
+impl LinkReport {
+    pub(super) fn line(&self, with_text: bool) -> String {
+        let place = if self.in_header { " in the header Link" } else { "" };
+        let nofollow = if self.nofollow { " nofollow" } else { "" };
+        let url = self.url.as_ref().map_or_else(|| format!("(none) {}", self.href), Clone::clone);
+        let said = if with_text && !self.text.is_empty() { format!(" ({})", self.text) } else { String::new() };
+        let verdict = if self.verdict == TAKE { String::new() } else { format!("  [{}]", self.verdict) };
+        format!("{}{place}{nofollow} {url}{said}{verdict}", self.kind)
+    }
 }
 
-impl<'a> Judge<'a> {
-    pub(super) fn new(session: &'a Session, scope: &'a Scope) -> Self {
-        Self { session, scope }
+/// Where an answer leads, with what a crawl would do about it: entries of a sitemap, or links of page and head, and with
+/// `crawl.ascend` the folders above what it takes.
+pub(super) fn links(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Vec<LinkReport> {
+    if !read.verdict.parses() {
+        return Vec::new();
     }
-
-    pub(super) fn verdict(&self, url: &PageUrl, depth: u16) -> String {
-        if let Err(reason) = self.session.traps.judge(url, self.session.clock.now()) {
-            return reason.to_string();
-        }
-        match self.scope.explain(url, depth) {
-            (Ok(()), _) => self.session.forbidden(url).map_or_else(|| TAKE.into(), |line| format!("{ROBOTS}{line}")),
-            (Err(reason), rule) => format!("{reason}: {rule}"),
-        }
+    let page = read.looked.page.as_ref();
+    if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
+        return entries::reports(judge, read, url, page, map);
     }
-
-    pub(super) fn redirect(&self, to: Result<PageUrl, UrlError>) -> RedirectReport {
-        match to {
-            Ok(to) => RedirectReport {
-                verdict: match self.verdict(&to, 0) {
-                    verdict if verdict == TAKE || verdict.starts_with(ROBOTS) => verdict,
-                    other => format!("{other}; a seed's redirect joins the scope"),
-                },
-                to: Some(to.to_string()),
-            },
-            Err(e) => RedirectReport { to: None, verdict: e.rejection().to_string() },
-        }
+    let mut links = Links::new(judge, url, read.next().map(|(next, _)| next));
+    let (mut reports, mut followed) = (Vec::new(), Vec::new());
+    for lead in leads(&judge.session.live.canon, url, page, &read.head) {
+        let verdict = links.link(&lead.url, read.nofollow() || lead.nofollow);
+        followed.extend(lead.url.clone().ok().filter(|_| !(read.nofollow() || lead.nofollow)));
+        reports.push(report(&lead, verdict));
     }
+    if judge.session.rules.settings.crawl.ascend {
+        let folders = read.next().map(|(next, _)| next).into_iter().chain(&followed).flat_map(|url| links.folders(url));
+        reports.extend(folders.map(|(url, verdict)| folder(&url, verdict)).collect::<Vec<_>>());
+    }
+    reports
+}
 
-    fn link(&self, link: &Link, page: &Page, base: &url::Url, nofollow: bool) -> LinkReport {
-        let url = self.session.rules.canon.join(base, &link.href, Some(page.charset));
-        let verdict = match &url {
-            _ if nofollow || link.nofollow => "nofollow".into(),
-            Ok(url) => self.verdict(url, 1),
-            Err(e) => e.rejection().to_string(),
-        };
-        LinkReport {
-            url: url.ok().map(|u| u.to_string()),
-            href: link.href.clone(),
-            kind: link.kind.as_str(),
-            nofollow: link.nofollow,
-            text: link.text.clone(),
-            verdict,
-        }
+fn report(lead: &Lead<'_>, verdict: String) -> LinkReport {
+    LinkReport {
+        url: lead.url.as_ref().ok().map(ToString::to_string),
+        href: lead.href.to_owned(),
+        kind: lead.kind.as_str(),
+        in_header: lead.in_header,
+        nofollow: lead.nofollow,
+        text: lead.text.to_owned(),
+        verdict,
+    }
+}
+
+fn folder(url: &PageUrl, verdict: String) -> LinkReport {
+    LinkReport {
+        url: Some(url.to_string()),
+        href: String::new(),
+        kind: "folder",
+        in_header: false,
+        nofollow: false,
+        text: String::new(),
+        verdict,
     }
 }

@@ -3,24 +3,21 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::Rules;
+use crate::app::{Live, Rules};
 use crate::cli::exit::CliError;
 use crate::cli::why;
 use crate::clock::Clock;
-use crate::config::Settings;
 use crate::config::units::roughly;
+use crate::config::{Layers, Settings};
 use crate::document::{SpillBudget, SpillConfig};
-use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
-use crate::domain::scope::Scope;
-use crate::domain::traps::TrapRules;
-use crate::domain::url::{PageUrl, UrlError};
+use crate::domain::url::PageUrl;
 use crate::net::guard::AddressPolicy;
 use crate::net::proxy::Routes;
 use crate::net::robots::robots_text;
@@ -35,7 +32,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(2);
 /// Everything one fetch needs.
 pub(super) struct Session {
     pub rules: Rules,
-    pub traps: TrapRules,
+    pub live: Live,
     pub clock: Clock,
     policy: Arc<AddressPolicy>,
     resolver: Resolver,
@@ -67,6 +64,8 @@ struct Pause {
 pub(super) struct Reply {
     pub fetched: Fetched,
     pub addresses: Vec<SocketAddr>,
+    /// Why some of them were not to be connected to.
+    pub refused: Vec<String>,
     /// What opening its connection took, also when that was done for robots.txt.
     pub opened: Opened,
 }
@@ -117,6 +116,8 @@ pub(super) struct Robots {
     pub crawl_delay: Option<Duration>,
     /// What it says of the use of the URL's content.
     pub usage: Option<String>,
+    /// The sitemaps it names, absolute.
+    pub sitemaps: Vec<String>,
 }
 
 impl Session {
@@ -136,11 +137,11 @@ impl Session {
             HttpConfig { verify, roots, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
         let http = Http::new(config).map_err(CliError::new)?;
         let routes = settings.routes();
-        let traps = settings.trap_rules();
+        let live = Live::new(settings.clone(), Arc::new(Layers::new()), 1);
         let rules = Rules::new(settings, String::new(), [0; 32]);
         Ok(Self {
             rules,
-            traps,
+            live,
             clock,
             policy,
             resolver,
@@ -156,15 +157,6 @@ impl Session {
         self.rules.canon.parse(url).map_err(|e| CliError::usage(format!("{url}: {e}")))
     }
 
-    /// The scope of a crawl with the settings' seeds, or with this one when there are none.
-    pub(super) fn scope(&self, start: &PageUrl) -> Result<Scope, CliError> {
-        let mut seeds = self.rules.seeds();
-        if seeds.is_empty() {
-            seeds.push(start.clone());
-        }
-        self.rules.scope(&self.rules.settings, &seeds, []).map_err(CliError::usage)
-    }
-
     pub(super) fn max_redirects(&self) -> u8 {
         self.rules.settings.fetch.max_redirects
     }
@@ -174,13 +166,6 @@ impl Session {
         Ok(self.rules.settings.contact_for(&[url.as_str().to_owned()])?)
     }
 
-    /// Where an answer redirects to.
-    pub(super) fn redirect(&self, at: &PageUrl, reply: &Reply) -> Option<Result<PageUrl, UrlError>> {
-        let location = reply.fetched.header("location")?;
-        let redirects = matches!(reply.fetched.status, 300..=303 | 307 | 308);
-        redirects.then(|| self.rules.canon.join(&at.to_url(), &location, None))
-    }
-
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
@@ -188,7 +173,7 @@ impl Session {
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
         let addresses = if unknown { Vec::new() } else { self.resolve(url).await? };
         let dns = started.elapsed();
-        let allowed = if unknown { Vec::new() } else { self.allowed(url, &addresses)? };
+        let (allowed, refused) = if unknown { Default::default() } else { self.allowed(url, &addresses)? };
         self.wait(url).await;
         let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
         let limits = self.rules.limits.clone();
@@ -205,7 +190,7 @@ impl Session {
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
         let opened = self.opened(url, dns, &fetched);
-        Ok(Reply { fetched, addresses, opened })
+        Ok(Reply { fetched, addresses, refused, opened })
     }
 
     async fn resolve(&self, url: &PageUrl) -> Result<Vec<SocketAddr>, NoAnswer> {
@@ -225,19 +210,19 @@ impl Session {
         *known
     }
 
-    /// The addresses that may be connected to, as in a crawl; never empty.
-    fn allowed(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, NoAnswer> {
-        let (mut allowed, mut refused) = (Vec::new(), None);
+    /// The addresses that may be connected to, as in a crawl, never none; and why the others may not.
+    fn allowed(&self, url: &PageUrl, addresses: &[SocketAddr]) -> Result<(Vec<SocketAddr>, Vec<String>), NoAnswer> {
+        let (mut allowed, mut refused) = (Vec::new(), Vec::new());
         for address in addresses {
             match self.policy.check(url.host(), *address) {
                 Ok(()) => allowed.push(*address),
-                Err(why) => refused = refused.or(Some(why)),
+                Err(why) => refused.push(why.to_string()),
             }
         }
         if !allowed.is_empty() {
-            return Ok(allowed);
+            return Ok((allowed, refused));
         }
-        let detail = refused.map_or_else(|| "the name has no address".into(), |why| why.to_string());
+        let detail = refused.into_iter().next().unwrap_or_else(|| "the name has no address".into());
         Err(NoAnswer { reason: Failure::AddressRefused, detail })
     }
 
@@ -270,6 +255,7 @@ impl Session {
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().crawl_delay = crawl_delay.unwrap_or_default();
         self.robots.borrow_mut().insert(place.clone(), known.clone());
         let verdict = known.rules.verdict(url.tail());
+        let sitemaps = self.sitemaps(&known, url).map(|map| map.to_string()).collect();
         Ok(Robots {
             url: format!("{place}/robots.txt"),
             outcome: known.outcome,
@@ -278,6 +264,7 @@ impl Session {
             line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
             crawl_delay,
             usage: known.rules.usage(url.tail()),
+            sitemaps,
         })
     }
 
@@ -294,12 +281,13 @@ impl Session {
     pub(super) fn names_as_sitemap(&self, url: &PageUrl) -> bool {
         let all = self.robots.borrow();
         let Some(known) = all.get(&place(url)) else { return false };
+        self.sitemaps(known, url).any(|named| named == *url)
+    }
+
+    /// Those that a robots.txt names.
+    fn sitemaps<'k>(&'k self, known: &'k Known, url: &PageUrl) -> impl Iterator<Item = PageUrl> + 'k {
         let base = url.to_url();
-        known
-            .rules
-            .sitemaps()
-            .iter()
-            .any(|text| self.rules.canon.join(&base, text, None).is_ok_and(|named| named == *url))
+        known.rules.sitemaps().iter().filter_map(move |text| self.live.canon.join(&base, text.trim(), None).ok())
     }
 
     async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
@@ -345,12 +333,4 @@ impl Session {
 
 fn place(url: &PageUrl) -> String {
     format!("{}://{}", url.scheme().as_str(), url.authority())
-}
-
-/// A body with its content coding taken off, at most `max` bytes, and what was odd about the answer.
-pub(super) fn body(fetched: &Fetched, max: u64) -> std::io::Result<(Vec<u8>, Vec<Note>)> {
-    let mut bytes = Vec::new();
-    let mut decoded = fetched.decoded_body(max);
-    decoded.read_to_end(&mut bytes)?;
-    Ok((bytes, [fetched.notes.clone(), decoded.notes()].concat()))
 }

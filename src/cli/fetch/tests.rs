@@ -227,3 +227,170 @@ fn a_public_url_needs_a_contact_and_a_bad_one_is_bad_usage() {
         assert_eq!(run(&args, &mut Vec::new()).unwrap_err().exit, Exit::Usage);
     }
 }
+
+/// Answers by path, and with 404 for robots.txt.
+fn serve_paths(answer: fn(&str) -> String) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 4_096];
+            let n = stream.read(&mut head).unwrap_or(0);
+            let asked = String::from_utf8_lossy(&head[..n]).into_owned();
+            let path = asked.split(' ').nth(1).unwrap_or("/");
+            let said = if path == "/robots.txt" { ("404 X\r\n".into(), String::new()) } else { split(&answer(path)) };
+            let length = said.1.len();
+            let text = format!("HTTP/1.1 {}Content-Length: {length}\r\nConnection: close\r\n\r\n{}", said.0, said.1);
+            let _ = stream.write_all(text.as_bytes());
+        }
+    });
+    address
+}
+
+/// Head and body, of which an empty line is the border.
+fn split(answer: &str) -> (String, String) {
+    let (head, body) = answer.split_once("\n\n").unwrap_or((answer, ""));
+    (head.lines().map(|line| format!("{line}\r\n")).collect(), body.to_owned())
+}
+
+/// A chain `/0` -> `/1` -> … without end, a ring of refreshes, and pages that lead on in other ways.
+fn ways(path: &str) -> String {
+    let page = "200 OK\nContent-Type: text/html";
+    match path {
+        "/refresh" => format!("{page}\nRefresh: 0; url=/ring\n\n<a href=/x>x</a>"),
+        "/ring" => format!("{page}\n\n<meta http-equiv=refresh content='1;url=/refresh'>"),
+        "/late" => format!("{page}\nRefresh: 60; url=/ring\n\nx"),
+        "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<a href=/x>x</a>"),
+        "/itself" => "302 X\nLocation: /itself#top".into(),
+        "/trap" => "302 X\nLocation: /a/b/a/b/a/b/a/b/a/b".into(),
+        "/gone" => {
+            "404 X\nContent-Type: text/html\nX-Robots-Tag: noindex\n\n<link rel=canonical href=/c><a href=/x>x</a>"
+                .into()
+        }
+        "/pdf" => "200 OK\nContent-Type: application/pdf\nLink: </n>; rel=next\n\n%PDF-1.7".into(),
+        "/links" => format!(
+            "{page}\nLink: </dir/head>; rel=next, </dir/page>; rel=prev\n\n<a href=/dir/page>1</a><a href=/dir/page>2</a><a href=/links>i</a>"
+        ),
+        _ => match path.trim_start_matches('/').parse::<u32>() {
+            Ok(n) => format!("302 X\nLocation: /{}", n + 1),
+            Err(_) => format!("{page}\n\n<title>end</title>"),
+        },
+    }
+}
+
+fn follow(address: SocketAddr, path: &str, json: bool) -> (Exit, String) {
+    fetch(&FetchArgs { follow: true, json, ..args(address, path) })
+}
+
+#[test]
+fn a_refresh_is_followed_like_a_redirect_and_a_ring_of_them_ends_with_a_sentence() {
+    let address = serve_paths(ways);
+    let (exit, text) = fetch(&args(address, "/refresh"));
+    let ring = format!("to http://{address}/ring by the header Refresh (take); --follow goes there\n");
+    assert!(exit == Exit::Done && text.contains(&ring) && text.contains("notes        refresh\n"), "{text}");
+    let (exit, text) = follow(address, "/refresh", false);
+    assert_eq!(exit, Exit::Error, "{text}");
+    assert!(text.contains(&format!("200 http://{address}/refresh to http://{address}/ring by the header")), "{text}");
+    assert!(text.contains("\nwritten      0; url=/ring\n"), "{text}");
+    assert!(text.contains(&format!("\nstopped      redirect loop: http://{address}/refresh was asked for")), "{text}");
+    assert!(text.contains("by <meta http-equiv=refresh> (take)\n"), "{text}");
+    let report = json(&follow(address, "/refresh", true).1);
+    assert_eq!((&report["stopped"]["reason"], &report["hops"][0]["by"]), (&"loop".into(), &"refresh_header".into()));
+    assert_eq!(report["answer"]["redirect"]["by"], "meta_refresh");
+    assert_eq!(report["hops"][0]["robots"]["allowed"], true);
+    assert_eq!(report["hops"][0]["rules"]["verdict"], "take");
+    assert_eq!(report["hops"][0]["addresses"][0], address.to_string());
+}
+
+#[test]
+fn a_refresh_after_a_while_or_of_a_page_whose_links_are_not_followed_leads_nowhere() {
+    let address = serve_paths(ways);
+    let (exit, text) = follow(address, "/late", false);
+    assert!(exit == Exit::Done && !text.contains("redirect "), "{text}");
+    let (exit, text) = follow(address, "/shy", false);
+    assert!(exit == Exit::Done && text.contains("/ring by the header Refresh (nofollow)"), "{text}");
+    assert!(text.contains("1, of which a crawl takes 0"), "{text}");
+}
+
+#[test]
+fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
+    let address = serve_paths(ways);
+    for (path, reason, hops) in [("/0", "redirects", 10), ("/itself", "loop", 0), ("/trap", "repeats", 0)] {
+        let (exit, text) = follow(address, path, true);
+        let report = json(&text);
+        assert_eq!((exit, &report["stopped"]["reason"]), (Exit::Error, &reason.into()), "{text}");
+        assert_eq!(report["hops"].as_array().unwrap().len(), hops, "{text}");
+    }
+    let (_, text) = follow(address, "/0", false);
+    let limit = "stopped      too many redirects: 11 redirects in a row are more than fetch.max_redirects 10; the next would be";
+    assert!(text.contains(&format!("\n{limit} http://{address}/11\n")), "{text}");
+    let (exit, text) = fetch(&args(address, "/itself"));
+    assert!(exit == Exit::Done && text.contains("redirect     to itself; a crawl goes no further"), "{text}");
+    assert!(text.contains("notes        redirect_self\n") && text.contains("verdict      stored\n"), "{text}");
+    let mut none = FetchArgs { follow: true, ..args(address, "/0") };
+    none.settings.sets.push("fetch.max_redirects=0".into());
+    let (exit, text) = fetch(&none);
+    assert!(exit == Exit::Error && text.contains("1 redirects in a row are more than fetch.max_redirects 0"), "{text}");
+}
+
+#[test]
+fn an_error_is_no_page_as_in_a_crawl() {
+    let report = json(&fetch(&FetchArgs { json: true, ..args(serve_paths(ways), "/gone") }).1);
+    let answer = &report["answer"];
+    assert_eq!((&answer["page"], &answer["canonical"], &answer["kind"]), (&().into(), &().into(), &().into()));
+    assert_eq!((&answer["notes"], &answer["links"]), (&serde_json::json!([]), &().into()));
+    assert_eq!((&answer["stored"], &answer["verdict"]), (&true.into(), &"stored; ends as error status_4xx".into()));
+}
+
+#[test]
+fn links_of_the_head_and_folders_are_listed_with_those_of_the_page_each_taken_once() {
+    let address = serve_paths(ways);
+    let mut ascending = FetchArgs { json: true, ..args(address, "/links") };
+    ascending.settings.sets.push("crawl.ascend=true".into());
+    let report = json(&fetch(&ascending).1);
+    let rows: Vec<_> = report["answer"]["page"]["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| {
+            let url = link["url"].as_str().unwrap().strip_prefix(&format!("http://{address}")).unwrap().to_owned();
+            (url, link["in_header"].as_bool().unwrap(), link["verdict"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let row = |url: &str, in_header, verdict: &str| (url.to_owned(), in_header, verdict.to_owned());
+    assert_eq!(
+        rows,
+        [
+            row("/dir/page", false, "take"),
+            row("/dir/page", false, "known: listed above"),
+            row("/links", false, "itself"),
+            row("/dir/head", true, "take"),
+            row("/dir/page", true, "known: listed above"),
+            row("/dir/", false, "take"),
+            row("/", false, "take"),
+        ]
+    );
+    let (_, text) = fetch(&args(address, "/pdf"));
+    assert!(text.contains(&format!("links        link in the header Link http://{address}/n\n")), "{text}");
+}
+
+#[test]
+fn what_the_settings_leave_out_of_the_archive_is_told() {
+    let mut skipping = args(serve_paths(ways), "/links");
+    skipping.settings.sets.push("store.skip_types=text/*".into());
+    let (_, text) = fetch(&skipping);
+    assert!(text.contains("verdict      read for links, not stored: store.skip_types names text/html\n"), "{text}");
+}
+
+#[test]
+fn the_url_asked_for_is_judged_by_the_rules_of_a_crawl() {
+    let address = serve_paths(ways);
+    let mut elsewhere = args(address, "/end/../end?utm_source=x");
+    let (_, text) = fetch(&elsewhere);
+    assert!(text.contains(&format!("written      http://{address}/end/../end?utm_source=x\n")), "{text}");
+    assert!(text.contains("rules        take: "), "{text}");
+    elsewhere.settings.sets.push("crawl.seeds=http://other.test/".into());
+    let (_, text) = fetch(&elsewhere);
+    assert!(text.contains("rules        scope: "), "{text}");
+}

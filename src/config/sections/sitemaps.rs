@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, optional_duration, size};
-use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS};
+use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 
 /// `[sitemaps]`: sitemaps, and where they are looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,5 +45,13 @@ impl Default for SitemapsSection {
             revisit: None,
             lastmod_gap: Duration::from_secs(3_600),
         }
+    }
+}
+
+impl SitemapsSection {
+    /// Which further sitemaps an index leads to.
+    #[must_use]
+    pub fn file_rules(&self) -> FileRules {
+        FileRules { in_use: self.in_use, max_files: self.max_files, max_nesting: self.max_nesting }
     }
 }

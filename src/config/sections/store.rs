@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
+use crate::domain::mime::is_among;
 
 /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +99,14 @@ impl Default for StoreSection {
             upload: None,
             delete_uploaded: false,
         }
+    }
+}
+
+impl StoreSection {
+    /// Whether a page of this media type is left out of the archive.
+    #[must_use]
+    pub fn leaves_out(&self, mime: &str) -> bool {
+        is_among(&self.skip_types, mime)
     }
 }
 

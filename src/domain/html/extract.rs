@@ -80,7 +80,7 @@ impl Extractor {
     /// Bytes it holds but for the facts, which have limits of their own.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        let anchor = self.collector.anchor.as_ref().map_or(0, |(_, fold)| fold.held());
+        let anchor = self.collector.anchor.as_ref().map_or(0, |anchor| anchor.text.held() + anchor.alt.held());
         let folds = [self.collector.title.as_ref().map_or(0, Fold::held), anchor, self.collector.text.held()];
         self.tokenizer.held() + folds.iter().sum::<usize>()
     }
@@ -103,9 +103,19 @@ struct Collector {
     text: Fold,
     watch: Watch,
     title: Option<Fold>,
-    anchor: Option<(usize, Fold)>,
+    anchor: Option<Anchor>,
     /// Open templates, from the outermost that makes no shadow tree.
     templates: u32,
+}
+
+/// A link that is open.
+#[derive(Debug)]
+struct Anchor {
+    /// Its place among the links.
+    at: usize,
+    text: Fold,
+    /// What its images say in words: its name for who does not see them, when it has no text.
+    alt: Fold,
 }
 
 impl Collector {
@@ -161,7 +171,8 @@ impl Collector {
         if tag.element == Element::A {
             self.end_anchor();
             if self.facts.links.len() > before {
-                self.anchor = Some((before, Fold::new(MAX_LINK_TEXT * 4)));
+                let room = || Fold::new(MAX_LINK_TEXT * 4);
+                self.anchor = Some(Anchor { at: before, text: room(), alt: room() });
             }
         }
         if tag.element == Element::Link && rel.is_canonical() && self.canonical_href.is_none() {
@@ -208,24 +219,32 @@ impl Collector {
     }
 
     fn end_anchor(&mut self) {
-        if let Some((at, fold)) = self.anchor.take()
+        if let Some(Anchor { at, text, alt }) = self.anchor.take()
             && let Some(link) = self.facts.links.get_mut(at)
         {
-            link.text = link_text(fold.finish().0);
+            let text = text.finish().0;
+            link.text = link_text(if text.is_empty() { alt.finish().0 } else { text });
         }
     }
 
     fn separate_words(&mut self) {
         self.text.part();
-        if let Some((_, fold)) = &mut self.anchor {
-            fold.part();
+        if let Some(anchor) = &mut self.anchor {
+            anchor.text.part();
+        }
+    }
+
+    fn image(&mut self, tag: &Tag<'_>) {
+        if let (Some(anchor), Some(alt)) = (&mut self.anchor, tag.attr("alt")) {
+            anchor.alt.part();
+            anchor.alt.push(&alt);
         }
     }
 
     fn add_text(&mut self, piece: &str) {
         match (&mut self.title, &mut self.anchor) {
             (Some(title), _) => return title.push(piece),
-            (None, Some((_, fold))) => fold.push(piece),
+            (None, Some(anchor)) => anchor.text.push(piece),
             (None, None) => {}
         }
         self.watch.text(piece);
@@ -245,7 +264,7 @@ impl Collector {
 
 impl Sink for Collector {
     fn wants(&self, element: Element) -> bool {
-        links::has_facts(element, self.opts.assets)
+        links::has_facts(element, self.opts.assets) || element == Element::Img && self.anchor.is_some()
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
@@ -258,6 +277,9 @@ impl Sink for Collector {
         if tag.element == Element::Script {
             self.watch.script();
         }
+        if tag.element == Element::Img {
+            self.image(tag);
+        }
         match tag.element {
             Element::Title if !tag.foreign => {
                 self.title = Some(Fold::new(MAX_FIELD));
@@ -267,7 +289,7 @@ impl Sink for Collector {
             }
             Element::Meta => self.meta(tag),
             Element::Noscript => self.watch.noscript(true),
-            element if self.wants(element) => self.links_of(tag),
+            element if links::has_facts(element, self.opts.assets) => self.links_of(tag),
             _ => {}
         }
     }

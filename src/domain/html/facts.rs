@@ -63,7 +63,7 @@ pub struct Link {
     pub kind: LinkKind,
     /// `rel` says `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,
-    /// Anchor text (or `alt`, `title`), white space folded, at most 200 characters.
+    /// Anchor text (or `alt`, in an anchor of the images in it, or `title`), white space folded, at most 200 characters.
     pub text: String,
 }
 

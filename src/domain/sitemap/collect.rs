@@ -143,6 +143,13 @@ impl Collect for Collector {
         }
     }
 
+    fn unknown(&mut self, reference: &str) {
+        match self.field {
+            Some(Field::Loc) => self.text.push_unknown(reference, MAX_TEXT),
+            _ => self.text(reference),
+        }
+    }
+
     fn close(&mut self, name: &str) {
         if !self.path.close(name) {
             return;

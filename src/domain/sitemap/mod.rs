@@ -1,5 +1,6 @@
 //! Sitemaps (sitemaps.org, protocol 0.9): pages that a site wants to have found, and indexes of further sitemaps.
 
+mod choose;
 mod collect;
 mod date;
 mod lines;
@@ -8,6 +9,7 @@ mod sites;
 use super::html::LinkKind;
 use super::time::UnixMillis;
 
+pub use choose::{Choice, Chooser, FileRules, by_urgency};
 pub use collect::Collector;
 pub use lines::Lines;
 pub use sites::{Sites, is_announced};

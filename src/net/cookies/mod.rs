@@ -1,4 +1,4 @@
-//! Cookies (RFC 6265 sections 5.1 to 5.4), in memory and bounded; off by default (`[cookies]`).
+//! Cookies (RFC 6265 sections 5.1 to 5.4, prefixes and `Secure` as in its revision), in memory and bounded; off by default (`[cookies]`).
 //!
 //! A crawler is nobody's browser: it keeps cookies for sites that show nothing without one, and forgets them with the
 //! process. A domain that is a public suffix sets none for its subdomains.
@@ -81,6 +81,9 @@ impl Jar {
     /// Takes in what an answer for `url` sets with one `Set-Cookie` (section 5.3).
     pub fn take(&self, url: &PageUrl, line: &[u8], now: UnixMillis) {
         let Some(set) = set_cookie::parse(line) else { return };
+        if !may_set(&set, url.scheme()) {
+            return;
+        }
         let Some((domain, host_only)) = domain_of(&set, url.host()) else { return };
         let path = set.path.clone().unwrap_or_else(|| default_path(url.path()).to_owned());
         if set.name.len() + set.value.len() + path.len() > self.limits.max_bytes {
@@ -88,12 +91,12 @@ impl Jar {
         }
         let until = until(&set, now);
         let SetCookie { name, value, secure, .. } = set;
-        self.lock().put(
-            domain,
-            Cookie { name, value, path, host_only, secure, until, made: 0, used: 0 },
-            self.limits,
-            now,
-        );
+        let mut domains = self.lock();
+        if url.scheme() == Scheme::Http && domains.have_secure(url.host(), &name, &path) {
+            return;
+        }
+        let cookie = Cookie { name, value, path, host_only, secure, until, made: 0, used: 0 };
+        domains.put(domain, cookie, self.limits, now);
     }
 
     /// The `Cookie` header for a request of `url` (section 5.4).
@@ -146,6 +149,13 @@ impl Jar {
 }
 
 impl Domains {
+    /// Whether there is a cookie for https alone of this name, which a page at `path` of `host` is sent: over http it is let alone
+    /// (RFC 6265bis, 5.7).
+    fn have_secure(&self, host: &str, name: &[u8], path: &str) -> bool {
+        let same = |old: &Cookie| old.secure && old.name == name && path_matches(&old.path, path);
+        domains_of(host).any(|(domain, _)| self.by_name.get(domain).is_some_and(|d| d.cookies.iter().any(same)))
+    }
+
     fn put(&mut self, name: String, mut cookie: Cookie, limits: Limits, now: UnixMillis) {
         self.turn += 1;
         let domain = self.by_name.entry(name.clone()).or_default();
@@ -181,6 +191,15 @@ impl Cookie {
             && !self.is_over(now)
             && path_matches(&self.path, url.path())
     }
+}
+
+/// Whether a cookie keeps what its name and `Secure` promise (RFC 6265bis, 5.7): `Secure` is for https to say, and so are names that
+/// begin with `__Secure-`, or `__Host-`, which are for one host and all of its paths.
+fn may_set(set: &SetCookie, scheme: Scheme) -> bool {
+    let begins = |prefix: &[u8]| set.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let secure = set.secure && scheme == Scheme::Https;
+    let of_host = set.domain.is_none() && set.path.as_deref() == Some("/");
+    (secure || !set.secure) && (secure || !begins(b"__Secure-")) && (secure && of_host || !begins(b"__Host-"))
 }
 
 /// The domain of a cookie that `host` sets, and whether it is for that host alone; none when it may not set it.

@@ -33,6 +33,22 @@ fn every_row_of_the_table_holds() {
 }
 
 #[test]
+fn over_http_no_cookie_takes_the_place_of_one_for_https_alone() {
+    let jar = Jar::new(LIMITS);
+    jar.take(&url("https://a.example.org/x/"), b"a=1; Secure; Domain=example.org; Path=/x", NOW);
+    for line in
+        [&b"a=2; Path=/x"[..], b"a=2; Domain=example.org; Path=/x/y", b"a=2; Max-Age=0; Domain=example.org; Path=/x"]
+    {
+        jar.take(&url("http://a.example.org/x/"), line, NOW);
+    }
+    assert_eq!(sent(&jar, "https://a.example.org/x/y", NOW), "a=1");
+    jar.take(&url("http://a.example.org/"), b"a=2; Path=/", NOW);
+    assert_eq!(sent(&jar, "http://a.example.org/", NOW), "a=2", "another path is another cookie");
+    jar.take(&url("https://a.example.org/x/"), b"a=3; Domain=example.org; Path=/x", NOW);
+    assert_eq!(sent(&jar, "https://a.example.org/x", NOW), "a=3; a=2");
+}
+
+#[test]
 fn a_cookie_ends_when_its_time_is_over() {
     let jar = Jar::new(LIMITS);
     jar.take(&url("http://a.test/"), b"a=1; Max-Age=10", NOW);

@@ -125,10 +125,18 @@ fn hand_over(event: &Event<'_>, to: &mut dyn Collect) {
         Event::CData(text) => to.text(&String::from_utf8_lossy(text)),
         Event::GeneralRef(name) => {
             let reference = format!("&{};", String::from_utf8_lossy(name));
-            decode_references(&reference, |text| to.text(text));
+            let mut meaning = String::new();
+            decode_references(&reference, |text| meaning.push_str(text));
+            if meaning == reference && is_name(name) { to.unknown(&reference) } else { to.text(&meaning) }
         }
         Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Comment(_) | Event::Eof => {}
     }
+}
+
+/// Whether an entity could have this name; what stands between a lone `&` and a `;` seldom is one.
+fn is_name(name: &[u8]) -> bool {
+    let later = |b: &u8| b.is_ascii_alphanumeric() || !b.is_ascii() || b"-._:".contains(b);
+    name.first().is_some_and(|b| later(b) && !b"-.".contains(b) && !b.is_ascii_digit()) && name.iter().all(later)
 }
 
 fn open(tag: &BytesStart<'_>, to: &mut dyn Collect) {

@@ -232,6 +232,14 @@ impl Collect for Collecting {
         }
     }
 
+    fn unknown(&mut self, reference: &str) {
+        match self {
+            Self::Sitemap(collector) => collector.unknown(reference),
+            Self::Feed(collector) => collector.unknown(reference),
+            Self::Nobody(_) | Self::Other => {}
+        }
+    }
+
     fn close(&mut self, name: &str) {
         match self {
             Self::Sitemap(collector) => collector.close(name),

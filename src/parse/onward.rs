@@ -1,0 +1,187 @@
+//! Where an answer leads at once: `Location`, the header `Refresh`, `<meta http-equiv=refresh>`. Crawl and `lycosa fetch` ask the
+//! same function.
+
+use crate::domain::html::{Page, parse_refresh};
+use crate::domain::note::Note;
+use crate::domain::outcome::Verdict;
+use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
+use crate::net::protocol::Fetched;
+
+/// A refresh within so many seconds is meant as a redirect; after a longer time it only shows news.
+const AT_ONCE: u32 = 10;
+
+/// What leads on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A status that redirects, and its `Location`.
+    Location,
+    /// The header `Refresh`.
+    RefreshHeader,
+    /// `<meta http-equiv=refresh>`.
+    MetaRefresh,
+}
+
+impl Way {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Location => "location",
+            Self::RefreshHeader => "refresh_header",
+            Self::MetaRefresh => "meta_refresh",
+        }
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub fn said(self) -> &'static str {
+        match self {
+            Self::Location => "Location",
+            Self::RefreshHeader => "the header Refresh",
+            Self::MetaRefresh => "<meta http-equiv=refresh>",
+        }
+    }
+}
+
+/// Where an answer leads at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Onward {
+    /// Nowhere: it is what was asked for.
+    #[default]
+    Stays,
+    /// To another URL.
+    To {
+        /// In canonical form.
+        url: PageUrl,
+        /// By what.
+        way: Way,
+    },
+    /// A redirect to itself.
+    Itself,
+    /// A redirect that says nothing of where to, or names what is no URL of http or https: then why.
+    Nowhere(Option<UrlError>),
+}
+
+impl Onward {
+    /// Of the answer to `url`, judged as `verdict`, of which `page` was read.
+    #[must_use]
+    pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
+        match verdict {
+            Verdict::Follow => location(canon, url, fetched),
+            Verdict::StoreOnly(None) if matches!(fetched.status, 300..=303 | 307 | 308) => Self::Nowhere(None),
+            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or_default(),
+            _ => Self::Stays,
+        }
+    }
+
+    /// What is to be noted of it.
+    #[must_use]
+    pub fn note(&self) -> Option<Note> {
+        match self {
+            Self::Stays | Self::To { way: Way::Location, .. } => None,
+            Self::To { .. } => Some(Note::Refresh),
+            Self::Itself => Some(Note::RedirectSelf),
+            Self::Nowhere(_) => Some(Note::RedirectNowhere),
+        }
+    }
+
+    /// The URL it leads to, and by what.
+    #[must_use]
+    pub fn target(&self) -> Option<(&PageUrl, Way)> {
+        match self {
+            Self::To { url, way } => Some((url, *way)),
+            Self::Stays | Self::Itself | Self::Nowhere(_) => None,
+        }
+    }
+
+    /// The same where it is followed: a refresh is a link of the page, and `nofollow` holds for it.
+    #[must_use]
+    pub fn followed(&self, nofollow: bool) -> Option<(&PageUrl, Way)> {
+        self.target().filter(|(_, way)| *way == Way::Location || !nofollow)
+    }
+}
+
+fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Onward {
+    let Some(location) = fetched.header("location") else { return Onward::Stays };
+    match canon.join(&at.to_url(), &location, None) {
+        Ok(url) if url == *at => Onward::Itself,
+        Ok(url) => Onward::To { url, way: Way::Location },
+        Err(why) => {
+            log::debug!("redirect leads to no URL: url={at} location={location:?} why={why}");
+            Onward::Nowhere(Some(why))
+        }
+    }
+}
+
+/// The header before the markup, as browsers do. To itself it is a reload, which a crawler has no use for.
+fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<&Page>) -> Option<Onward> {
+    let header = fetched.header("refresh");
+    let header = header.as_deref().and_then(parse_refresh);
+    let (seconds, href, base, charset, way) = match (&header, page) {
+        (Some((seconds, href)), _) => (*seconds, *href, at.to_url(), None, Way::RefreshHeader),
+        (None, Some(page)) => {
+            let found = page.facts.refresh.as_ref()?;
+            let base = page.facts.base_url(&at.to_url());
+            (found.seconds, found.href.as_str(), base, Some(page.charset), Way::MetaRefresh)
+        }
+        (None, None) => return None,
+    };
+    let url = canon.join(&base, href, charset).ok()?;
+    (seconds <= AT_ONCE && url != *at).then_some(Onward::To { url, way })
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+    use crate::document::Document;
+    use crate::domain::html::{ExtractOptions, PageReader};
+
+    fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Onward {
+        let canon = Canonicaliser::default();
+        let url = canon.parse("http://h.test/dir/page").unwrap();
+        let page = html.map(|html| {
+            let at = Url::parse(url.as_str()).unwrap();
+            let mut reader = PageReader::new(Some("text/html"), &at, ExtractOptions::default(), 1_000);
+            reader.push(html.as_bytes());
+            reader.finish()
+        });
+        let verdict = match status {
+            200 => Verdict::Store,
+            _ if headers.iter().any(|(name, _)| *name == "Location") => Verdict::Follow,
+            _ => Verdict::StoreOnly(None),
+        };
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let fetched = Fetched::saved(status, headers, Document::empty());
+        Onward::of(&canon, &url, &fetched, &verdict, page.as_ref())
+    }
+
+    fn to(way: Way, url: &str) -> Onward {
+        Onward::To { url: PageUrl::from_canonical(url).unwrap(), way }
+    }
+
+    #[test]
+    fn a_redirect_leads_to_its_location_to_itself_or_nowhere() {
+        let to_b = to(Way::Location, "http://h.test/b");
+        assert_eq!(onward(302, &[("Location", "../b")], None), to_b);
+        assert_eq!(onward(302, &[("Location", "page#there")], None), Onward::Itself);
+        assert!(matches!(onward(302, &[("Location", "mailto:a@b")], None), Onward::Nowhere(Some(_))));
+        assert_eq!(onward(302, &[], None), Onward::Nowhere(None));
+        assert_eq!(onward(304, &[], None), Onward::Stays);
+        assert_eq!((to_b.note(), Onward::Itself.note()), (None, Some(Note::RedirectSelf)));
+        assert!(to_b.followed(true).is_some(), "a redirect is no link");
+    }
+
+    #[test]
+    fn a_refresh_within_ten_seconds_is_a_redirect_and_one_to_itself_is_none() {
+        let meta = |content: &str| onward(200, &[], Some(&format!("<meta http-equiv=refresh content='{content}'>")));
+        let by_meta = to(Way::MetaRefresh, "http://h.test/b");
+        assert_eq!(meta("10; url=/b"), by_meta);
+        assert_eq!(meta("11; url=/b"), Onward::Stays);
+        assert_eq!(meta("0; url=/dir/page"), Onward::Stays);
+        let both = onward(200, &[("Refresh", "0; url=/c")], Some("<meta http-equiv=refresh content='0; url=/b'>"));
+        assert_eq!(both, to(Way::RefreshHeader, "http://h.test/c"));
+        assert_eq!((by_meta.note(), by_meta.followed(true)), (Some(Note::Refresh), None));
+    }
+}
