@@ -22,6 +22,8 @@ use crate::telemetry::StatusSnapshot;
 
 /// Parked hosts looked at.
 const LOOKED_AT: usize = 256;
+/// A page that the parser has for longer is worth a word; most take it milliseconds.
+const LONG_PARSE: Duration = Duration::from_secs(5);
 /// A trouble is told for so long.
 const LATELY: Duration = Duration::from_secs(3_600);
 
@@ -41,6 +43,7 @@ pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         found.extend(resting(node));
     }
     if found.is_empty() {
+        found.extend(long_parse(node));
         found.extend(work(node, s));
     }
     if s.in_flight == 0 && node.checkpoints.available_permits() == 0 {
@@ -85,6 +88,15 @@ fn resting(node: &Node) -> Option<Finding> {
         n => format!("{n} actors rest, first the {}{why}", first.kind().as_str()),
     };
     Some(finding(IdleCode::ActorRestarting, sentence, "wait, it comes back by itself; the log has the reason"))
+}
+
+/// A page that keeps the parser: all that comes after it may wait for that.
+fn long_parse(node: &Node) -> Option<Finding> {
+    let since = node.pulses.at_work_since("parser")?;
+    let taken = node.clock.now().since(since);
+    let sentence = format!("the parser has worked on one page for {}", roughly(taken));
+    let advice = "wait; a page that takes longer than supervision.blocked_after ends the process, and is given up after a few starts";
+    (taken >= LONG_PARSE).then(|| finding(IdleCode::ParserSlow, sentence, advice))
 }
 
 /// Is there work, and can it be begun?

@@ -6,7 +6,7 @@
 //! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
 //! | 304 to a request that did not ask | one | [`Verdict::Fail`] | error `not_modified_unasked` | no | no |
 //! | 304 to a request that did | - | [`Verdict::NotModified`] | done | yes | no |
-//! | any other 3xx | - | [`Verdict::StoreOnly`] | done | yes | no |
+//! | any other 3xx: browsers show its body (Fetch standard, HTTP-redirect fetch) | - | [`Verdict::Store`] | done | yes | yes |
 //! | a firewall's challenge, whatever its status | all | [`Verdict::Fail`] | error `challenge` | no | no |
 //! | 408, 425, 429 | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
@@ -201,7 +201,7 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
         304 => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
         200..=299 => Verdict::Store,
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
-        300..=399 => Verdict::StoreOnly(None),
+        300..=399 => Verdict::Store,
         408 | 425 | 429 => again(Failure::Status4xx),
         400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
         500..=599 => again(Failure::Status5xx),

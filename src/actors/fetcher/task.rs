@@ -189,7 +189,7 @@ fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMilli
         log::warn!("robots.txt was not archived: {e}");
         None
     });
-    let location = fetched.header("location").map(|v| v.into_owned());
+    let location = fetched.reference("location").map(|v| v.into_owned());
     RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
 }
 

@@ -76,7 +76,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     for job in work {
         let (core, url) = (job.lease.core().clone(), job.lease.url.clone());
         let in_hand = place.take(&core.url_key);
-        let at_work = pulse.work();
+        let at_work = pulse.work(node.clock.now());
         core.take(Hands::Parser);
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {

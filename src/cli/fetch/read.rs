@@ -60,8 +60,8 @@ impl Read {
     /// Where it leads, as written.
     pub(super) fn written(&self, reply: &Reply) -> Option<String> {
         match self.onward.target()?.1 {
-            Way::Location => reply.fetched.header("location").map(Into::into),
-            Way::RefreshHeader => reply.fetched.header("refresh").map(Into::into),
+            Way::Location => reply.fetched.reference("location").map(Into::into),
+            Way::RefreshHeader => reply.fetched.reference("refresh").map(Into::into),
             Way::MetaRefresh => Some(self.looked.page.as_ref()?.facts.refresh.as_ref()?.href.clone()),
         }
     }

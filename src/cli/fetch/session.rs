@@ -320,7 +320,7 @@ impl Session {
     async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Result<Vec<u8>, String>), NoAnswer> {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get(&at).await?.fetched;
-            let target = fetched.header("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
+            let target = fetched.reference("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
             match target {
                 Some(next) if (300..400).contains(&fetched.status) => at = next,
                 _ => return Ok((fetched.status, robots_text(&fetched))),
