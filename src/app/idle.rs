@@ -106,7 +106,11 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
-            finding(IdleCode::FrontierEmpty, "the frontier is empty", advice)
+            let next = node.next_sitemap();
+            let read =
+                |at: UnixMillis| format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.now())));
+            let sentence = format!("the frontier is empty{}", next.map(read).unwrap_or_default());
+            Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
     }
     if node.pages.available_permits() == 0 {

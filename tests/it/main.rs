@@ -56,6 +56,7 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod revisits;
 mod robots;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]

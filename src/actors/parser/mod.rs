@@ -7,6 +7,7 @@
 pub mod archive;
 mod links;
 mod page;
+mod revisit;
 mod sitemap;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +24,7 @@ use crate::domain::outcome::Verdict;
 use crate::domain::time::UnixMillis;
 use crate::fault::Fault;
 use crate::net::protocol::Fetched;
+use crate::storage::values::PageRecord;
 
 /// A document to be read. Dropping it gives back lease and permit.
 #[derive(Message)]
@@ -38,6 +40,8 @@ pub struct Parse {
     pub verdict: Verdict,
     /// What robots.txt says of the use of its content.
     pub usage: Option<String>,
+    /// Its latest capture, when it is fetched once more.
+    pub last: Option<Box<PageRecord>>,
     /// When the request was sent.
     pub begun: UnixMillis,
 }

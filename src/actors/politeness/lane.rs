@@ -27,6 +27,9 @@ use crate::domain::url::PageUrl;
 use crate::net::proxy::Proxy;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::Ending;
+use crate::storage::read;
+use crate::storage::tables::Pages;
+use crate::storage::values::PageRecord;
 use crate::telemetry::Phase;
 
 /// URLs asked for at a time.
@@ -127,10 +130,18 @@ impl Lane {
         let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
         let usage = self.robots.usage(&url);
-        let errand = Errand::Page { lease: Box::new(lease), usage, permit: page };
+        let last = self.last_capture(&lease);
+        let errand = Errand::Page { lease: Box::new(lease), usage, last, permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
         let _ = self.request(&self.at.host, url, way, slot, on_wire, errand).await;
         Next::GoOn
+    }
+
+    /// The capture that a URL had before it was queued once more.
+    fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
+        let (again, core) = (lease.entry.again.as_ref()?, lease.core());
+        let key = core.queue_key.host_crawl().url(core.url_key).page(again.captured);
+        read::get::<Pages>(&*self.node.storage, &key).ok().flatten().map(Box::new) // without it all is asked for
     }
 
     /// Everything that a request for a page needs.

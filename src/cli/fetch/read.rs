@@ -75,7 +75,7 @@ impl Read {
             Verdict::Reject(rejection) => Some(rejection.to_string()),
             Verdict::Store if store.leaves_out(mime) => Some(format!("store.skip_types names {mime}")),
             _ if !store.keeps_status(status) => Some(format!("store.statuses does not name {status}")),
-            Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow => None,
+            Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow | Verdict::NotModified => None,
         }
     }
 

@@ -50,6 +50,15 @@ fn a_redirect_needs_a_location() {
 }
 
 #[test]
+fn an_answer_that_nothing_has_changed_is_believed_when_that_was_asked() {
+    let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
+    assert_eq!(first(asked), Verdict::NotModified);
+    assert!(Verdict::NotModified.stores() && !Verdict::NotModified.parses());
+    assert_eq!(first(FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(200) })), Verdict::Store);
+    assert!(matches!(first(answer(304)), Verdict::Retry { reason: Failure::NotModifiedUnasked, .. }));
+}
+
+#[test]
 fn client_errors_are_stored_at_once_as_errors() {
     for status in [400, 401, 403, 404, 405, 410, 418, 451, 499] {
         assert_eq!(first(answer(status)), Verdict::StoreOnly(Some(Failure::Status4xx)), "status {status}");
@@ -226,7 +235,7 @@ fn an_unasked_not_modified_is_asked_once_more_and_then_an_error_and_never_stored
     let (waits, end) = story(answer(304));
     assert_eq!((waits, end), (vec![60], Verdict::Fail(Failure::NotModifiedUnasked)));
     let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
-    assert_eq!(story(asked), (vec![], Verdict::StoreOnly(None)));
+    assert_eq!(story(asked), (vec![], Verdict::NotModified));
 }
 
 #[test]

@@ -14,10 +14,10 @@ use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counted::{Counted, Weighed};
+use super::ids::Places;
 use super::news::{KnownRuns, Run};
 use super::permuted::Orders;
 use super::shape::Shape;
-use super::tokens::Tokens;
 use super::yields::{Brought, MET, Yield};
 use crate::domain::fingerprint::{HostKey, KeyMap};
 use crate::domain::host::registrable_domain;
@@ -85,8 +85,8 @@ pub struct Shapes {
 struct OfHost {
     shapes: Counted<Count, SHAPES>,
     spaces: Counted<Yield, SPACES>,
-    tokens: Tokens,
     orders: Orders,
+    places: Places,
     known: KnownRuns,
     /// Whether a page of it has been taken in.
     has_pages: bool,
@@ -224,15 +224,13 @@ impl Shapes {
     ) -> Result<(), Rejection> {
         self.admit_host(finder, host, url, rules)?;
         let of_host = self.of_host(host);
-        if rules.sessions && of_host.tokens.are_sessions(url) {
-            return Err(Rejection::Session);
-        }
         let feeds = finder.filter(|finder| finder.host == host);
         of_host.judge(feeds, shape, rules)?;
         if rules.permutations && of_host.orders.know_another(url) {
             return Err(Rejection::Permuted);
         }
         of_host.shapes.of(shape.key).pages += 1;
+        shape.place.into_iter().for_each(|place| of_host.places.find(place));
         Ok(())
     }
 
@@ -319,6 +317,9 @@ impl OfHost {
     /// Takes in what a page shows; whether it is a duplicate to the eye that leads nowhere.
     fn notes(&mut self, page: &Finder, shown: &[Run]) -> bool {
         let news = self.known.learn(shown);
+        if let Some(place) = page.shape.place {
+            self.places.note(place, shown);
+        }
         self.shapes.of(page.shape.key).yields.note(news.words, &page.in_shape);
         if let Some(space) = page.shape.space {
             self.spaces.of(space).note(news.told, &page.in_space);
@@ -336,8 +337,26 @@ impl OfHost {
         if rules.max_duplicates > 0 && count.duplicates >= rules.max_duplicates {
             return Err(Rejection::Duplicates);
         }
+        let ticket = shape.place.filter(|_| rules.sessions && shape.ticket);
+        if ticket.is_some_and(|at| self.places.know(at, SUSPECT_BARREN) || (barren && self.places.has(at))) {
+            return Err(Rejection::Session);
+        }
+        self.judge_fed(finder, shape, rules)
+    }
+
+    /// What a space finds of itself.
+    fn judge_fed(&self, finder: Option<&Finder>, shape: &Shape, rules: &ShapeRules) -> Result<(), Rejection> {
         let Some(finder) = finder else { return Ok(()) };
-        let own_shape = (finder.shape.key == shape.key).then_some(&count.yields);
+        let within = finder.shape.place.is_some() && finder.shape.space == shape.space;
+        if shape
+            .place
+            .filter(|_| !shape.ticket)
+            .is_some_and(|place| within && self.places.know(place, rules.barren_pages))
+        {
+            return Err(Rejection::Barren);
+        }
+        let own_shape = (finder.shape.key == shape.key).then(|| self.shapes.known(shape.key)).flatten();
+        let own_shape = own_shape.map(|count| &count.yields);
         let own_space = shape.space.filter(|space| finder.shape.space == Some(*space));
         let own_space = own_space.and_then(|space| self.spaces.known(space));
         let fed: SmallVec<[&Yield; 2]> = own_shape.into_iter().chain(own_space).collect();
