@@ -68,7 +68,7 @@ impl Onward {
     pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
         match verdict {
             Verdict::Follow => location(canon, url, fetched),
-            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or_else(|| match fetched.status {
+            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or(match fetched.status {
                 300..=303 | 307 | 308 => Self::Nowhere(None),
                 _ => Self::Stays,
             }),
@@ -185,7 +185,7 @@ mod tests {
         let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
         for part in parts {
             out.push(u8::from_str_radix(&part[..2], 16).unwrap());
-            out.extend_from_slice(part[2..].as_bytes());
+            out.extend_from_slice(&part.as_bytes()[2..]);
         }
         out
     }
