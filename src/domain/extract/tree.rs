@@ -113,6 +113,7 @@ mod tests {
             "<!-- c --><title>t</title><p class=a>one<b>two</b>three<p>four",
             "<table><tr><td>x<td>y</table><ul><li>1<li>2</ul>",
             "<svg><a xlink:href=x>y</a></svg>",
+            &"a&amp;b\r\n<p class='x y' title=\"1 > 2\">é&notin;<!-- c\r\n--><script>a < b</script>".repeat(40),
         ] {
             assert_eq!(tree(html).unwrap(), Document::from(html), "{html}");
         }

@@ -14,8 +14,8 @@ use super::sink::{Counting, stop};
 use super::{MAX_ATTRIBUTES, TreeFault};
 use crate::domain::text::cut_at;
 
-/// Bytes given to the tokenizer at a time.
-const PIECE: usize = 1_024;
+/// Bytes given to the tokenizer at a time; few, for what went in with the last token may all be of one tag.
+const PIECE: usize = 256;
 /// Attributes gone through in the time of one step of work.
 const LOOKS: usize = 8;
 /// Steps for one attribute of a formatting element that is held against another.
@@ -56,20 +56,26 @@ pub(super) fn run(html: &str) -> Counting {
 struct Silence {
     words: usize,
     tokens: usize,
+    last: u8,
 }
 
 impl Silence {
     /// The steps that a piece may have taken for its attributes, when there have been so many tokens.
     fn after(&mut self, piece: &str, tokens: usize) -> usize {
-        let ends = |b: u8| b.is_ascii_whitespace() || b == b'/';
-        let begins = |w: &[u8]| matches!(w, [a, b] if !ends(*b) && (ends(*a) || matches!(a, b'"' | b'\'')));
-        let words = 1 + piece.as_bytes().windows(2).filter(|w| begins(w)).count();
+        let words = piece.bytes().filter(|b| begins_word(std::mem::replace(&mut self.last, *b), *b)).count();
         if self.tokens != tokens {
-            *self = Self { words: 0, tokens };
+            (self.words, self.tokens) = (0, tokens);
         }
+        let before = self.words;
         self.words += words;
-        self.words * words / LOOKS
+        (before * words + words * words / 2) / LOOKS
     }
+}
+
+/// Whether an attribute may begin with `b`, after `a`.
+fn begins_word(a: u8, b: u8) -> bool {
+    let ends = |b: u8| b.is_ascii_whitespace() || b == b'/';
+    !ends(b) && (ends(a) || matches!(a, b'"' | b'\''))
 }
 
 /// The tree builder, and what it is given.
