@@ -14,6 +14,7 @@ mod check_program;
 mod checkpoint;
 mod cli;
 mod cockpit;
+mod cookies;
 mod corpus;
 mod crawl;
 mod credentials;

@@ -29,7 +29,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let at = (&lease.url, lease.entry.found.is_sitemap());
     let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     node.faults.pass("parser.looked");
+    let set = head.sets_cookies && node.rules.settings.cookies.enabled;
     let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let onward = onward.with_cookies(&lease.url, set);
     let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);

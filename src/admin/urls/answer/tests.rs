@@ -157,6 +157,7 @@ fn a_url_that_is_tried_again_is_told_why_and_when() {
 fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
     let mut e = explanation(UrlState::Waiting, None);
     for (reason, via, why) in [
+        ("cookies", Some("http://a.test/consent"), "because a redirect leads back to it, perhaps for its cookies"),
         ("lastmod", Some("http://a.test/s.xml"), "because http://a.test/s.xml says that it was changed since"),
         ("sitemap", Some("http://a.test/robots.txt"), "because it is a sitemap, and sitemaps.revisit has passed since"),
         ("recrawl", None, "because the operator wants its host crawled anew"),
