@@ -184,7 +184,7 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
     let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
     let kept = node.rules.settings.store.keeps_status(fetched.status);
-    let exchange = || tools.exchange(url, begun, fetched, None);
+    let exchange = || tools.exchange(url, begun, fetched, (None, None));
     let records = kept.then(exchange).transpose().unwrap_or_else(|e| {
         log::warn!("robots.txt was not archived: {e}");
         None

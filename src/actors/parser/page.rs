@@ -39,7 +39,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let of_no_use = verdict.parses() && store.leaves_out(&looked.mime);
     let skipped = of_no_use || !store.keeps_status(fetched.status);
     let charset = looked.page.as_ref().map(|page| page.charset.name());
-    let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
+    let said = Said { charset, identified: looked.identified, usage: usage.as_deref(), outlinks: &found.outlinks };
     let said = (!skipped).then_some(&said);
     let (records, payload) = match archived(node, tools, &lease, begun, &fetched, said) {
         Ok(built) => built,
