@@ -56,6 +56,8 @@ mod refusals;
 mod rejected;
 mod restart;
 mod robots;
+mod robots_away;
+mod room;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
