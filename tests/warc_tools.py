@@ -6,9 +6,14 @@ For every WARC in FOLDER (closed, or still `.open`): `warcio check` passes, both
 every body to the same bytes, all digests are right, and every CDXJ line finds its record and the index is complete and
 sorted. With a manifest (JSON: URL -> {"status": int, "body": SHA-256 in hex of the decoded body}) the captures must be
 exactly those. Prints one line of counts; faults go to standard error and the exit code is 1.
+
+`WARC-Payload-Digest` is over the body without transfer coding (WARC 1.1, 5.9). Of a body stored with its chunks (`store.http_body =
+"exact"`) both tools compute it over the chunk lines too and call the digest wrong (webrecorder/warcio, issue 75); so for these, and
+for these alone, that one complaint is expected, and the digest is checked here.
 """
 
 import argparse
+import base64
 import contextlib
 import hashlib
 import io
@@ -21,7 +26,7 @@ import warcio.cli
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from warcio.archiveiterator import ArchiveIterator
-from warcio.bufferedreaders import BufferedReader
+from warcio.bufferedreaders import BufferedReader, ChunkedDataReader
 
 FAULTS = []
 
@@ -49,7 +54,36 @@ def sha256_of(stream):
     return digest.hexdigest()
 
 
-def warcio_check(warc):
+def is_chunked(http):
+    return http is not None and (http.get_header("Transfer-Encoding") or "").lower() == "chunked"
+
+
+def payload_digest(stream):
+    digest = hashlib.sha1()
+    while piece := stream.read(1 << 20):
+        digest.update(piece)
+    return "sha1:" + base64.b32encode(digest.digest()).decode()
+
+
+def chunked_records(warc):
+    """The offsets of the records with chunks; their payload digests are checked."""
+    chunked = set()
+    with open(warc, "rb") as stream:
+        iterator = ArchiveIterator(stream)
+        for record in iterator:
+            found = None
+            if record.rec_type == "response" and is_chunked(record.http_headers):
+                found = payload_digest(ChunkedDataReader(record.raw_stream))
+            said = record.rec_headers.get_header("WARC-Payload-Digest")
+            offset = iterator.get_record_offset()  # reads the record to its end
+            if found is not None:
+                chunked.add(offset)
+                if found != said:
+                    fault(warc.name, f"at {offset} the payload has {found}, and {said} is said")
+    return chunked
+
+
+def warcio_check(warc, chunked):
     """The command `warcio check`, in this process so that it has the decompressor above."""
     said, code = io.StringIO(), None
     try:
@@ -57,38 +91,61 @@ def warcio_check(warc):
             warcio.cli.main(["check", str(warc)])
     except SystemExit as end:
         code = end.code
-    if code != 0 or said.getvalue().strip():
+    offset, complaints = None, set()
+    for line in said.getvalue().splitlines()[1:]:
+        words = line.split()
+        if words[0] == "offset":
+            offset = int(words[1])
+        elif words[:3] == ["payload", "digest", "failed"] and offset in chunked:
+            complaints.add(offset)
+        else:
+            fault(warc.name, f"warcio check: at {offset} {line}")
+    if code != (1 if complaints else 0):
         fault(warc.name, f"warcio check: exit code {code} {said.getvalue()}")
 
 
-def read_with_warcio(warc):
+def read_with_warcio(warc, chunked):
     """(type, URL, status, SHA-256 of the decoded body) of each record, with its offset."""
     records = {}
     with open(warc, "rb") as stream:
-        iterator = ArchiveIterator(stream, check_digests="raise")
+        iterator = ArchiveIterator(stream, check_digests=True)
         for record in iterator:
             kind, url = record.rec_type, record.rec_headers.get_header("WARC-Target-URI")
             status = record.http_headers.get_statuscode() if kind in ("response", "revisit") else None
             body = sha256_of(record.content_stream()) if kind == "response" else None
             offset = iterator.get_record_offset()  # reads the record to its end
+            wrong = [p for p in record.digest_checker.problems if offset not in chunked or "block" in p]
+            if wrong:
+                fault(warc.name, f"at {offset} warcio says {wrong}")
             records[offset] = (kind, url, status, body)
     return records
 
 
-def read_with_fastwarc(warc):
+def decoded(record):
+    coding = record.http_headers.get("Content-Encoding", "").lower()
+    known = coding if coding in BufferedReader.get_supported_decompressors() else None
+    return BufferedReader(io.BytesIO(record.reader.read()), decomp_type=known)
+
+
+def read_with_fastwarc(warc, chunked):
+    """The same; in its lenient mode, since exact heads may have lines that end with LF alone."""
     records = {}
     for record in FastIterator(str(warc), parse_http=False):
         kind = record.headers.get("WARC-Type")
         if not record.verify_block_digest():
             fault(warc.name, f"fastwarc: block digest of the {kind} at {record.stream_pos}")
-    for record in FastIterator(str(warc), parse_http=True):
-        if record.record_type == WarcRecordType.response and not record.verify_payload_digest():
+    for record in FastIterator(str(warc), parse_http=True, quirks_mode=True):
+        wanted = record.record_type == WarcRecordType.response and record.stream_pos not in chunked
+        if wanted and not record.verify_payload_digest():
             fault(warc.name, f"fastwarc: payload digest of the response at {record.stream_pos}")
-    for record in FastIterator(str(warc), parse_http=True, auto_decode="all"):
+    # With "all" FastWARC ends at a record that has chunks and a content coding, and says nothing.
+    decode = "transfer" if chunked else "all"
+    for record in FastIterator(str(warc), parse_http=True, auto_decode=decode, quirks_mode=True):
         kind = record.headers.get("WARC-Type")
         http = kind in ("response", "revisit")
         status = str(record.http_headers.status_code) if http else None
-        body = sha256_of(record.reader) if kind == "response" else None
+        stream = record.reader if decode == "all" or kind != "response" else decoded(record)
+        body = sha256_of(stream) if kind == "response" else None
         records[record.stream_pos] = (kind, record.headers.get("WARC-Target-URI"), status, body)
     return records
 
@@ -167,9 +224,11 @@ def main():
     captures, counts = {}, {}
     warcs = sorted([*options.folder.glob("*.warc.gz"), *options.folder.glob("*.warc.gz.open")])
     for warc in warcs:
-        warcio_check(warc)
-        records = read_with_warcio(warc)
-        compare(warc, records, read_with_fastwarc(warc))
+        chunked = chunked_records(warc)
+        warcio_check(warc, chunked)
+        records = read_with_warcio(warc, chunked)
+        compare(warc, records, read_with_fastwarc(warc, chunked))
+        counts["chunked"] = counts.get("chunked", 0) + len(chunked)
         check_order(warc, records)
         check_index(warc, records)
         for kind, url, status, body in records.values():

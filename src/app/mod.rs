@@ -35,7 +35,7 @@ use tokio::sync::oneshot;
 
 use crate::actors::node::{Node, Stop};
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::config::{HttpBody, Settings};
 use crate::document::SpillConfig;
 use crate::domain::fingerprint::CrawlId;
 use crate::fault::Faults;
@@ -118,6 +118,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         source,
         access,
         throttle: node.rules.settings.throttle(),
+        exact: node.rules.settings.store.http_body == HttpBody::Exact,
         faults: node.faults.clone(),
         ..HttpConfig::new(
             Arc::new(node.guard.clone()),

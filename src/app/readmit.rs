@@ -57,9 +57,9 @@ pub fn may_be_readmitted(reason: Rejection) -> bool {
 #[must_use]
 pub fn is_of_rules(reason: Rejection) -> bool {
     use Rejection as R;
-    let others =
-        matches!(reason, R::Robots | R::Address | R::Dropped | R::Blocked | R::SitemapForeign | R::SitemapNesting);
-    may_be_readmitted(reason) && !others
+    let of_the_operator = matches!(reason, R::Dropped | R::Blocked);
+    let of_sites = matches!(reason, R::Robots | R::Address | R::SitemapForeign | R::SitemapNesting | R::Nofollow);
+    may_be_readmitted(reason) && !of_the_operator && !of_sites
 }
 
 /// Starts the job.

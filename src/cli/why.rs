@@ -51,10 +51,20 @@ pub fn advice(reason: &str) -> &'static str {
         "sitemap_foreign" => {
             "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
         }
+        "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
         "calendar" => "it names a month that no page can be about; see traps.calendar",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern and traps.suspect_pages",
+        "permuted" => {
+            "its parameters have been found in another order, and that URL is the one asked for; see traps.permutations"
+        }
+        "barren" => {
+            "it was found on a page of its own kind, and those had brought nothing new for a long time; see traps.barren_pages"
+        }
+        "self_fed" => {
+            "it was found on a page of its own kind, and those lead on to each other without end; see traps.self_fed_pages"
+        }
         "session" => "one of its parameters is taken for a session number; see traps.sessions",
         "duplicates" => "URLs of this shape were duplicates again and again; see traps.max_duplicates",
         "domain_budget" => "too many hosts of this domain; see traps.hosts_per_domain",

@@ -1,8 +1,11 @@
 //! Values that are read and never shown.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
+
+use crate::domain::secret_header::is_secret_header;
 
 /// What stands in the place of a secret.
 const LEFT_OUT: &str = "…";
@@ -65,6 +68,19 @@ impl Serialize for ProxyUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// Headers as they are shown: without the values of those that are named like credentials.
+#[must_use]
+pub fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
+    let shown =
+        |(name, value)| (String::as_str(name), if is_secret_header(name) { LEFT_OUT } else { String::as_str(value) });
+    headers.iter().map(shown).collect()
+}
+
+/// The same, written.
+pub(super) fn headers<S: Serializer>(headers: &BTreeMap<String, String>, serializer: S) -> Result<S::Ok, S::Error> {
+    shown_headers(headers).serialize(serializer)
 }
 
 #[cfg(test)]

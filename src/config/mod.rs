@@ -8,7 +8,6 @@
 mod access;
 mod changeable;
 mod check;
-mod check_access;
 mod contact;
 mod error;
 mod file;
@@ -33,7 +32,7 @@ pub use check::is_web_url;
 pub use contact::host_matches;
 pub use error::ConfigError;
 pub use file::FileForm;
-pub use hidden::{ProxyUrl, Secret};
+pub use hidden::{ProxyUrl, Secret, shown_headers};
 pub use layers::{Layers, Origin, Shown};
 pub use places::is_same_folder;
 pub use secrets::{server_only, without_credentials};

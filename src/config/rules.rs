@@ -14,7 +14,7 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
-use crate::domain::scope::{self, ScopeRules};
+use crate::domain::scope::{self, SKIPPED_FILES, ScopeRules};
 use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
@@ -45,6 +45,10 @@ impl Settings {
     #[must_use]
     pub fn scope_rules(&self) -> ScopeRules {
         let defaults = ScopeRules::default();
+        let unnamed = || match self.parse.assets {
+            true => SKIPPED_FILES.iter().map(|&ext| ext.to_owned()).collect(),
+            false => defaults.skip_extensions,
+        };
         let mode = match self.scope.mode {
             ScopeMode::Hosts => scope::ScopeMode::Hosts,
             ScopeMode::Domains => scope::ScopeMode::Domains,
@@ -57,7 +61,7 @@ impl Settings {
             exclude: self.scope.exclude.clone(),
             allow_hosts: self.scope.allow_hosts.clone(),
             deny_hosts: self.scope.deny_hosts.clone(),
-            skip_extensions: self.scope.skip_extensions.clone().unwrap_or(defaults.skip_extensions),
+            skip_extensions: self.scope.skip_extensions.clone().unwrap_or_else(unnamed),
             max_depth: Some(self.crawl.max_depth),
         }
     }
@@ -82,7 +86,10 @@ impl Settings {
             suspect_pages: self.traps.suspect_pages,
             pages_per_pattern: self.traps.pages_per_pattern.unwrap_or_else(|| broad(2_000)),
             sessions: self.traps.sessions,
+            permutations: self.traps.permutations,
             max_duplicates: self.traps.max_duplicates,
+            barren_pages: self.traps.barren_pages,
+            self_fed_pages: self.traps.self_fed_pages,
             hosts_per_domain: self.traps.hosts_per_domain.unwrap_or_else(|| broad(1_000)),
         }
     }
@@ -335,6 +342,16 @@ mod tests {
             assert!(!own(less), "{less}");
         }
         assert!(!settings(&[r#"host=[{match="a.test", max_connections=9}]"#]).is_own_site("b.test"));
+    }
+
+    #[test]
+    fn budgets_by_number_hold_by_default_in_the_broad_scope_alone() {
+        let (chosen, any) = (settings(&[]), settings(&["scope.mode=any"]));
+        assert_eq!(chosen.shape_rules(), ShapeRules::default());
+        let broad = ShapeRules { pages_per_pattern: 2_000, hosts_per_domain: 1_000, ..ShapeRules::default() };
+        assert_eq!(any.shape_rules(), broad);
+        assert_eq!((chosen.pages_per_host(), any.pages_per_host()), (None, Some(10_000)));
+        assert_eq!(chosen.trap_rules(), TrapRules::default());
     }
 
     #[test]

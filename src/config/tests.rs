@@ -129,6 +129,13 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[[webhook]]\nurl = \"http://a.test/\"\non = [\"begun\"]\n", "site.toml:3: webhook", "`host_blocked`"),
         ("[[webhook]]\nurl = \"http://a.test/\"\non = []\n", "site.toml:3: webhook[0].on: ", "degraded"),
         ("[robots]\nmax_age = \"48h\"\n", "site.toml:2: robots.max_age: ", "24h"),
+        ("[store]\nstatuses = [\"20x\"]\n", "site.toml:2: store.statuses: ", "2xx"),
+        ("[store]\nhttp_body = \"raw\"\n", "site.toml:2: store.http_body", "exact"),
+        (
+            "[store]\nhttp_body = \"exact\"\n[fetch]\nmax_body = \"1GB\"\n",
+            "site.toml:2: store.http_body: ",
+            "three times",
+        ),
         ("[store]\nskip_types = [\"image\"]\n", "site.toml:2: store.skip_types: ", "image/*"),
         ("[scope]\nexclude = [\"(\"]\n", "site.toml:2: scope.exclude: ", "\"(\""),
         ("[admin]\nlisten = \"0.0.0.0:7700\"\n", "site.toml:2: admin.listen: ", "token_file"),

@@ -1,13 +1,20 @@
 //! Whether an answer is a firewall's challenge in place of the page asked for, whatever its status.
 //!
-//! Two firewalls say so in a header, as their makers document. The others are known by two signs together: a header or cookie
-//! that shows who stands before the site, and words that only its challenge has. One sign alone proves nothing: whole sites
-//! stand behind these firewalls, and articles are written about them.
+//! Some firewalls say so in a header, as their makers document. The others are known by two signs together: a header or cookie
+//! that shows who stands before the site, and words that only its challenge has, in its scripts or attributes. One sign alone
+//! proves nothing: whole sites stand behind these firewalls, and articles are written about them. So words that a reader of the
+//! page sees are no sign, and a page with much to read is no challenge.
+
+use url::Url;
+
+use super::html::{ExtractOptions, Extractor};
 
 /// No challenge is longer, as received.
 pub const MAX_BODY: u64 = 64 * 1024;
 /// So much of a body, decoded, is looked at.
 pub const HEAD: usize = 16 * 1024;
+/// No challenge shows more text, in bytes.
+const MOST_TEXT: usize = 2_000;
 
 /// How one firewall is known.
 struct Firewall {
@@ -42,14 +49,17 @@ const FIREWALLS: &[Firewall] = &[
         name: "imperva",
         headers: &[("x-iinfo", ""), ("x-cdn", "imperva"), ("x-cdn", "incapsula")],
         cookies: &["visid_incap_", "incap_ses_"],
-        body: &[&["Incapsula incident ID"]],
+        body: &[
+            &["/_Incapsula_Resource?", "Incapsula incident ID"],
+            &["<META NAME=\"robots\" CONTENT=\"noindex,nofollow\">", "/_Incapsula_Resource?SWJIYLWA"],
+        ],
         refusal: &[],
     },
     Firewall {
         name: "aliyun",
         headers: &[],
         cookies: &["acw_tc", "acw_sc__"],
-        body: &[&["acw_sc__v2", "arg1"]],
+        body: &[&["acw_sc__v2", "arg1='"]],
         refusal: &[],
     },
     Firewall {
@@ -84,8 +94,22 @@ const FIREWALLS: &[Firewall] = &[
         name: "anubis",
         headers: &[],
         cookies: &["techaro.lol-anubis", "within.website-x-cmd-anubis"],
-        body: &[&["anubis_challenge"]],
+        body: &[&["id=\"anubis_challenge\""]],
         refusal: &[],
+    },
+    Firewall {
+        name: "yunsuo",
+        headers: &[],
+        cookies: &["yunsuo_session"],
+        body: &[&["YunSuoAutoJump", "security_verify_"]],
+        refusal: &[],
+    },
+    Firewall {
+        name: "kasada",
+        headers: &[("x-kpsdk-ct", "")],
+        cookies: &[],
+        body: &[],
+        refusal: &[&["KPSDK", "/ips.js"]],
     },
     Firewall { name: "human", headers: &[], cookies: &["_px"], body: &[], refusal: &[&["px-captcha", "_pxAppId"]] },
 ];
@@ -126,11 +150,20 @@ pub fn of_headers<'h>(headers: impl IntoIterator<Item = (&'h str, &'h [u8])>) ->
     if bits == 0 { Sign::None } else { Sign::Suspect(Suspects(bits)) }
 }
 
-/// Cloudflare's `cf-mitigated: challenge`, and AWS WAF's `x-amzn-waf-action: challenge` (status 202) or `captcha` (405).
+/// Headers that say so, of Cloudflare, AWS WAF (statuses 202 and 405), Vercel and SiteGround, and what they say.
+const HEADERS: [(&str, &str); 5] = [
+    ("cf-mitigated", "challenge"),
+    ("x-amzn-waf-action", "challenge"),
+    ("x-amzn-waf-action", "captcha"),
+    ("x-vercel-mitigated", "challenge"),
+    ("sg-captcha", "challenge"),
+];
+
 fn says_so(name: &str, value: &[u8]) -> bool {
-    let is = |wanted: &str| value.trim_ascii().eq_ignore_ascii_case(wanted.as_bytes());
-    (name.eq_ignore_ascii_case("cf-mitigated") && is("challenge"))
-        || (name.eq_ignore_ascii_case("x-amzn-waf-action") && (is("challenge") || is("captcha")))
+    let value = value.trim_ascii();
+    HEADERS
+        .iter()
+        .any(|(header, said)| name.eq_ignore_ascii_case(header) && value.eq_ignore_ascii_case(said.as_bytes()))
 }
 
 fn starts_with(value: &[u8], prefix: &str) -> bool {
@@ -145,7 +178,9 @@ impl Suspects {
     /// The firewall whose challenge a body is that came with `status` and begins with `head` ([`HEAD`] bytes of it, decoded).
     #[must_use]
     pub fn in_body(self, status: u16, head: &[u8]) -> Option<&'static str> {
-        let all = |words: &[&str]| words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some());
+        let all = |words: &[&str]| {
+            words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some()) && is_hidden(words, head)
+        };
         let refused = !(200..300).contains(&status);
         let is_its = |firewall: &Firewall| {
             let refusal = firewall.refusal.iter().filter(|_| refused);
@@ -154,6 +189,16 @@ impl Suspects {
         let suspects = FIREWALLS.iter().enumerate().filter(|(bit, _)| self.0 & (1 << bit) != 0);
         suspects.map(|(_, firewall)| firewall).find(|firewall| is_its(firewall)).map(|firewall| firewall.name)
     }
+}
+
+/// Whether none of these words is in the text that the page shows, and that text is short.
+fn is_hidden(words: &[&str], head: &[u8]) -> bool {
+    let Ok(nowhere) = Url::parse("http://a.invalid/") else { return false };
+    let mut page =
+        Extractor::new(&nowhere, ExtractOptions { max_text: MOST_TEXT + 1, max_links: 0, ..ExtractOptions::default() });
+    page.feed(&String::from_utf8_lossy(head));
+    let shown = page.finish().text;
+    shown.len() <= MOST_TEXT && !words.iter().any(|word| shown.contains(word))
 }
 
 #[cfg(test)]
@@ -183,6 +228,13 @@ mod tests {
             rows += 1;
         }
         assert!(rows > 20);
+    }
+
+    #[test]
+    fn a_page_with_much_to_read_is_none() {
+        let page = |text: usize| format!("<p>{}</p><script>sucuri_cloudproxy_js=''</script>", "word ".repeat(text / 5));
+        assert_eq!(verdict(200, "x-sucuri-id: 1", &page(MOST_TEXT - 10)).as_deref(), Some("sucuri"));
+        assert_eq!(verdict(200, "x-sucuri-id: 1", &page(MOST_TEXT + 10)), None);
     }
 
     #[test]

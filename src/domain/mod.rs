@@ -4,6 +4,7 @@
 pub(crate) mod cases;
 pub mod challenge;
 pub mod charset;
+pub mod chunks;
 pub(crate) mod coded;
 pub mod extract;
 pub mod feed;
@@ -24,8 +25,10 @@ pub mod rank;
 pub mod reason;
 pub mod robots;
 pub mod scope;
+pub mod secret_header;
 pub mod seed;
 pub mod sitemap;
+pub mod statuses;
 pub mod text;
 pub mod time;
 pub mod traps;

@@ -54,6 +54,14 @@ codes! {
         SitemapForeign = 23, "sitemap_foreign";
         /// A sitemap behind more indexes than `sitemaps.max_nesting`.
         SitemapNesting = 24, "sitemap_nesting";
+        /// Its parameters have been found in another order (`traps.permutations`).
+        Permuted = 25, "permuted";
+        /// Found in a space whose pages bring nothing new, on one of them (`traps.barren_pages`).
+        Barren = 26, "barren";
+        /// Found in a space that leads on and on to itself alone, on one of its pages (`traps.self_fed_pages`).
+        SelfFed = 27, "self_fed";
+        /// Every link to it says that it is not to be followed, or its page says so of all its links.
+        Nofollow = 28, "nofollow";
     }
 }
 

@@ -1,7 +1,13 @@
 //! Endless spaces seen from the URL alone: too long, too deep, going round in circles, too many parameters.
 
+mod counted;
 mod date;
+mod news;
+mod permuted;
 mod shape;
+mod shapes;
+mod tokens;
+mod yields;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -10,7 +16,8 @@ use super::reason::Rejection;
 use super::time::UnixMillis;
 use super::url::PageUrl;
 
-pub use shape::{ShapeRules, Shapes};
+pub use news::{PageRuns, Run, Shown};
+pub use shapes::{Finder, ShapeRules, Shapes};
 
 /// The longest sequence of segments looked at as one repeated thing; bounds the work on hostile paths.
 const MAX_BLOCK: usize = 32;
@@ -30,7 +37,7 @@ pub struct TrapRules {
     pub max_repeats: usize,
     /// The most query parameters: parts between `&`, empty ones not counted.
     pub max_params: usize,
-    /// Whether a month of a year before 1970, or more than two years ahead, is turned away.
+    /// Whether a month more than two years ahead is turned away, and in a query one before 1970.
     pub calendar: bool,
 }
 
@@ -201,7 +208,8 @@ mod tests {
             "/c?date=20310501",
             "/c?cal=1931-05",
             "/2031/05/",
-            "/events/1850/12/24",
+            "/cal/2031-02/",
+            "/cal/2031-02-28",
             "/c?week=3&year=2040",
         ] {
             assert_eq!(by_default(trap), Err(Rejection::Calendar), "{trap}");
@@ -211,6 +219,11 @@ mod tests {
             "/c?y=1999&m=12",
             "/2031/",
             "/2031",
+            "/archive/1850/12/24",
+            "/paper/1850-12-24/1",
+            "/paper/2031-13",
+            "/plan/2031-02-28-what-will-be",
+            "/phone/2031-0512",
             "/item?id=2031&m=1x",
             "/c?year=2031",
             "/c?y=31&m=5",

@@ -19,13 +19,19 @@ pub const MAX_HEADERS: usize = 1000;
 /// empty line that ends it included. None if it is not complete.
 #[must_use]
 pub fn final_head(bytes: &[u8]) -> Option<&[u8]> {
+    split_final(bytes).map(|(head, _)| head)
+}
+
+/// The final head as [`final_head`] finds it, and what stands behind it.
+#[must_use]
+pub fn split_final(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = bytes;
     loop {
         rest = skip_empty_lines(rest);
         let end = head_end(rest)?;
         let (head, after) = rest.split_at_checked(end)?;
         if !is_informational(head) {
-            return Some(head);
+            return Some((head, after));
         }
         rest = after;
     }

@@ -155,6 +155,9 @@ pub struct Fetched {
     pub response_head: Vec<u8>,
     /// The payload without transfer coding, content coding still on.
     pub body: Document,
+    /// The body as it came, chunk lines and trailers included, where that was asked for and can be had. Not of a chunked body
+    /// that is cut.
+    pub exact: Option<Document>,
     /// Why the body is not whole, if it is not.
     pub cut: Option<Cut>,
     /// The address that answered; none where a proxy looked the name up.
@@ -184,6 +187,7 @@ impl Fetched {
             response_head: Vec::new(),
             wire_bytes: body.len(),
             body,
+            exact: None,
             cut: None,
             peer: None,
             timings: Timings::default(),

@@ -16,13 +16,22 @@ use crate::domain::url::{PageUrl, Scheme};
 
 use super::guard::HostPattern;
 
-/// One HTTP proxy.
+/// One proxy.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     host: String,
     port: u16,
-    authorization: Option<HeaderValue>,
+    speech: Speech,
     resolves: bool,
+}
+
+/// What it is spoken to in, and who we say we are.
+#[derive(Clone, PartialEq, Eq)]
+enum Speech {
+    /// HTTP, with the value of `Proxy-Authorization`.
+    Http(Option<HeaderValue>),
+    /// SOCKS 5, with user name and password.
+    Socks(Option<(String, String)>),
 }
 
 impl fmt::Debug for Proxy {
@@ -41,24 +50,36 @@ impl fmt::Display for Proxy {
 /// A text that names no proxy; it is not repeated, for it may hold a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "is no proxy: write http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with what is no letter or digit percent-encoded"
+    "is no proxy: write http://, socks5:// or socks5h:// (which looks names up) and then HOST:PORT or USER:PASSWORD@HOST:PORT, \
+     with what is no letter or digit percent-encoded"
 )]
 pub struct ProxyError;
 
+/// Where a SOCKS proxy listens when nothing else is said.
+const SOCKS_PORT: u16 = 1080;
+
 impl Proxy {
-    /// Reads `http://[USER:PASSWORD@]HOST:PORT`. `resolves`: it looks names up.
+    /// Reads `http://[USER:PASSWORD@]HOST:PORT`, the same with `socks5`, or with `socks5h`, which looks names up. `resolves`: so
+    /// do all others.
     ///
     /// # Errors
     /// It is no such text.
     pub fn parse(text: &str, resolves: bool) -> Result<Self, ProxyError> {
         let url = Url::parse(text.trim()).map_err(|_| ProxyError)?;
-        let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-        let (Some(host), "http", true) = (url.host_str(), url.scheme(), bare) else { return Err(ProxyError) };
-        let authorization = match (url.username(), url.password()) {
+        let bare = matches!(url.path(), "/" | "") && url.query().is_none() && url.fragment().is_none();
+        let host = url.host_str().filter(|host| bare && !host.is_empty()).ok_or(ProxyError)?;
+        let login = match (url.username(), url.password()) {
             ("", None) => None,
-            (user, password) => Some(basic(&decoded(user), &decoded(password.unwrap_or_default())).ok_or(ProxyError)?),
+            (user, password) => Some((decoded(user), decoded(password.unwrap_or_default()))),
         };
-        Ok(Self { host: host.to_owned(), port: url.port_or_known_default().unwrap_or(80), authorization, resolves })
+        let (speech, port) = match (url.scheme(), login) {
+            ("http", None) => (Speech::Http(None), 80),
+            ("http", Some((user, password))) => (Speech::Http(Some(basic(&user, &password).ok_or(ProxyError)?)), 80),
+            ("socks5" | "socks5h", login) => (Speech::Socks(login.map(socks_login).transpose()?), SOCKS_PORT),
+            _ => return Err(ProxyError),
+        };
+        let resolves = resolves || url.scheme() == "socks5h";
+        Ok(Self { host: host.to_owned(), port: url.port().unwrap_or(port), speech, resolves })
     }
 
     /// Its host: a name, or an address, that of IPv6 in brackets.
@@ -76,7 +97,25 @@ impl Proxy {
     /// The value of `Proxy-Authorization`.
     #[must_use]
     pub fn authorization(&self) -> Option<&HeaderValue> {
-        self.authorization.as_ref()
+        match &self.speech {
+            Speech::Http(authorization) => authorization.as_ref(),
+            Speech::Socks(_) => None,
+        }
+    }
+
+    /// Whether it speaks SOCKS.
+    #[must_use]
+    pub fn is_socks(&self) -> bool {
+        matches!(self.speech, Speech::Socks(_))
+    }
+
+    /// User name and password for a SOCKS proxy.
+    #[must_use]
+    pub fn socks_login(&self) -> Option<(&str, &str)> {
+        match &self.speech {
+            Speech::Socks(Some((user, password))) => Some((user, password)),
+            Speech::Socks(None) | Speech::Http(_) => None,
+        }
     }
 
     /// Whether it looks names up, so that we do not know the address that answers.
@@ -88,6 +127,15 @@ impl Proxy {
 
 fn decoded(text: &str) -> Vec<u8> {
     percent_decode_str(text).collect()
+}
+
+/// User name and password as RFC 1929 takes them: 1 to 255 bytes each.
+fn socks_login((user, password): (Vec<u8>, Vec<u8>)) -> Result<(String, String), ProxyError> {
+    let text = |bytes: Vec<u8>| {
+        let text = String::from_utf8(bytes).ok().filter(|text| (1..=255).contains(&text.len()));
+        text.ok_or(ProxyError)
+    };
+    Ok((text(user)?, text(password)?))
 }
 
 /// The value of a header with basic credentials (RFC 7617); none where the user name holds a colon.
@@ -156,11 +204,39 @@ mod tests {
         }
         assert_eq!(Proxy::parse("http://[::1]:8080/", false).unwrap().to_string(), "[::1]:8080");
         assert!(Proxy::parse("http://proxy.test:3128", true).unwrap().authorization().is_none());
-        for wrong in
-            ["proxy.test:3128", "https://proxy.test:1", "socks5://p:1", "http://p:1/x", "http://a%3ab:c@p:1", ""]
-        {
+        for wrong in [
+            "proxy.test:3128",
+            "https://proxy.test:1",
+            "http://p:1/x",
+            "http://a%3ab:c@p:1",
+            "",
+            "socks4://p:1",
+            "socks5://",
+            "socks5://p:1/x",
+            "socks5://me@p:1",
+            "socks5://me:%ff@p:1",
+            "socks5:p",
+        ] {
             assert_eq!(Proxy::parse(wrong, false), Err(ProxyError), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_socks_proxy_looks_names_up_where_its_scheme_or_the_settings_say_so() {
+        for (text, resolves, want) in [
+            ("socks5://p.test", false, false),
+            ("socks5://p.test", true, true),
+            ("socks5h://p.test", false, true),
+            ("SOCKS5H://p.test:1080", false, true),
+        ] {
+            let proxy = Proxy::parse(text, resolves).unwrap();
+            assert_eq!((proxy.is_socks(), proxy.resolves(), proxy.port()), (true, want, 1080), "{text}");
+            assert!(proxy.socks_login().is_none() && proxy.authorization().is_none());
+        }
+        let proxy = Proxy::parse("socks5://me:p%40ss@[::1]:9050", false).unwrap();
+        assert_eq!((proxy.host(), proxy.port(), proxy.socks_login()), ("[::1]", 9050, Some(("me", "p@ss"))));
+        assert!(!format!("{proxy} {proxy:?}").contains("p@ss"), "{proxy:?}");
+        assert!(!Proxy::parse("http://p.test:1", false).unwrap().is_socks());
     }
 
     #[test]

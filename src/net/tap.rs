@@ -39,7 +39,9 @@ pub struct TapLog {
 
 #[derive(Debug, Default)]
 struct Log {
-    recording: bool,
+    keep: Keep,
+    /// The whole of the answer is wanted, not its head alone.
+    all: bool,
     sent: Vec<u8>,
     received: Vec<u8>,
     bytes: u64,
@@ -47,18 +49,47 @@ struct Log {
     unclosed: bool,
 }
 
+/// What is remembered of the bytes that come.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Keep {
+    #[default]
+    Nothing,
+    Head,
+    Body,
+}
+
+/// Bytes that are remembered at a time at most where the body is wanted: more than the parser reads before it gives a piece of
+/// payload away, unless there is none in them.
+const MAX_AHEAD: usize = 4 * MAX_HEAD;
+
 impl TapLog {
-    /// Forgets what passed; remembers what comes.
-    pub fn begin(&self) {
-        *self.log() = Log { recording: true, ..Log::default() };
+    /// Forgets what passed; remembers what comes: the head, or with `all` what follows it too.
+    pub fn begin(&self, all: bool) {
+        *self.log() = Log { keep: Keep::Head, all, ..Log::default() };
     }
 
     /// The bytes sent and received so far; nothing more is remembered until the next `begin`, only counted.
     #[must_use]
     pub fn take(&self) -> (Vec<u8>, Vec<u8>) {
         let mut log = self.log();
-        log.recording = false;
+        log.keep = Keep::Nothing;
         (std::mem::take(&mut log.sent), std::mem::take(&mut log.received))
+    }
+
+    /// Remembers the body, which began with `begun`. Whoever asks for it takes it away with [`drain`](Self::drain).
+    pub fn keep_body(&self, begun: &[u8]) {
+        let mut log = self.log();
+        if log.all {
+            log.keep = Keep::Body;
+            log.received = begun.to_vec();
+        }
+    }
+
+    /// What came of the body since it was last asked for; none when that was more than is remembered.
+    #[must_use]
+    pub fn drain(&self) -> Option<Vec<u8>> {
+        let mut log = self.log();
+        (log.keep == Keep::Body).then(|| std::mem::take(&mut log.received))
     }
 
     /// Bytes received.
@@ -89,21 +120,42 @@ impl TapLog {
         if log.first_byte.is_none() && !bytes.is_empty() {
             log.first_byte = Some(Instant::now());
         }
-        if log.recording {
-            // One read may bring the head and more body than there is room: look for the head's end after taking it in.
-            let room = MAX_HEAD.saturating_sub(log.received.len());
-            log.received.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-            if bytes.len() > room && head::final_head(&log.received).is_none() {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, HeadTooLong));
+        match log.keep {
+            Keep::Nothing => Ok(()),
+            Keep::Head => log.head(bytes),
+            Keep::Body => {
+                log.body(bytes);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     fn sent(&self, bytes: &[u8]) {
         let mut log = self.log();
-        if log.recording && log.sent.len() + bytes.len() <= MAX_HEAD {
+        if log.keep == Keep::Head && log.sent.len() + bytes.len() <= MAX_HEAD {
             log.sent.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl Log {
+    fn head(&mut self, bytes: &[u8]) -> io::Result<()> {
+        // One read may bring the head and more body than there is room: look for the head's end after taking it in.
+        let room = MAX_HEAD.saturating_sub(self.received.len());
+        self.all &= self.received.len() + bytes.len() <= MAX_AHEAD;
+        let kept = if self.all { bytes } else { bytes.get(..room).unwrap_or(bytes) };
+        self.received.extend_from_slice(kept);
+        if bytes.len() > room && head::final_head(&self.received).is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, HeadTooLong));
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        if self.received.len() + bytes.len() <= MAX_AHEAD {
+            self.received.extend_from_slice(bytes);
+        } else {
+            (self.keep, self.received) = (Keep::Nothing, Vec::new());
         }
     }
 }
@@ -193,7 +245,7 @@ mod tests {
     #[test]
     fn a_read_that_brings_the_head_and_a_large_body_at_once_is_taken() {
         let log = TapLog::default();
-        log.begin();
+        log.begin(false);
         let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n".to_vec();
         bytes.resize(bytes.len() + 300_000, b'x');
         log.received(&bytes).unwrap();
@@ -202,10 +254,27 @@ mod tests {
     }
 
     #[test]
+    fn a_body_is_handed_over_whole_and_never_gathered_without_end() {
+        let (log, head) = (TapLog::default(), b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        log.begin(true);
+        let bytes = [&head[..], &vec![b'0'; 300_000]].concat();
+        log.received(&bytes).unwrap();
+        let received = log.take().1;
+        assert_eq!(received, bytes);
+        log.keep_body(&received[head.len()..]);
+        log.received(b"1\r\n").unwrap();
+        assert_eq!(log.drain().unwrap().len(), 300_003);
+        assert!(log.drain().unwrap().is_empty());
+        log.received(&vec![b'0'; MAX_AHEAD]).unwrap();
+        log.received(b"0").unwrap();
+        assert!(log.drain().is_none() && log.take().1.is_empty());
+    }
+
+    #[test]
     fn a_head_without_an_end_is_refused_however_it_is_cut() {
         for piece in [1000, MAX_HEAD + 1] {
             let log = TapLog::default();
-            log.begin();
+            log.begin(false);
             let head = [b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; MAX_HEAD + 1]].concat();
             assert!(head.chunks(piece).any(|c| log.received(c).is_err()), "{piece}");
         }

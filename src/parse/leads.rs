@@ -67,14 +67,15 @@ mod tests {
         let mut reader = PageReader::new(Some("text/html"), &at, ExtractOptions::default(), 1_000);
         reader.push(b"<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
         let page = reader.finish();
-        let link = b"<n>; rel=next, <c>; rel=canonical".to_vec();
+        let link = b"<n>; rel=next, <c>; rel=author".to_vec();
         let head = HeadMarks::of(&[("Link".to_owned(), link)], &[]);
         let canon = Canonicaliser::default();
         let at = canon.parse(at.as_str()).unwrap();
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();
         let urls: Vec<_> = found.iter().map(|lead| lead.url.as_ref().map(PageUrl::as_str).ok()).collect();
-        assert_eq!(urls, [Some("http://h.test/b/x"), None, Some("http://h.test/dir/n")]);
+        let (n, c) = (Some("http://h.test/dir/n"), Some("http://h.test/dir/c"));
+        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c]);
         let marks: Vec<_> = found.iter().map(|lead| (lead.nofollow, lead.in_header, lead.text)).collect();
-        assert_eq!(marks, [(true, false, "X"), (false, false, "m"), (false, true, "")]);
+        assert_eq!(marks, [(true, false, "X"), (false, false, "m"), (false, true, ""), (false, true, "")]);
     }
 }

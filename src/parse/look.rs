@@ -9,6 +9,7 @@ use crate::domain::html::Page;
 use crate::domain::mime::{Declared, Kind, essence, media_type};
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
+use crate::domain::traps::{PageRuns, Shown};
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
 
@@ -35,6 +36,8 @@ pub struct Looked {
     pub page: Option<Page>,
     /// Of a body that came whole.
     pub content: Option<ContentDigest>,
+    /// What it shows, of a page that a module read and that is no sitemap.
+    pub shown: Option<Shown>,
     /// The media type as sent, or where none was sent as found; without parameters.
     pub mime: String,
     /// What it was taken for; nothing where nobody looked.
@@ -66,6 +69,7 @@ impl Eyes<'_> {
         }
         let mut body = fetched.decoded_body(self.max_decoded);
         let mut hasher = ContentHasher::new();
+        let mut runs = PageRuns::new(url);
         let mut sink: Option<Box<dyn PageSink>> = None;
         let mut looked = Looked::default();
         let (mut wanted, mut whole) = (true, true);
@@ -90,6 +94,9 @@ impl Eyes<'_> {
             }
             looked.decoded += n as u64;
             hasher.update(piece);
+            if sink.is_some() && !sitemap {
+                runs.push(piece);
+            }
             if let (Some(sink), true) = (&mut sink, wanted) {
                 wanted = sink.push(piece);
             }
@@ -99,8 +106,9 @@ impl Eyes<'_> {
         }
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         let whole = fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole;
+        let shown = (sink.is_some() && !sitemap).then(|| runs.finish());
         let (page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
-        Looked { page, content, coding: body.notes(), ..looked }
+        Looked { page, content, shown, coding: body.notes(), ..looked }
     }
 }
 

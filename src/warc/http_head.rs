@@ -1,9 +1,11 @@
 //! HTTP heads as they are stored: credentials redacted, framing headers made true.
 //!
-//! By default a body is stored without its transfer coding. Readers that trust the head would then look for chunk lines
+//! By default (`store.http_body = "dechunked"`) a body is stored without its transfer coding. Readers that trust the head would then look for chunk lines
 //! that are not there, so `Transfer-Encoding` is renamed and `Content-Length` made true. The originals stay readable as
 //! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Lines that end with LF
 //! alone get CRLF, without which some readers find no body. Order, case and spaces of everything else are kept.
+
+use crate::domain::secret_header::is_secret_header;
 
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
@@ -11,10 +13,8 @@ pub const REDACTED: &[u8] = b"[redacted]";
 /// The head of an answer that came without one: readers want a status line.
 const HEADLESS: &[u8] = b"HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
 
-const SECRETS: [&[u8]; 3] = [b"authorization", b"proxy-authorization", b"cookie"];
-
-/// The request head with the values of `Authorization`, `Proxy-Authorization` and `Cookie` replaced by `[redacted]`.
-/// It always ends with an empty line.
+/// The request head with the values of `Authorization`, `Proxy-Authorization`, `Cookie`, and of headers of the operator's that are
+/// named like them ([`is_secret_header`]), replaced by `[redacted]`. It always ends with an empty line.
 #[must_use]
 pub fn redacted_request(head: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(head.len() + 8);
@@ -23,7 +23,7 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
         if line.folded && secret {
             continue; // the rest of a folded secret
         }
-        secret = !line.folded && SECRETS.iter().any(|name| line.is(name));
+        secret = !line.folded && std::str::from_utf8(line.name).is_ok_and(is_secret_header);
         if secret {
             out.extend_from_slice(line.name);
             out.extend_from_slice(b": ");
@@ -71,6 +71,20 @@ pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
     end(out)
 }
 
+/// The response head for a body stored as it came: every byte as it is, and a status line where there was none at all.
+#[must_use]
+pub fn exact_response(head: &[u8]) -> Vec<u8> {
+    if head_end(head) == 0 { HEADLESS.to_vec() } else { head.to_vec() }
+}
+
+/// Length of the head that `content` begins with, its empty line included; none when it has no end.
+#[must_use]
+pub fn head_len(content: &[u8]) -> Option<usize> {
+    let lines = head_end(content);
+    let end = content.get(lines..)?.split_inclusive(|b| *b == b'\n').next()?;
+    matches!(end, b"\r\n" | b"\n").then_some(lines + end.len())
+}
+
 /// The status of a response head: the three digits after the version.
 #[must_use]
 pub fn status(head: &[u8]) -> Option<u16> {
@@ -95,11 +109,24 @@ pub fn mime(head: &[u8]) -> Option<String> {
     (text.len() <= 127 && good(kind) && good(sub)).then(|| text.to_ascii_lowercase())
 }
 
-/// True when the head names a transfer coding other than `identity`: what follows is not yet the payload.
+/// How the body behind a head is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// It is the payload.
+    Plain,
+    /// Its chunks hold the payload.
+    Chunked,
+    /// In a way that is not known here.
+    Other,
+}
+
+/// The transfer coding that a head names.
 #[must_use]
-pub fn has_transfer_coding(head: &[u8]) -> bool {
-    let coding = fields(head).find(|line| line.is(b"transfer-encoding")).map(|line| line.value().to_ascii_lowercase());
-    coding.is_some_and(|value| !value.is_empty() && value != b"identity")
+pub fn transfer_coding(head: &[u8]) -> Coding {
+    let named = fields(head).filter(|line| line.is(b"transfer-encoding")).map(|line| line.value().to_ascii_lowercase());
+    named
+        .filter(|value| !value.is_empty() && value != b"identity")
+        .fold(Coding::Plain, |_, value| if value == b"chunked" { Coding::Chunked } else { Coding::Other })
 }
 
 /// One line of a head, its line end included.
@@ -177,11 +204,11 @@ mod tests {
 
     #[test]
     fn credentials_are_redacted_even_when_folded_or_oddly_written() {
-        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nAccept: */*\r\n x\r\n\r\n";
+        let head = b"GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE : a=b\r\n c=d\r\nauthorization:Basic eA==\r\nX-Api-Key: x\r\nAccept: */*\r\n x\r\n\r\n";
         let out = String::from_utf8(redacted_request(head)).unwrap();
         assert_eq!(
             out,
-            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
+            "GET / HTTP/1.1\r\nHost: h.test\r\nCOOKIE: [redacted]\r\nauthorization: [redacted]\r\nX-Api-Key: [redacted]\r\nAccept: */*\r\n x\r\n\r\n"
         );
     }
 
@@ -257,6 +284,33 @@ mod tests {
         assert_eq!(stored("HTTP/1.1 200 OK", 0), "HTTP/1.1 200 OK\r\n\r\n");
         assert_eq!(stored("HTTP/1.1 200 OK\r\n\r", 0), "HTTP/1.1 200 OK\r\n\r\n");
         assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
+    }
+
+    #[test]
+    fn an_exact_head_is_the_head() {
+        for head in ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 200 OK\nContent-Length: 9\n\n"]
+        {
+            assert_eq!(exact_response(head.as_bytes()), head.as_bytes());
+            assert_eq!(head_len(format!("{head}body\r\n\r\n").as_bytes()), Some(head.len()));
+            assert_eq!(head_len(&head.as_bytes()[..head.len() - 1]), None);
+        }
+        assert_eq!(exact_response(b""), HEADLESS);
+    }
+
+    #[test]
+    fn a_transfer_coding_is_known_by_its_name() {
+        let coding = |lines: &str| transfer_coding(format!("HTTP/1.1 200 OK\r\n{lines}\r\n").as_bytes());
+        for (lines, want) in [
+            ("", Coding::Plain),
+            ("Transfer-Encoding: identity\r\n", Coding::Plain),
+            ("X-Crawl-Transfer-Encoding: chunked\r\n", Coding::Plain),
+            ("TRANSFER-encoding : Chunked\r\n", Coding::Chunked),
+            ("Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n", Coding::Chunked),
+            ("Transfer-Encoding: gzip, chunked\r\n", Coding::Other),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip\r\n", Coding::Other),
+        ] {
+            assert_eq!(coding(lines), want, "{lines}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
-use super::http_head::stored_response;
+use super::http_head::{exact_response, stored_response};
 use super::id::{IdSource, RecordId, RecordKind, Truncated};
 use super::metadata::Metadata;
 use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
@@ -18,10 +18,12 @@ pub struct PageSource<'a> {
     pub capture: Capture<'a>,
     /// The request's head as sent; credentials are redacted on the way. Empty: no request record.
     pub request_head: &'a [u8],
-    /// The response's head as received; framing fields are made true on the way.
+    /// The response's head as received; framing fields are made true on the way, unless the body is stored as it came.
     pub response_head: &'a [u8],
     /// The body without transfer coding, content coding kept.
     pub body: &'a Document,
+    /// The body as it came: the block then holds it and the head as they are. None: it holds `body`.
+    pub exact: Option<&'a Document>,
     /// Why the body is not whole, if it is not.
     pub truncated: Option<Truncated>,
     /// The MIME type found by looking at the payload.
@@ -104,14 +106,22 @@ impl RecordBuilder {
     pub fn page(&mut self, ids: &mut IdSource, page: &PageSource<'_>) -> Result<PageRecords, RecordError> {
         let capture = &page.capture;
         let id = ids.next_id();
-        let head = stored_response(page.response_head, page.body.len());
-        let digests = Digests::of(&head, &mut page.body.reader()).map_err(|source| RecordError::Io {
+        let (head, stored) = match page.exact {
+            Some(exact) => (exact_response(page.response_head), exact),
+            None => (stored_response(page.response_head, page.body.len()), page.body),
+        };
+        // Chunk lines make a body longer.
+        let digests = match stored.len() == page.body.len() {
+            true => Digests::of(&head, &mut stored.reader()),
+            false => Digests::of_coded(&head, &mut stored.reader(), &mut page.body.reader()),
+        };
+        let digests = digests.map_err(|source| RecordError::Io {
             kind: RecordKind::Response,
             url: capture.url.to_owned(),
             source,
         })?;
         let notes = ResponseNotes { truncated: page.truncated, identified_type: page.identified_type };
-        let mut records = vec![self.response(capture, id, &head, &mut page.body.reader(), &digests, notes)?];
+        let mut records = vec![self.response(capture, id, &head, &mut stored.reader(), &digests, notes)?];
         if !page.request_head.is_empty() {
             records.push(self.request(capture, ids.next_id(), id, page.request_head)?);
         }

@@ -4,19 +4,18 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::digest::WarcDigest;
-use super::http_head::has_transfer_coding;
+use super::http_head::{Coding, head_len, transfer_coding};
 use super::name::open_name;
 use super::reader::{ReadError, WarcReader};
+use crate::domain::chunks;
 
 /// A response as stored.
 #[derive(Debug)]
 pub struct Picked {
     /// Its HTTP head.
     pub head: Vec<u8>,
-    /// Its body, content coding kept.
+    /// Its body without transfer coding, however it is stored; content coding kept.
     pub body: Vec<u8>,
-    /// True when the body is stored with its transfer coding (`store.http_body = "exact"`).
-    pub transfer_coded: bool,
 }
 
 /// Why a response cannot be shown.
@@ -77,14 +76,17 @@ pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Pic
     if said("WARC-Block-Digest").is_some_and(|digest| digest != WarcDigest::of(&content)) {
         return Err(damaged("its content does not have its WARC-Block-Digest".into()));
     }
-    let end = content.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
-    let body = content.split_off(end.ok_or_else(|| damaged("it has no HTTP head".into()))?);
-    let transfer_coded = has_transfer_coding(&content);
-    let payload = said("WARC-Payload-Digest").filter(|_| !transfer_coded);
-    if payload.is_some_and(|digest| digest != WarcDigest::of(&body)) {
+    let end = head_len(&content).ok_or_else(|| damaged("it has no HTTP head".into()))?;
+    let mut body = content.split_off(end);
+    match transfer_coding(&content) {
+        Coding::Plain => {}
+        Coding::Chunked => body = chunks::payload(&body).map_err(|e| damaged(e.to_string()))?,
+        Coding::Other => return Err(damaged("its transfer coding is not known".into())),
+    }
+    if said("WARC-Payload-Digest").is_some_and(|digest| digest != WarcDigest::of(&body)) {
         return Err(damaged("its body does not have its WARC-Payload-Digest".into()));
     }
-    Ok(Picked { head: content, body, transfer_coded })
+    Ok(Picked { head: content, body })
 }
 
 /// How a URL was found.

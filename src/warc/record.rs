@@ -145,7 +145,7 @@ impl RecordBuilder {
         self.small(RecordKind::Request, capture, headers, &content)
     }
 
-    /// The response: `head` as it shall be stored (see [`stored_response`](super::http_head::stored_response)), then
+    /// The response: `head` as it shall be stored (see [`http_head`](super::http_head)), then
     /// `body` to its end. `digests` are those of the same head and body.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read};
 use super::cdxj::CdxjEntry;
 use super::date::parse_iso;
 use super::digest::{RunningDigest, WarcDigest};
-use super::http_head;
+use super::http_head::{self, Coding};
 use super::reader::{ReadError, WarcHeader, WarcReader};
+use crate::domain::chunks::{ChunkFault, Chunks};
 
 /// Longest HTTP head looked at, bytes; a longer one counts as none.
 pub const MAX_HEAD: usize = 1024 * 1024;
@@ -22,7 +23,7 @@ pub struct Scanned {
     pub head: Option<Vec<u8>>,
     /// Digest of the content.
     pub block: WarcDigest,
-    /// Digest of what follows the HTTP head. `None` without head, and for a body stored with its transfer coding.
+    /// Digest of what follows the HTTP head, its chunks undone. `None` without head, and in a transfer coding that cannot be read.
     pub payload: Option<WarcDigest>,
 }
 
@@ -98,10 +99,12 @@ struct ContentScan {
     part: Part,
 }
 
-#[derive(PartialEq)]
 enum Part {
     Head,
     Payload,
+    Chunks(Chunks),
+    /// Behind a head, in a coding that cannot be read.
+    Unread,
     NoHead,
 }
 
@@ -113,7 +116,7 @@ impl ContentScan {
 
     fn take(&mut self, mut bytes: &[u8]) {
         self.block.update(bytes);
-        while self.part == Part::Head {
+        while matches!(self.part, Part::Head) {
             let Some(end) = bytes.iter().position(|b| *b == b'\n') else {
                 self.head.extend_from_slice(bytes);
                 return self.cap_head();
@@ -122,26 +125,52 @@ impl ContentScan {
             self.head.extend_from_slice(line);
             bytes = rest;
             if self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n") || self.head == b"\r\n" {
-                self.part = Part::Payload;
+                self.part = match http_head::transfer_coding(&self.head) {
+                    Coding::Plain => Part::Payload,
+                    Coding::Chunked => Part::Chunks(Chunks::default()),
+                    Coding::Other => Part::Unread,
+                };
             }
             self.cap_head();
         }
-        if self.part == Part::Payload {
-            self.payload.update(bytes);
+        match &mut self.part {
+            Part::Payload => self.payload.update(bytes),
+            Part::Chunks(chunks) => {
+                if take_chunks(chunks, bytes, &mut self.payload).is_err() {
+                    self.part = Part::Unread;
+                }
+            }
+            Part::Head | Part::Unread | Part::NoHead => {}
         }
     }
 
     fn cap_head(&mut self) {
-        if self.part == Part::Head && self.head.len() > MAX_HEAD {
+        if matches!(self.part, Part::Head) && self.head.len() > MAX_HEAD {
             self.head = Vec::new();
             self.part = Part::NoHead;
         }
     }
 
     fn done(self) -> (WarcDigest, Option<Vec<u8>>, Option<WarcDigest>) {
-        let whole = self.part == Part::Payload;
-        let coded = http_head::has_transfer_coding(&self.head);
-        let payload = (whole && !coded).then(|| self.payload.finish());
-        (self.block.finish(), whole.then_some(self.head), payload)
+        let (head, payload) = match self.part {
+            Part::Payload | Part::Chunks(_) => (Some(self.head), Some(self.payload.finish())),
+            Part::Unread => (Some(self.head), None),
+            Part::Head | Part::NoHead => (None, None),
+        };
+        (self.block.finish(), head, payload)
+    }
+}
+
+fn take_chunks(chunks: &mut Chunks, mut bytes: &[u8], payload: &mut RunningDigest) -> Result<(), ChunkFault> {
+    loop {
+        let step = chunks.step(bytes, u64::MAX)?;
+        let (now, later) = bytes.split_at_checked(step.taken).unwrap_or((bytes, &[]));
+        if step.is_data {
+            payload.update(now);
+        }
+        if step.taken == 0 {
+            return Ok(());
+        }
+        bytes = later;
     }
 }

@@ -15,7 +15,8 @@ use crate::site::{Site, html, none, page};
 use crate::support::Sandbox;
 
 /// What must not be found: the secrets, and how they stand in headers.
-const SECRETS: [&str; 7] = [
+const SECRETS: [&str; 8] = [
+    "hidden-key",
     "hidden-token",
     "hidden-password",
     "hidden-proxy",
@@ -50,8 +51,9 @@ fn assert_no_secret(what: &str, text: &str) {
     }
 }
 
-/// Whether a request had credentials, and whether it had the cookie.
+/// Whether a request had credentials, and whether it had the cookie. The key of a host has come to it and to no other.
 fn told(head: &str) -> (bool, bool) {
+    assert_eq!(head.contains("\r\nX-Api-Key: hidden-key\r\n"), head.contains("\r\nHost: a.test"), "{head}");
     (head.contains("\r\nAuthorization: "), head.contains("\r\nCookie: sid=hidden-cookie\r\n"))
 }
 
@@ -84,7 +86,8 @@ fn secrets_stay_with_the_server_they_are_for_over_every_redirect() {
          admin.listen = \"off\"\npoliteness.min_delay = \"10ms\"\npoliteness.delay_factor = 0\ndisk.pause_below = \"1MB\"\n\
          dns.overrides = {{ \"*.test\" = \"127.0.0.1\" }}\nlog.level = \"debug\"\ncookies.enabled = true\n\
          [[credentials]]\nurl = \"http://a.test:{0}/in\"\nuser = \"me\"\npassword_file = \"password\"\n\
-         [[credentials]]\nurl = \"http://a.test:{0}/unused\"\ntoken = \"hidden-token\"\n",
+         [[credentials]]\nurl = \"http://a.test:{0}/unused\"\ntoken = \"hidden-token\"\n\
+         [[host]]\nmatch = \"a.test\"\nheaders = {{ \"X-Api-Key\" = \"hidden-key\", \"X-Plain\" = \"plain\" }}\n",
         first.port()
     );
     std::fs::write(folder.path().join("lycosa.toml"), config).unwrap();
@@ -118,11 +121,12 @@ fn secrets_stay_with_the_server_they_are_for_over_every_redirect() {
         assert_no_secret(&name, &text.replace("Set-Cookie: sid=hidden-cookie", ""));
         if name.contains(".warc.gz") {
             assert!(text.contains("\r\nAuthorization: [redacted]\r\n") && text.contains("\r\nCookie: [redacted]\r\n"));
+            assert!(text.contains("\r\nX-Api-Key: [redacted]\r\n") && text.contains("\r\nX-Plain: plain\r\n"));
         }
     }
     let shown = program().current_dir(folder.path()).args(["config", "show", "lycosa.toml"]).output().unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("user = \"me\""), "{shown}");
+    assert!(shown.contains("user = \"me\"") && shown.contains("X-Plain = \"plain\""), "{shown}");
     assert_no_secret("config show", &shown);
 }
 
@@ -134,7 +138,8 @@ fn no_answer_of_the_admin_endpoint_tells_a_secret() {
         .set(r#"host=[{match="c.test", proxy="http://me:hidden-proxy@127.0.0.1:1"}]"#);
     let live = sandbox.start();
     let admin = Admin::of(&live);
-    admin.set(&json!({"host.d.test": {"proxy": "http://me:hidden-proxy@127.0.0.1:2"}}));
+    let headers = json!({"X-Api-Key": "hidden-key", "X-Plain": "plain"});
+    admin.set(&json!({"host.d.test": {"proxy": "http://me:hidden-proxy@127.0.0.1:2", "headers": headers}}));
     for path in ["/api/v1/settings", "/api/v1/settings/history", "/api/v1/status", "/metrics"] {
         let (status, answer) = admin.ask("GET", path, "");
         assert_eq!(status, 200, "{path}: {answer}");
@@ -142,6 +147,7 @@ fn no_answer_of_the_admin_endpoint_tells_a_secret() {
     }
     let (host, _) = admin.get("host.d.test");
     assert_eq!(host["proxy"], "http://…@127.0.0.1:2");
+    assert_eq!(host["headers"], json!({"X-Api-Key": "…", "X-Plain": "plain"}));
     let (credentials, _) = admin.get("credentials");
     assert_eq!(credentials[0]["user"], "me", "{credentials}");
     assert!(credentials[0]["password"] != Value::Null, "{credentials}");

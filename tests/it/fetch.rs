@@ -82,8 +82,9 @@ fn every_hop_passes_every_check() {
     let (code, text, _) = follow("/forbidden");
     assert!(code == 1 && text.contains("Disallow: /") && text.contains("not fetched"), "{text}");
     assert!(!site.asked().contains(&"forbidden.test /".to_owned()));
-    let (code, _, error) = follow("/inside");
+    let (code, text, error) = follow("/inside");
     assert!(code == 1 && error.contains("10.0.0.1") && error.contains("--allow-net"), "{error}");
+    assert!(text.starts_with("redirect     302 http://a.test/inside to http://10.0.0.1/secret\n"), "{text}");
     let (code, _, error) = follow("/public");
     assert!(code == 2 && error.contains("--contact"), "{error}");
     let (code, text, _) = follow("/loop");

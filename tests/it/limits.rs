@@ -8,7 +8,7 @@ use lycosa::admin::Control;
 use lycosa::cli::testweb::audit_check::fetch_counts;
 use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 
-use crate::support::{Sandbox, truth_any};
+use crate::support::{Ended, Sandbox, truth_any};
 
 fn small() -> TestWebConfig {
     TestWebConfig { hosts: 4, pages: 25, links: 8, min_size: 1_000, max_size: 1_500, ..TestWebConfig::default() }
@@ -61,15 +61,28 @@ fn a_host_gets_its_budget_of_pages_and_no_more() {
             .set("traps.pages_per_host=6")
             .set(&format!("frontier.host_quantum={{pages={quantum},time=\"10s\"}}"));
         let ended = sandbox.crawl();
-        let mut hosts: BTreeMap<&str, u32> = BTreeMap::new();
-        let counts = fetch_counts(&ended.entries);
-        for (url, n) in &counts {
-            *hosts.entry(url.split('/').nth(2).unwrap()).or_default() += n;
-        }
-        assert_eq!(hosts.len(), 4, "{hosts:?}");
-        assert!(hosts.values().all(|n| *n == 6), "quantum {quantum}: {hosts:?}");
+        assert_eq!(by_host(&ended), [6; 4], "quantum {quantum}");
         assert!(ended.status.rejected_by_reason.contains_key("host_budget"), "{}", ended.report());
     }
+}
+
+#[test]
+fn what_a_host_had_before_a_restart_counts_towards_its_budget() {
+    let sandbox = Sandbox::new(small()).set("traps.pages_per_host=6").set("crawl.max_pages=9");
+    let live = sandbox.start();
+    assert_eq!(live.until_stop(), Stop::Pages);
+    assert!(by_host(&live.close()).iter().sum::<u32>() >= 9);
+    let ended = sandbox.set("crawl.max_pages=1000").crawl();
+    assert_eq!(by_host(&ended), [6; 4]);
+}
+
+/// How many pages of each host were asked for since the start of the web.
+fn by_host(ended: &Ended) -> Vec<u32> {
+    let mut hosts: BTreeMap<String, u32> = BTreeMap::new();
+    for (url, n) in fetch_counts(&ended.entries) {
+        *hosts.entry(url.split('/').nth(2).unwrap().to_owned()).or_default() += n;
+    }
+    hosts.into_values().collect()
 }
 
 #[test]

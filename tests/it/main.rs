@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod admin;
+mod archive_form;
 mod blackout;
 #[cfg(feature = "rocksdb")]
 mod carry;

@@ -66,10 +66,10 @@ fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
     let signal = "robots.txt: Content-Signal: ai-train=no";
     assert_eq!(lines["/"]["usage"], format!("{signal} | header: Content-Usage: train-ai=y"));
     assert_eq!(lines["/app"]["usage"], format!("{signal} | robots.txt: Content-Usage: train-ai=n"));
-    for path in ["/next?p=2", "/link", "/refresh", "/iframe", "/image"] {
+    for path in ["/next?p=2", "/link", "/refresh", "/iframe", "/image", "/canonical"] {
         assert!(lines.contains_key(path), "{path} was not followed: {:?}", lines.keys());
     }
-    assert!(!lines.contains_key("/no") && !lines.contains_key("/style") && !lines.contains_key("/canonical"));
+    assert!(!lines.contains_key("/no") && !lines.contains_key("/style"));
     for (note, count) in
         [("noindex", 1), ("noarchive", 1), ("needs_script", 1), ("decode_unsupported", 1), ("reset", 0)]
     {

@@ -25,6 +25,11 @@ struct Proxy {
 impl Proxy {
     /// `names` all lead there.
     fn start(names: SocketAddr) -> Self {
+        Self::speaking(names, serve)
+    }
+
+    /// The same in another protocol.
+    fn speaking(names: SocketAddr, serve: fn(TcpStream, SocketAddr, &Mutex<Vec<String>>)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (asked, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
@@ -136,6 +141,60 @@ fn a_web_is_crawled_whole_through_a_proxy_that_looks_names_up_and_no_address_is_
     let archive = archive(&ended, sandbox.data());
     assert!(archive.contains("WARC-Type: response") && !archive.contains("WARC-IP-Address"), "an address is told");
     assert!(archive.contains("Proxy-Authorization: [redacted]") && !archive.contains("bWU6aGlkZGVu"));
+}
+
+/// A SOCKS 5 proxy of a few lines, without a password. Every name leads to `names`; what it was asked for is kept in `asked`.
+fn speak_socks(mut near: TcpStream, names: SocketAddr, log: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let mut read = |n: usize| {
+        let mut bytes = vec![0; n];
+        near.read_exact(&mut bytes).map(|()| bytes)
+    };
+    let methods = read(2)?[1];
+    read(methods.into())?;
+    near.write_all(&[5, 0])?;
+    let mut read = |n: usize| {
+        let mut bytes = vec![0; n];
+        near.read_exact(&mut bytes).map(|()| bytes)
+    };
+    let named = read(4)?[3] == 3;
+    let n = if named { read(1)?[0].into() } else { 4 };
+    let place = read(n)?;
+    let port = read(2)?;
+    let port = u16::from_be_bytes([port[0], port[1]]);
+    let (asked, far) = if named {
+        (format!("{}:{port}", String::from_utf8_lossy(&place)), names)
+    } else {
+        let address = SocketAddr::from(([place[0], place[1], place[2], place[3]], port));
+        (address.to_string(), address)
+    };
+    log.lock().unwrap().push(asked);
+    let far = TcpStream::connect(far)?;
+    near.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80])?;
+    let (up, down) = (near.try_clone()?, far.try_clone()?);
+    std::thread::spawn(move || pour(up, down));
+    pour(far, near);
+    Ok(())
+}
+
+#[test]
+fn a_web_is_crawled_whole_through_a_socks_proxy_whoever_looks_names_up() {
+    for (scheme, remote) in [("socks5", false), ("socks5h", true)] {
+        let sandbox = Sandbox::new(small());
+        let proxy = Proxy::speaking(sandbox.web.addr(), |near, names, log| {
+            let _ = speak_socks(near, names, log);
+        });
+        let mut sandbox = sandbox.set(&format!("proxy.http={scheme}://{}", proxy.address));
+        if remote {
+            sandbox = sandbox.set("dns.overrides={}").set("dns.servers=127.0.0.1:1");
+        }
+        let ended = sandbox.crawl();
+        ended.assert_is(&sandbox.web.truth(truth_any()));
+        let (asked, checked) = (proxy.asked(), sandbox.web.addr().to_string());
+        assert!(!asked.is_empty() && asked.iter().all(|place| (*place == checked) != remote), "{scheme}: {asked:?}");
+        let archive = archive(&ended, sandbox.data());
+        assert_eq!(archive.contains("\r\nWARC-IP-Address: 127.0.0.1\r\n"), !remote, "{scheme}");
+        assert!(!archive.contains("GET http://"), "the request is the site's, not the proxy's");
+    }
 }
 
 /// Runs the program in a folder of its own; gives its exit code and all it said.

@@ -35,17 +35,27 @@ struct Sample {
     /// Without content coding.
     decoded: Vec<u8>,
     truncated: Option<Truncated>,
+    /// As on the wire, when it is to be stored so.
+    exact: Option<Vec<u8>>,
 }
 
 fn sample(url: &str, head: &str, body: &[u8]) -> Sample {
     let head = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
-    Sample { url: url.into(), head, body: body.to_vec(), decoded: body.to_vec(), truncated: None }
+    Sample { url: url.into(), head, body: body.to_vec(), decoded: body.to_vec(), truncated: None, exact: None }
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     out.write_all(bytes).unwrap();
     out.finish().unwrap()
+}
+
+/// In chunks of such a size.
+fn chunked(bytes: &[u8], size: usize) -> Vec<u8> {
+    let chunk = |chunk: &[u8]| [format!("{:X}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();
+    let mut out: Vec<u8> = bytes.chunks(size).flat_map(chunk).collect();
+    out.extend_from_slice(b"0\r\n\r\n");
+    out
 }
 
 fn brotli(bytes: &[u8]) -> Vec<u8> {
@@ -73,7 +83,30 @@ fn samples() -> Vec<Sample> {
     let mut cut = sample("http://h.test/cut", "HTTP/1.1 200 OK\nContent-Length: 99999", &html);
     cut.truncated = Some(Truncated::Length);
     let ok = "HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8";
+    let exact = |sample: Sample, wire: Vec<u8>| Sample { exact: Some(wire), ..sample };
+    let chunks = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nContent-Type: text/html";
+    let gzipped = "HTTP/1.1 200 OK\nContent-Encoding: gzip\nTransfer-Encoding: chunked";
+    let cut_exact = Sample {
+        truncated: Some(Truncated::Length),
+        ..sample("http://h.test/exact/cut", "HTTP/1.1 200 OK\nContent-Length: 99999", &html)
+    };
     vec![
+        exact(sample("http://h.test/exact/chunked", chunks, &html), chunked(&html, 500)),
+        exact(coded("http://h.test/exact/gzip-chunked", gzipped, &gzip(&html)), chunked(&gzip(&html), 33)),
+        exact(sample("http://h.test/exact/empty", chunks, b""), chunked(b"", 1)),
+        exact(
+            sample("http://h.test/exact/none", "HTTP/1.1 204 No Content\nTransfer-Encoding: chunked", b""),
+            Vec::new(),
+        ),
+        exact(sample("http://h.test/exact/large", chunks, &noise(3 << 20)), chunked(&noise(3 << 20), 8_000)),
+        exact(cut_exact, html.clone()),
+        exact(
+            Sample {
+                head: "HTTP/1.1 200 OK\nContent-Type: text/html\nTransfer-Encoding: chunked\n\n".into(),
+                ..sample("http://h.test/exact/line-feeds", ok, &html)
+            },
+            chunked(&html, 100),
+        ),
         sample("http://h.test/", ok, &html),
         sample("http://h.test/chunked", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nContent-Type: text/html", &html),
         coded("http://h.test/gzip", "HTTP/1.1 200 OK\nContent-Encoding: gzip", &gzip(&html)),
@@ -111,6 +144,7 @@ fn samples() -> Vec<Sample> {
 
 fn records(builder: &mut RecordBuilder, ids: &mut IdSource, sample: &Sample, n: u64) -> PageRecords {
     let body = Document::from_bytes(sample.body.clone());
+    let exact = sample.exact.clone().map(Document::from_bytes);
     let outlinks = [Outlink { url: "http://h.test/ä b".into(), hop: 'L', context: "a/@href", text: "a" }];
     let metadata = Metadata {
         via: Some("http://h.test/"),
@@ -129,6 +163,7 @@ fn records(builder: &mut RecordBuilder, ids: &mut IdSource, sample: &Sample, n: 
         request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\nUser-Agent: Lycosa\r\n\r\n",
         response_head: sample.head.as_bytes(),
         body: &body,
+        exact: exact.as_ref(),
         truncated: sample.truncated,
         identified_type: Some("text/html"),
         metadata: Some(metadata),
@@ -205,7 +240,8 @@ fn warcio_and_fastwarc_read_every_record_and_decode_every_body() {
     std::fs::write(&manifest, write_all(dir.path()).to_string()).unwrap();
     let (passed, text) = check(&python, &dir.path().join("warc"), &manifest);
     assert!(passed, "{text}");
-    assert!(text.contains("'response': 21") && text.contains("'revisit': 2"), "{text}");
+    assert!(text.contains("'chunked': 6"), "{text}");
+    assert!(text.contains("'response': 28") && text.contains("'revisit': 2"), "{text}");
 }
 
 #[test]
@@ -226,4 +262,22 @@ fn the_check_notices_a_damaged_file_a_wrong_index_and_a_missing_page() {
     assert!(!passed);
     assert!(text.contains("http://h.test/never: is not in the WARC"), "{text}");
     assert!(text.contains("status is '201'"), "{text}");
+}
+
+#[test]
+fn the_archive_of_a_crawl_that_keeps_bodies_as_they_came_is_read_by_the_tools() {
+    let Some(python) = python() else { return };
+    let (_sandbox, ended, manifest) = crate::archive_form::exact_crawl();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ended.files_of("warc").iter().filter(|name| !name.starts_with('.')) {
+        std::fs::write(folder.path().join(name), ended.bytes(&format!("warc/{name}"))).unwrap();
+    }
+    let file = folder.path().join("manifest.json");
+    let sum = |body: &str| Sha256::digest(body).iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let manifest = manifest
+        .iter()
+        .map(|(url, (status, body))| (url.clone(), serde_json::json!({ "status": status, "body": sum(body) })));
+    std::fs::write(&file, serde_json::Value::Object(manifest.collect()).to_string()).unwrap();
+    let (passed, text) = check(&python, folder.path(), &file);
+    assert!(passed && text.contains("'chunked': 4"), "{text}");
 }

@@ -13,7 +13,7 @@ impl Deduper {
     fn with_sitemaps(&mut self, mut commit: Commit, found: Vec<NewUrl>) -> Result<Commit, StorageError> {
         let judged = admit(&self.node, found);
         if let Change::Robots { sitemaps, .. } = &mut commit.change {
-            **sitemaps = self.unseen(judged)?;
+            **sitemaps = self.unseen(judged, None)?;
         }
         Ok(Commit { epoch: Some(self.epoch), ..commit })
     }

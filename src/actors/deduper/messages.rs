@@ -11,6 +11,7 @@ use crate::actors::store::Commit;
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::time::UnixMillis;
+use crate::domain::traps::Shown;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, LinkChange, NewUrl};
 use crate::storage::values::{PageRecord, SeedValue};
@@ -24,6 +25,8 @@ pub struct PageParts {
     pub records: Option<PageRecords>,
     /// Digest of its decoded content.
     pub content: Option<ContentDigest>,
+    /// What it shows, of a page that was read and when traps are to be told by that.
+    pub shown: Option<Shown>,
 }
 
 /// A URL is finished, or must be tried again. Dropping it gives back lease and permit.

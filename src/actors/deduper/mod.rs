@@ -29,7 +29,7 @@ use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
-use crate::domain::traps::Shapes;
+use crate::domain::traps::{Finder, Shapes};
 use crate::domain::url::PageUrl;
 use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
@@ -135,8 +135,9 @@ impl Deduper {
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
+        let mut shown = None;
         if let Some(parts) = parts {
-            let PageParts { mut record, records: mut built, content } = *parts;
+            let PageParts { mut record, records: mut built, content, shown: of_page } = *parts;
             self.node.faults.pass_url("deduper.content", &lease.url);
             let first = self.known_content(content, &record, &lease, &mut first_with)?;
             if let (Some(first), Some(built)) = (first, &mut built) {
@@ -157,13 +158,17 @@ impl Deduper {
                     ending = Ending::Done(How::Duplicate);
                 }
             }
-            self.shapes.fetched(lease.core().queue_key.host, &lease.url, record.how == How::Duplicate);
+            shown = Some((record.how == How::Duplicate, of_page));
             records = built;
             capture = Some(record);
         }
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
-        let links = self.unseen(links)?; // the last step: what it marks as pending hangs on the commit made here
+        let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        let links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        if let Some((duplicate, shown)) = shown {
+            self.shapes.fetched(&finder, duplicate, shown.as_deref());
+        }
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
         let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };
@@ -209,29 +214,20 @@ impl Deduper {
             }
         }
         let asked = urls.len();
-        let found = urls.into_iter().map(|url| NewUrl {
-            url,
-            depth: 0,
-            hops: 0,
-            seed: true,
-            via: None,
-            origin: None,
-            found: FoundAs::Link,
-            rank: None,
-        });
-        let judged = admit(&self.node, found);
+        let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
+        let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
         let mut report = SeedReport::default();
-        for turned in &judged.turned {
+        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
             let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
             report.rejected.push(RejectedSeed { url, reason });
         }
         let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
         said.retain(|seed| !refused.contains(seed.url.as_str()));
-        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }) {
+        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }, None) {
             Ok(links) => LinkChange { seeds: said, ..links },
             Err(e) => return self.failed(&e),
         };
-        report.accepted = (links.new.len() + links.readmitted.len()) as u64;
+        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
         report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
         let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
             Box::new(move || {
@@ -251,6 +247,24 @@ impl Deduper {
         log::error!("the seen test failed, its page is taken up again: {error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }
+}
+
+fn seed(url: PageUrl) -> NewUrl {
+    NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None, found: FoundAs::Link, rank: None }
+}
+
+/// The folders above seeds, as if each seed linked to them.
+fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
+    let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
+    let mut found = Vec::new();
+    for (url, _) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
+        let from: Arc<str> = Arc::from(url.as_str());
+        for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
+            let (via, origin) = (Some(from.clone()), Some(from.clone()));
+            found.push(NewUrl { depth: 1, seed: false, via, origin, ..seed(folder) });
+        }
+    }
+    found
 }
 
 impl Actor for Deduper {

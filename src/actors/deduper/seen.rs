@@ -4,6 +4,7 @@ use super::Deduper;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
+use crate::domain::traps::Finder;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::storage::values::UrlState;
@@ -24,8 +25,12 @@ struct Candidate {
 }
 
 impl Deduper {
-    /// Splits judged URLs into what the commit must do about them; known ones are left out.
-    pub(super) fn unseen(&mut self, judged: LinkChange) -> Result<LinkChange, StorageError> {
+    /// Splits judged URLs, found on a page or otherwise, into what the commit must do about them; known ones are left out.
+    pub(super) fn unseen(
+        &mut self,
+        judged: LinkChange,
+        mut finder: Option<&mut Finder>,
+    ) -> Result<LinkChange, StorageError> {
         let LinkChange { new, turned, .. } = judged;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
@@ -39,7 +44,11 @@ impl Deduper {
         }
         candidates.retain(|c| {
             let news = |depth| c.turned.is_none() && (depth > c.new.depth || (depth > 0 && c.new.found.is_sitemap()));
-            self.popular.get(&c.key.url).is_none_or(news)
+            let kept = self.popular.get(&c.key.url).is_none_or(news);
+            if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
+                finder.met(c.key.host, &c.new.url);
+            }
+            kept
         });
         let asked: Vec<SeenKey> =
             candidates.iter().filter(|c| self.filter.may_contain(&c.key.url)).map(|c| c.key).collect();
@@ -51,7 +60,7 @@ impl Deduper {
                 Some((key, _)) if *key == candidate.key => known.next().and_then(|(_, state)| state),
                 _ => None,
             };
-            self.sort_out(candidate, state, &mut out);
+            self.sort_out(candidate, state, finder.as_deref_mut(), &mut out);
         }
         Ok(out)
     }
@@ -69,23 +78,38 @@ impl Deduper {
     }
 
     /// Decides by what the disk says, then by what is pending (in this order: a commit between the two is then not missed).
-    fn sort_out(&mut self, candidate: Candidate, state: Option<UrlState>, out: &mut LinkChange) {
+    fn sort_out(
+        &mut self,
+        candidate: Candidate,
+        state: Option<UrlState>,
+        finder: Option<&mut Finder>,
+        out: &mut LinkChange,
+    ) {
         let Candidate { key, new, turned } = candidate;
+        let pending = self.pending.get(&key.url).copied();
+        let standing = Standing::of(state, pending, new.seed);
+        let mut finder = finder.filter(|_| turned.is_none());
+        if let (Standing::Taken, Some(finder)) = (standing, &mut finder) {
+            finder.met(key.host, &new.url);
+        }
+        let back = standing == Standing::TurnedAway
+            && turned.is_none()
+            && self.by_shapes(key, &new, finder.as_deref_mut()).is_ok();
         match (state, turned) {
-            (None, turned) => match (self.pending.get(&key.url).copied(), turned) {
-                (Some(pending), None) => self.found_again(key.url, pending, new, out),
-                (Some(_), Some(_)) => {}
-                (None, None) => self.first_found(key, new, out),
-                (None, Some(reason)) => {
-                    self.mark(key.url, Pending { depth: new.depth, turned_away: true });
-                    out.turned.push(Turned { new, reason });
-                }
+            (None, None) => match pending {
+                Some(pending) if back || !pending.turned_away => self.found_again(key.url, pending, new, out),
+                Some(_) => {}
+                None => self.first_found(key, new, finder, out),
             },
+            (None, Some(reason)) if pending.is_none() => {
+                self.mark(key.url, Pending { depth: new.depth, turned_away: true });
+                out.turned.push(Turned { new, reason });
+            }
+            (None, Some(_)) => {}
             (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth || new.found.is_sitemap() => {
                 out.shorter.push(new);
             }
-            (Some(UrlState::Rejected { reason, depth, .. }), None) if may_return(reason, new.seed) => {
-                let pending = self.pending.get(&key.url).copied();
+            (Some(UrlState::Rejected { depth, .. }), None) if back || standing == Standing::Returning => {
                 self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
@@ -94,11 +118,16 @@ impl Deduper {
         }
     }
 
-    /// A URL that nobody knew. What seeds are, their owner has chosen; sitemaps have a budget of their own.
-    fn first_found(&mut self, key: SeenKey, new: NewUrl, out: &mut LinkChange) {
+    /// The judgement of shapes. What seeds are, their owner has chosen; sitemaps have a budget of their own.
+    fn by_shapes(&mut self, key: SeenKey, new: &NewUrl, finder: Option<&mut Finder>) -> Result<(), Rejection> {
         let rules = self.node.live().shapes;
         let chosen = new.seed || new.found.is_sitemap();
-        let admitted = if chosen { Ok(()) } else { self.shapes.admit(key.host, &new.url, &rules) };
+        if chosen { Ok(()) } else { self.shapes.admit(finder, key.host, &new.url, &rules) }
+    }
+
+    /// A URL that nobody knew.
+    fn first_found(&mut self, key: SeenKey, new: NewUrl, finder: Option<&mut Finder>, out: &mut LinkChange) {
+        let admitted = self.by_shapes(key, &new, finder);
         if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
             return; // a mark would never be taken away
         }
@@ -127,6 +156,34 @@ impl Deduper {
     }
 }
 
+/// How a found URL stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Nobody knew it.
+    New,
+    /// It is queued or done.
+    Taken,
+    /// It is rejected, and queued by a commit that is still to come.
+    Returning,
+    /// It was turned away, and may be taken up.
+    TurnedAway,
+    /// It was turned away for good.
+    Closed,
+}
+
+impl Standing {
+    fn of(state: Option<UrlState>, pending: Option<Pending>, seed: bool) -> Self {
+        match (state, pending) {
+            (None, None) => Self::New,
+            (Some(UrlState::Rejected { reason, .. }), _) if !may_return(reason, seed) => Self::Closed,
+            (_, Some(pending)) if pending.turned_away => Self::TurnedAway,
+            (Some(UrlState::Rejected { .. }), Some(_)) => Self::Returning,
+            (Some(UrlState::Rejected { .. }), None) => Self::TurnedAway,
+            (Some(_), _) | (None, Some(_)) => Self::Taken,
+        }
+    }
+}
+
 /// Whether a rejected URL that is found again, and admitted now, is taken up. A seed is, for whoever hands it in again has
 /// changed what spoke against it: `net.allow`, robots.txt, the budget.
 fn may_return(reason: Rejection, seed: bool) -> bool {
@@ -139,8 +196,10 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
-        R::SitemapForeign | R::SitemapNesting => true, // found in another way
+        R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
+        R::Barren | R::SelfFed => true,                              // found from outside
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
+        R::Permuted => false,
         R::Collision | R::Address | R::Dropped => false,
     }
 }

@@ -100,7 +100,8 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             }
         }
         Errand::Robots { .. } => {
-            let robots = result.ok().map(|fetched| robots_answer(&mut tools.borrow_mut(), &url, begun, &fetched));
+            let robots =
+                result.ok().map(|fetched| robots_answer(&node, &mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
         }
     }
@@ -178,10 +179,13 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
     ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.live().retry))
 }
 
-fn robots_answer(tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
+fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
     let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
-    let records = tools.exchange(url, begun, fetched, None).map_err(|e| {
+    let kept = node.rules.settings.store.keeps_status(fetched.status);
+    let exchange = || tools.exchange(url, begun, fetched, None);
+    let records = kept.then(exchange).transpose().unwrap_or_else(|e| {
         log::warn!("robots.txt was not archived: {e}");
+        None
     });
     let location = fetched.header("location").map(|v| v.into_owned());
     RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }

@@ -56,6 +56,7 @@ impl Tools {
             request_head: &fetched.request_head,
             response_head: &fetched.response_head,
             body: &fetched.body,
+            exact: fetched.exact.as_ref(),
             truncated: fetched.cut.map(|c| match c {
                 Cut::Length => Truncated::Length,
                 Cut::Time => Truncated::Time,

@@ -59,10 +59,23 @@ pub(super) fn found<'p>(
         collected.add(node, lead);
     }
     if node.rules.settings.crawl.ascend {
+        if lease.entry.seed {
+            collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
+        }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
-    let change = within_the_depth_of_its_seed(node, lease, admit(node, collected.found));
-    Found { change, outlinks: collected.outlinks }
+    let Collected { known, found, unfollowed, outlinks, .. } = collected;
+    let mut change = within_the_depth_of_its_seed(node, lease, admit(node, found));
+    change.turned.extend(not_followed(node, &known, unfollowed));
+    Found { change, outlinks }
+}
+
+/// What only links name that are not to be followed: kept, so that it can be said why nobody asked for it.
+fn not_followed(node: &Node, known: &KeySet<UrlKey>, mut unfollowed: Vec<NewUrl>) -> impl Iterator<Item = Turned> {
+    unfollowed.retain(|new| !known.contains(&node.prints.url(&new.url)));
+    let judged = admit(node, unfollowed);
+    let nofollow = judged.new.into_iter().map(|new| Turned { new, reason: Rejection::Nofollow });
+    judged.turned.into_iter().chain(nofollow)
 }
 
 /// What was said of the seed binds what is found behind it.
@@ -105,6 +118,9 @@ struct Collected<'p> {
     known: KeySet<UrlKey>,
     listed: HashSet<(UrlKey, LinkKind, &'p str)>,
     found: Vec<NewUrl>,
+    /// Links that say that they are not to be followed, each once.
+    unfollowed: Vec<NewUrl>,
+    shunned: KeySet<UrlKey>,
     outlinks: Vec<Outlink<'p>>,
 }
 
@@ -119,6 +135,8 @@ impl<'p> Collected<'p> {
             known: KeySet::default(),
             listed: HashSet::new(),
             found: Vec::new(),
+            unfollowed: Vec::new(),
+            shunned: KeySet::default(),
             outlinks: Vec::new(),
         }
     }
@@ -134,11 +152,25 @@ impl<'p> Collected<'p> {
             let (url, context, text) = (url.as_str().to_owned().into(), context(&lead), lead.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        if let (true, Ok(url)) = (self.follow && !lead.nofollow && self.known.insert(key), lead.url) {
+        if let Ok(url) = lead.url {
+            self.find(key, url, self.follow && !lead.nofollow);
+        }
+    }
+
+    fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {
+        let (once, list) = match follow {
+            true => (&mut self.known, &mut self.found),
+            false => (&mut self.shunned, &mut self.unfollowed),
+        };
+        if once.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
             let (depth, found) = (self.depth, FoundAs::Link);
-            self.found.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
+            list.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
         }
+    }
+
+    fn add_own_folders(&mut self, node: &Node, url: &PageUrl) {
+        url.folders().for_each(|folder| self.find(node.prints.url(&folder), folder, true));
     }
 }
 

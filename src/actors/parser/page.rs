@@ -33,7 +33,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
-    let skipped = verdict.parses() && node.rules.settings.store.leaves_out(&looked.mime);
+    let store = &node.rules.settings.store;
+    let of_no_use = verdict.parses() && store.leaves_out(&looked.mime);
+    let skipped = of_no_use || !store.keeps_status(fetched.status);
     let charset = looked.page.as_ref().map(|page| page.charset.name());
     let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
     let said = (!skipped).then_some(&said);
@@ -57,13 +59,15 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     if skipped {
         // A later page with this content could not refer to it.
         (record.how, record.content, content) = (How::Unstored, None, None);
-        ending = Ending::Done(How::Unstored);
+        if ending == Ending::Done(How::Stored) {
+            ending = Ending::Done(How::Unstored);
+        }
     }
     Parsed {
         lease,
         permit: Some(permit),
         ending,
-        parts: Some(Box::new(PageParts { record, records, content })),
+        parts: Some(Box::new(PageParts { record, records, content, shown: looked.shown })),
         links: change,
         status: None, // the record has it
         begun,

@@ -24,7 +24,7 @@ const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; im
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// The bytes as stored, content coding kept, as a download.
+    /// The bytes as stored, content coding kept and transfer coding undone, as a download.
     #[default]
     Stored,
     /// The text.

@@ -130,7 +130,7 @@ fn done(e: &Explanation) -> String {
     let (when, status) = (iso(UnixMillis(page.captured_ms)), page.status);
     let kind = page.mime.as_deref().map(|mime| format!(" of {mime}")).unwrap_or_default();
     let what = match page.how.as_str() {
-        "redirect" => {
+        "redirect" | "unstored" if page.target.is_some() || page.how == "redirect" => {
             format!("it redirects {}", page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}")))
         }
         "duplicate" => "its content was known already".into(),
@@ -139,7 +139,7 @@ fn done(e: &Explanation) -> String {
     };
     let place = match &page.warc {
         Some(warc) => format!("its record is in {} at {}", warc.file, warc.offset),
-        None => "the settings leave it out of the archive (store.skip_types)".into(),
+        None => "the settings leave it out of the archive (store.skip_types, store.statuses)".into(),
     };
     format!("Crawled at {when} with status {status}: {what}; {place}.")
 }
@@ -170,12 +170,19 @@ fn rejected(e: &Explanation) -> String {
         (
             true,
             "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params"
-            | "calendar" | "session",
+            | "calendar",
         ) => {
             format!(
                 "Not crawled: turned away ({reason}) by earlier rules or on a longer path; those in force would accept it \
                  ({}): `lycosa ctl urls readmit --reason {reason}` queues it.",
                 e.rules.rule
+            )
+        }
+        (_, "session" | "permuted" | "barren" | "self_fed" | "pattern_budget" | "duplicates" | "domain_budget") => {
+            format!(
+                "Not crawled: turned away ({reason}) when it was found: {}; `lycosa ctl urls readmit --reason {reason}` queues it \
+                 all the same.",
+                advice(reason)
             )
         }
         _ => format!("Not crawled: turned away ({reason}); {}.", way_out(reason)),
@@ -196,6 +203,10 @@ fn way_out(reason: &str) -> &'static str {
         "blocked" => {
             "the operator blocked its host; after `lycosa ctl host NAME unblock`, `lycosa ctl urls readmit --reason blocked` \
              queues it again"
+        }
+        "nofollow" => {
+            "every link to it found so far says nofollow, or its page does; add it as a seed, or \
+             `lycosa ctl urls readmit --reason nofollow` queues all of these"
         }
         _ => advice(reason),
     }

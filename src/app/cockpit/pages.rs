@@ -62,8 +62,8 @@ impl Pages for Cockpit {
         let holder = holder(&self.node, capture, &captures).map_err(unread)?;
         let place = holder.as_ref().and_then(|page| page.warc.as_ref());
         let Some(place) = place else {
-            let detail =
-                "the settings left this page out of the archive (store.skip_types), or its first copy is not known";
+            let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
+                          copy is not known";
             return Err(ControlError::Absent(detail.into()).into());
         };
         let dir = self.node.rules.settings.warc_dir();
@@ -166,10 +166,6 @@ fn readable(
     coding: Option<&str>,
     form: Form,
 ) -> Result<(&'static str, Vec<u8>), SnapshotFault> {
-    if picked.transfer_coded {
-        let detail = "it is stored with its transfer coding (store.http_body = \"exact\"): ask with as=stored";
-        return Err(SnapshotFault::Form(detail.into()));
-    }
     let mut body = Vec::new();
     let coded = decoded(&*picked.body, coding.unwrap_or_default(), MOST).read_to_end(&mut body);
     coded

@@ -14,7 +14,7 @@ use crate::admin::{ControlError, Reply};
 use crate::app::live::{self, Readmitting, Trial, Wish};
 use crate::app::readmit::{self, Which};
 use crate::app::{JobError, Live};
-use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable};
+use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::domain::reason::Rejection;
 use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;
@@ -150,7 +150,7 @@ impl NodeSettings {
             value["proxy"] = Json::from(proxy.to_string());
         }
         if !host.headers.is_empty() {
-            value["headers"] = json!(host.headers);
+            value["headers"] = json!(shown_headers(&host.headers));
         }
         SettingView {
             key: format!("host.{}", host.pattern),

@@ -14,7 +14,9 @@ use crate::actors::node::Node;
 use crate::actors::store::Commit;
 use crate::admin::ControlError;
 use crate::admin::settings::ChangedView;
-use crate::config::{CHANGEABLE, ConfigError, Layers, Origin, ProxyUrl, Settings, Shown, check_changeable};
+use crate::config::{
+    CHANGEABLE, ConfigError, Layers, Origin, ProxyUrl, Settings, Shown, check_changeable, shown_headers,
+};
 use crate::domain::scope::{Scope, ScopeError};
 use crate::storage::ledger::Change;
 use crate::storage::txn::Txn;
@@ -327,17 +329,22 @@ fn keep(node: &Node, record: &LiveSettings, rules: u32, rules_digest: [u8; 16]) 
 
 /// The keys of a change, as they are shown.
 pub(in crate::app) fn changed_views(changed: &[ChangedKey]) -> Vec<ChangedView> {
-    let value = |text: &Option<String>| text.as_deref().map_or(Json::Null, |text| without_password(json(text)));
+    let value = |text: &Option<String>| text.as_deref().map_or(Json::Null, |text| without_secrets(json(text)));
     let view = |c: &ChangedKey| ChangedView { key: c.key.clone(), before: value(&c.before), after: value(&c.after) };
     changed.iter().map(view).collect()
 }
 
-/// What was said of a host, its proxy without user name and password.
-fn without_password(mut value: Json) -> Json {
+/// What was said of a host: its proxy without user name and password, and no header that is named like them.
+fn without_secrets(mut value: Json) -> Json {
     if let Some(proxy) = value.get_mut("proxy")
         && let Ok(url) = serde_json::from_value::<ProxyUrl>(proxy.clone())
     {
         *proxy = Json::from(url.to_string());
+    }
+    if let Some(headers) = value.get_mut("headers")
+        && let Ok(said) = serde_json::from_value(headers.clone())
+    {
+        *headers = serde_json::json!(shown_headers(&said));
     }
     value
 }

@@ -115,7 +115,7 @@ impl Answer {
         let (fetched, looked) = (&reply.fetched, &read.looked);
         let notes = looked.notes(fetched, &read.verdict, &read.head, &read.onward);
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let not_stored = read.not_stored(judge);
+        let not_stored = read.not_stored(judge, fetched.status);
         let page = PageReport::of(judge, read, url);
         Self {
             status: fetched.status,
@@ -214,7 +214,12 @@ fn verdict(judge: &Judge<'_>, read: &Read, not_stored: Option<&str>) -> String {
     let is_read = read.looked.module.is_some();
     match (read.verdict, not_stored) {
         (Verdict::Store, Some(why)) if is_read => format!("read for links, not stored: {why}"),
-        (Verdict::Store, Some(why)) => format!("not stored: {why}"),
+        (Verdict::Store | Verdict::StoreOnly(None), Some(why)) => format!("not stored: {why}"),
+        (Verdict::StoreOnly(Some(failure)), Some(why)) => format!("not stored: {why}; ends as error {failure}"),
+        (Verdict::Follow, Some(why)) if read.next().is_some() => {
+            format!("not stored: {why}; its target is the next URL")
+        }
+        (Verdict::Follow, Some(why)) => format!("not stored: {why}"),
         (Verdict::Store, None) if is_read => "stored and read for links".into(),
         (Verdict::Store | Verdict::StoreOnly(None), _) => "stored".into(),
         (Verdict::StoreOnly(Some(failure)), _) => format!("stored; ends as error {failure}"),

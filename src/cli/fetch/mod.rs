@@ -24,7 +24,7 @@ use session::Session;
 /// Fetches one URL and shows what happened; robots.txt comes first and is obeyed.
 ///
 /// # Errors
-/// Bad settings (exit code 2), or no answer (exit code 1); with `--json` there is a report of that too. A report of a URL that
+/// Bad settings (exit code 2), or no answer (exit code 1); with `--json`, or after redirects, there is a report of that too. A report of a URL that
 /// robots.txt forbids, of a host whose robots.txt is out of reach, or of redirects that were not followed to their end, is shown and
 /// has the exit code 1 too.
 pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
@@ -36,7 +36,7 @@ pub fn run(args: &FetchArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let report = runtime.block_on(visit::visit(&session, url, args.url.trim(), args.follow))?;
     match report.fault() {
         Some(fault) => {
-            if args.json {
+            if args.json || report.has_hops() && !args.body {
                 show(args, &session, &report, out)?;
             }
             return Err(CliError::new(fault));

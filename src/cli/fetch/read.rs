@@ -67,15 +67,14 @@ impl Read {
     }
 
     /// Why a crawl puts nothing of it into the archive; `None` when it does.
-    pub(super) fn not_stored(&self, judge: &Judge<'_>) -> Option<String> {
-        let mime = &self.looked.mime;
+    pub(super) fn not_stored(&self, judge: &Judge<'_>, status: u16) -> Option<String> {
+        let (mime, store) = (&self.looked.mime, &judge.session.rules.settings.store);
         match self.verdict {
             Verdict::Retry { reason, .. } => Some(format!("{reason}: it is tried again first")),
             Verdict::Fail(failure) => Some(failure.to_string()),
             Verdict::Reject(rejection) => Some(rejection.to_string()),
-            Verdict::Store if judge.session.rules.settings.store.leaves_out(mime) => {
-                Some(format!("store.skip_types names {mime}"))
-            }
+            Verdict::Store if store.leaves_out(mime) => Some(format!("store.skip_types names {mime}")),
+            _ if !store.keeps_status(status) => Some(format!("store.statuses does not name {status}")),
             Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow => None,
         }
     }

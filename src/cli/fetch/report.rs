@@ -98,6 +98,11 @@ impl Report {
         self.answer.is_some() && self.stopped.is_none()
     }
 
+    /// Whether redirects were followed.
+    pub(super) fn has_hops(&self) -> bool {
+        !self.hops.is_empty()
+    }
+
     /// Why there is none, when one was asked for.
     pub(super) fn fault(&self) -> Option<String> {
         self.failed.as_ref().map(|failed| format!("{}: {}", self.checks.url, failed.detail))

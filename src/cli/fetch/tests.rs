@@ -276,6 +276,7 @@ fn ways(path: &str) -> String {
         "/ring" => format!("{page}\n\n<meta http-equiv=refresh content='1;url=/refresh'>"),
         "/late" => format!("{page}\nRefresh: 60; url=/ring\n\nx"),
         "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<a href=/x>x</a>"),
+        "/wall" => "403 X\nContent-Type: text/html\ncf-mitigated: challenge\n\n<a href=/x>prove it</a>".into(),
         "/itself" => "302 X\nLocation: /itself#top".into(),
         "/trap" => "302 X\nLocation: /a/b/a/b/a/b/a/b/a/b".into(),
         "/gone" => {
@@ -349,6 +350,17 @@ fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
 }
 
 #[test]
+fn a_firewall_in_place_of_the_site_is_told() {
+    let address = serve_paths(ways);
+    let (_, text) = fetch(&args(address, "/wall"));
+    for part in ["verdict      challenge: not stored, tried again after", "challenge    a firewall answered"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    let answer = &json(&fetch(&FetchArgs { json: true, ..args(address, "/wall") }).1)["answer"];
+    assert_eq!((&answer["challenge"], &answer["stored"], &answer["page"]), (&true.into(), &false.into(), &().into()));
+}
+
+#[test]
 fn an_error_is_no_page_as_in_a_crawl() {
     let report = json(&fetch(&FetchArgs { json: true, ..args(serve_paths(ways), "/gone") }).1);
     let answer = &report["answer"];
@@ -395,6 +407,16 @@ fn what_the_settings_leave_out_of_the_archive_is_told() {
     skipping.settings.sets.push("store.skip_types=text/*".into());
     let (_, text) = fetch(&skipping);
     assert!(text.contains("verdict      read for links, not stored: store.skip_types names text/html\n"), "{text}");
+    let only = |path: &str, statuses: &str| {
+        let mut asked = args(serve_paths(ways), path);
+        asked.settings.sets.push(format!("store.statuses={statuses}"));
+        fetch(&asked).1
+    };
+    let text = only("/links", "404");
+    assert!(text.contains("verdict      read for links, not stored: store.statuses does not name 200\n"), "{text}");
+    let text = only("/gone", "2xx");
+    assert!(text.contains("not stored: store.statuses does not name 404; ends as error status_4xx\n"), "{text}");
+    assert!(only("/links", "2xx").contains("verdict      stored and read for links\n"));
 }
 
 #[test]

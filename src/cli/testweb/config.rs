@@ -139,7 +139,8 @@ pub struct TestWebConfig {
     /// Share of pages in Chinese, encoded as GBK (named in the header, in a meta, or nowhere)
     #[arg(long, alias = "charset-gbk", value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub gbk: f64,
-    /// Endless spaces linked from start pages and others: none, all or a list of calendar, sessions, relative
+    /// Endless spaces linked from start pages and others: none, all or a list of calendar, sessions, relative, ids, days, facets,
+    /// tickets, anything, hosts
     #[arg(long, value_name = "LIST", default_value_t = TrapSet::default())]
     pub traps: TrapSet,
 }
@@ -322,6 +323,7 @@ mod tests {
 
     use super::*;
     use crate::cli::testweb::TestwebArgs;
+    use crate::cli::testweb::traps::Trap;
 
     #[derive(Debug, Parser)]
     struct Command {
@@ -348,7 +350,7 @@ mod tests {
         let config = parsed(&flags).unwrap();
         assert_eq!((config.redirects, config.error_status), (0.15, vec![404, 503]));
         assert_eq!(config.robots, RobotsMode::CrawlDelay(1.5));
-        assert_eq!(config.traps, TrapSet { relative: true, ..TrapSet::default() });
+        assert_eq!(config.traps, TrapSet::from(Trap::Relative));
         assert!(!parsed(&["--keep-alive", "false", "--charset-gbk", "0.5"]).unwrap().keep_alive);
     }
 

@@ -3,6 +3,7 @@
 use super::dice::{Salt, below, pick, unit};
 use super::place::{Node, Place, SESSION_PAGES};
 use super::shape::{Link, Shape, Tag};
+use super::traps::Trap;
 use super::words::Charset;
 
 /// Children of a page in the tree of its host's pages.
@@ -105,7 +106,13 @@ impl Shape {
         let here = content == 0 || unit(draw) < 0.1;
         let calendar = Place::Calendar { year: 2000 + (draw % 50) as u32, month: 1 + (draw % 12) as u32 };
         let session = Place::Session((draw % u64::from(SESSION_PAGES)) as u32);
-        let all = [(traps.calendar, calendar), (traps.sessions, session), (traps.relative, Place::Relative)];
-        all.into_iter().filter(move |(on, _)| here && *on).map(move |(_, place)| Node { host, place })
+        let laid = Trap::ALL.into_iter().filter(move |trap| here && traps.has(*trap));
+        laid.map(move |trap| match trap {
+            Trap::Calendar => calendar,
+            Trap::Sessions => session,
+            Trap::Relative => Place::Relative,
+            trap => Place::Maze(trap),
+        })
+        .map(move |place| Node { host, place })
     }
 }

@@ -26,6 +26,7 @@ mod http;
 mod links;
 mod maps;
 mod markup;
+mod mazes;
 mod page;
 pub mod place;
 mod respond;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use super::dice::{Salt, below, pick};
 use super::href::Writer;
 use super::markup;
+use super::mazes;
 use super::place::Place;
 use super::shape::{GbkHow, Link, NofollowHow, Shape, Tag};
 use super::words::{self, Charset};
@@ -149,6 +150,11 @@ pub(super) fn leaf(shape: &Shape, host: u32, place: Place, asked: &str, links: &
             let _ = writeln!(out, "Text {number} of h{host}.test: <a href=\"/never/{number}\">no link</a>");
             words::fill(out, Charset::Utf8, 500, u64::from(number));
             About { content_type: "text/plain; charset=utf-8", robots_tag: None }
+        }
+        Place::Maze(trap) => {
+            let _ = write!(out, "<!DOCTYPE html>\n<title>h{host}.test</title>\n");
+            out.extend_from_slice(mazes::page(trap, host, asked, shape.config().seed).as_bytes());
+            html
         }
         _ => {
             let _ = write!(out, "<!DOCTYPE html>\n<title>{} of h{host}.test</title>\n<p>", escape(asked));

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::words;
+use super::traps::Trap;
+use super::{mazes, words};
 
 /// One address: a place on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +74,8 @@ pub enum Place {
     Session(u32),
     /// `/trap/relative/…`.
     Relative,
+    /// Any page of a space that is made from what is asked for, such as `/trap/ids/…`.
+    Maze(Trap),
 }
 
 /// Sitemaps of a host.
@@ -112,10 +115,10 @@ impl Place {
 
     /// Whether it lies in an endless space, which no truth asks for.
     pub fn is_trap(self) -> bool {
-        matches!(self, Self::Calendar { .. } | Self::Session(_) | Self::Relative)
+        matches!(self, Self::Calendar { .. } | Self::Session(_) | Self::Relative | Self::Maze(_))
     }
 
-    /// Path and query in canonical form (for [`Place::Relative`] the top of the trap).
+    /// Path and query in canonical form (for [`Place::Relative`] and [`Place::Maze`] the top of the trap).
     pub fn path(self) -> String {
         let mut out = String::with_capacity(24);
         self.write_path(&mut out);
@@ -144,6 +147,7 @@ impl Place {
             Self::Calendar { year, month } => write!(out, "/trap/calendar?y={year}&m={month}"),
             Self::Session(number) => write!(out, "/trap/session/{number}"),
             Self::Relative => out.write_str("/trap/relative/"),
+            Self::Maze(trap) => out.write_str(mazes::top(trap)),
         };
     }
 
@@ -198,6 +202,9 @@ fn find_trap(rest: &str) -> Option<Place> {
     if let Some(session) = rest.strip_prefix("session/") {
         let digits = session.split([';', '?']).next()?;
         return number(digits).filter(|number| *number < SESSION_PAGES).map(Place::Session);
+    }
+    if let Some(maze) = mazes::find(rest) {
+        return Some(Place::Maze(maze));
     }
     let (year, month) = rest.strip_prefix("calendar?y=")?.split_once("&m=")?;
     let (year, month) = (number(year)?, number(month)?);

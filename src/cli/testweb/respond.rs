@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::dice::{Salt, below, unit};
 use super::http::{self, Framing, Method, Request};
 use super::maps;
+use super::mazes;
 use super::page::{self, About};
 use super::place::{Map, Node, Place, host_number};
 use super::robots::REAL_ROBOTS;
@@ -79,6 +80,10 @@ fn content(web: &Web, request: &Request, payload: &mut Vec<u8>) -> (Option<Node>
     if matches!(request.method, Method::Post | Method::Other) {
         payload.extend_from_slice(b"only GET and HEAD here\n");
         return (None, Content::plain(405));
+    }
+    let made_up = mazes::made_up(&request.host).filter(|node| shape.answer(*node) == Answer::Leaf);
+    if let Some(node) = made_up.filter(|_| request.path != "/robots.txt") {
+        return (Some(node), found(web, node, &request.host, payload));
     }
     let Some(host) = host_number(&request.host).filter(|host| *host < shape.config().hosts) else {
         let _ = writeln!(
@@ -192,7 +197,7 @@ fn page_of(place: Place) -> u32 {
         Place::Private(number) | Place::Open(number) | Place::Secret(number) | Place::Word(number) => number,
         Place::File(number) | Place::Text(number) | Place::Never(number) | Place::Session(number) => number,
         Place::Unlinked(number) => number,
-        Place::Calendar { .. } | Place::Relative | Place::Map(_) => 0,
+        Place::Calendar { .. } | Place::Relative | Place::Maze(_) | Place::Map(_) => 0,
     }
 }
 

@@ -4,6 +4,7 @@ use super::config::TestWebConfig;
 use super::dice::{Dice, Salt, below, pick, unit};
 use super::place::{Map, Node, Place};
 use super::robots::RobotsMode;
+use super::traps::Trap;
 use super::words::Charset;
 
 /// What an address answers.
@@ -159,11 +160,15 @@ impl Shape {
             Place::Map(_) if self.config.sitemaps => Answer::Leaf,
             Place::Unlinked(_) | Place::Map(_) => Answer::Missing,
             Place::Never(_) => Answer::Leaf,
-            Place::Calendar { .. } if self.config.traps.calendar => Answer::Leaf,
-            Place::Session(_) if self.config.traps.sessions => Answer::Leaf,
-            Place::Relative if self.config.traps.relative => Answer::Leaf,
-            Place::Calendar { .. } | Place::Session(_) | Place::Relative => Answer::Missing,
+            Place::Calendar { .. } => self.trap(Trap::Calendar),
+            Place::Session(_) => self.trap(Trap::Sessions),
+            Place::Relative => self.trap(Trap::Relative),
+            Place::Maze(trap) => self.trap(trap),
         }
+    }
+
+    fn trap(&self, trap: Trap) -> Answer {
+        if self.config.traps.has(trap) { Answer::Leaf } else { Answer::Missing }
     }
 
     /// All links of an address, in the order they are written; traps apart from those of `/trap/` itself.

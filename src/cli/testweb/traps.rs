@@ -1,31 +1,87 @@
-//! Endless spaces: a calendar, session ids, relative links that only ever lead deeper.
+//! Endless spaces: which of them are laid.
 //!
-//! All of it lies under `/trap/`, links to itself alone, and is never part of the truth.
+//! All of it lies under `/trap/`, or on hosts made up under a host, links to itself alone, and is never part of the truth.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Which traps are laid.
+/// An endless space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trap {
+    /// `/trap/calendar?y=2026&m=11`: each month links to its neighbours, for ever.
+    Calendar,
+    /// `/trap/session/3?sid=…` and `/trap/session/3;jsessionid=…`: a few pages under ever new session ids.
+    Sessions,
+    /// `/trap/relative/…`: each page links to folders below itself.
+    Relative,
+    /// `/trap/ids/9f3ab27c00c1d2e3/3`: a few pages under ever new numbers in the path.
+    Ids,
+    /// `/trap/days/2026/11/05/`: each day links to days before and after.
+    Days,
+    /// `/trap/facets?color=red&size=m`: one list in all combinations and orders of its filters.
+    Facets,
+    /// `/trap/tickets/3;ticket=…`: a few pages under ever new session ids of a name that nobody knows.
+    Tickets,
+    /// `/trap/anything/…`: 200 to whatever is asked for, with what was asked for in its text.
+    Anything,
+    /// `x9f3ab27c.h0.test`: each host made up links to others.
+    Hosts,
+}
+
+impl Trap {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Calendar,
+        Self::Sessions,
+        Self::Relative,
+        Self::Ids,
+        Self::Days,
+        Self::Facets,
+        Self::Tickets,
+        Self::Anything,
+        Self::Hosts,
+    ];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Calendar => "calendar",
+            Self::Sessions => "sessions",
+            Self::Relative => "relative",
+            Self::Ids => "ids",
+            Self::Days => "days",
+            Self::Facets => "facets",
+            Self::Tickets => "tickets",
+            Self::Anything => "anything",
+            Self::Hosts => "hosts",
+        }
+    }
+}
+
+/// Which traps are laid: a bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct TrapSet {
-    /// `/trap/calendar?y=2026&m=11`: each month links to its neighbours, for ever.
-    pub calendar: bool,
-    /// `/trap/session/3?sid=…` and `/trap/session/3;jsessionid=…`: a few pages under ever new session ids.
-    pub sessions: bool,
-    /// `/trap/relative/…`: each page links to folders below itself.
-    pub relative: bool,
-}
+pub struct TrapSet(u16);
 
 impl TrapSet {
     /// All of them.
-    pub const ALL: Self = Self { calendar: true, sessions: true, relative: true };
+    pub const ALL: Self = Self((1 << Trap::ALL.len()) - 1);
+
+    /// Whether this one is laid.
+    pub fn has(self, trap: Trap) -> bool {
+        self.0 & (1 << trap as u16) != 0
+    }
 
     fn names(self) -> Vec<&'static str> {
-        let all = [(self.calendar, "calendar"), (self.sessions, "sessions"), (self.relative, "relative")];
-        all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect()
+        Trap::ALL.into_iter().filter(|trap| self.has(*trap)).map(Trap::name).collect()
+    }
+}
+
+impl From<Trap> for TrapSet {
+    fn from(trap: Trap) -> Self {
+        Self(1 << trap as u16)
     }
 }
 
@@ -44,16 +100,19 @@ impl FromStr for TrapSet {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut set = Self::default();
         for name in text.split(',').map(str::trim) {
-            match name {
-                "none" | "" => {}
-                "all" => set = Self::ALL,
-                "calendar" => set.calendar = true,
-                "sessions" => set.sessions = true,
-                "relative" => set.relative = true,
-                other => {
-                    return Err(format!("no trap is called {other:?}; known: none, all, calendar, sessions, relative"));
-                }
-            }
+            set.0 |= match name {
+                "none" | "" => 0,
+                "all" => Self::ALL.0,
+                name => match Trap::ALL.into_iter().find(|trap| trap.name() == name) {
+                    Some(trap) => Self::from(trap).0,
+                    None => {
+                        return Err(format!(
+                            "no trap is called {name:?}; known: none, all, {}",
+                            Trap::ALL.map(Trap::name).join(", ")
+                        ));
+                    }
+                },
+            };
         }
         Ok(set)
     }

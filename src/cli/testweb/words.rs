@@ -25,6 +25,11 @@ const ENGLISH: &str = "\
     carried followed answered between through against without together perhaps always seldom nearly \
     already afterwards";
 
+/// An English word for each number.
+pub fn english(number: u64) -> &'static str {
+    ENGLISH.split(' ').nth(number as usize % ENGLISH.split(' ').count()).unwrap_or("the")
+}
+
 /// How a page is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charset {

@@ -17,11 +17,11 @@ pub enum ProxyDns {
     Remote,
 }
 
-/// `[proxy]`: HTTP proxies.
+/// `[proxy]`: proxies of HTTP and SOCKS 5.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxySection {
-    /// For http: `http://[user:password@]host:port`.
+    /// For http: `http://[user:password@]host:port`, or `socks5://…`, or `socks5h://…`.
     pub http: Option<ProxyUrl>,
     /// For https.
     pub https: Option<ProxyUrl>,

@@ -51,7 +51,7 @@ pub struct CrawlSection {
     pub max_pages: Option<u64>,
     /// Links are followed so many steps from a seed.
     pub max_depth: u16,
-    /// Whether the folders above each URL found are asked for too.
+    /// Whether the folders above each URL found, and above the seeds, are asked for too.
     pub ascend: bool,
     /// Stop after this time.
     #[serde(with = "optional_duration")]
@@ -129,7 +129,8 @@ pub struct ScopeSection {
     pub allow_hosts: Vec<String>,
     /// Hosts that never do.
     pub deny_hosts: Vec<String>,
-    /// File extensions that are skipped; the built-in list (images, archives, audio, video, programs, fonts) when absent.
+    /// File extensions that are skipped. When absent: archives, disk images and programs, and without `parse.assets` also images,
+    /// audio, video and fonts.
     pub skip_extensions: Option<Vec<String>>,
     /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
     pub remove_params: Option<Vec<String>>,
@@ -210,17 +211,23 @@ pub struct TrapsSection {
     pub max_repeats: usize,
     /// Most query parameters.
     pub max_params: usize,
-    /// Whether months before 1970, or more than two years ahead, are turned away.
+    /// Whether months more than two years ahead are turned away, and in queries those before 1970.
     pub calendar: bool,
-    /// New URLs of one suspicious shape at a host: a calendar, or a path that goes round; 0: no limit.
+    /// New URLs of one suspicious shape at a host whose pages bring nothing new: a calendar, or a path that goes round; 0: no limit.
     pub suspect_pages: u32,
     /// New URLs of any one shape at a host, numbers and values left out; when absent none in the scope modes of chosen hosts,
     /// 2,000 in `any`.
     pub pages_per_pattern: Option<u32>,
     /// Whether a parameter that is new at every place is taken for a session number.
     pub sessions: bool,
+    /// Whether a query is turned away that has been found with its parameters in another order.
+    pub permutations: bool,
     /// Duplicates in a row after which no more of a shape is taken; 0: no limit.
     pub max_duplicates: u32,
+    /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves; 0: no limit.
+    pub barren_pages: u32,
+    /// Pages in a row that lead to ever new pages of their shape or space, and nowhere else, after which they may not; 0: no limit.
+    pub self_fed_pages: u32,
     /// Hosts of one registrable domain; when absent none in the scope modes of chosen hosts, 1,000 in `any`.
     pub hosts_per_domain: Option<u32>,
     /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
@@ -238,7 +245,10 @@ impl Default for TrapsSection {
             suspect_pages: 20,
             pages_per_pattern: None,
             sessions: true,
+            permutations: true,
             max_duplicates: 200,
+            barren_pages: 20,
+            self_fed_pages: 5_000,
             hosts_per_domain: None,
             pages_per_host: None,
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::hidden::ProxyUrl;
+use crate::config::hidden::{self, ProxyUrl};
 use crate::config::units::{duration, durations, optional_duration, optional_size, size};
 use crate::net::FetchLimits;
 
@@ -83,7 +83,7 @@ pub struct HostSection {
     #[serde(default)]
     pub proxy: Option<ProxyUrl>,
     /// Headers of its requests, besides those of all or in place of them.
-    #[serde(default)]
+    #[serde(default, serialize_with = "hidden::headers")]
     pub headers: BTreeMap<String, String>,
 }
 
@@ -224,6 +224,7 @@ pub struct FetchSection {
     /// `Accept-Language` header.
     pub accept_language: Option<String>,
     /// Further headers of every request.
+    #[serde(serialize_with = "hidden::headers")]
     pub headers: BTreeMap<String, String>,
     /// Addresses of this machine that connections come from, one of each family.
     pub source_address: Vec<IpAddr>,

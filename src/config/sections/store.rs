@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
-use crate::domain::mime::is_among;
+use crate::domain::mime;
+use crate::domain::statuses;
 
 /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,17 @@ impl DedupSection {
     }
 }
 
+/// How the body of an answer stands in the WARC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HttpBody {
+    /// Without transfer coding, the head saying so.
+    #[default]
+    Dechunked,
+    /// As it came, head and all.
+    Exact,
+}
+
 /// `[store]`: files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -79,6 +91,10 @@ pub struct StoreSection {
     pub memory: u64,
     /// Media types that are fetched and read for links, but left out of the WARC: `type/subtype` or `type/*`.
     pub skip_types: Vec<String>,
+    /// Statuses whose answers go into the WARC, `404` or `2xx`; all when empty.
+    pub statuses: Vec<String>,
+    /// How the body of an answer stands in the WARC.
+    pub http_body: HttpBody,
     /// Where closed WARC and CDXJ files are copied: a folder or `s3://BUCKET/PREFIX`.
     pub upload: Option<String>,
     /// Such files are removed here once their copy is verified.
@@ -96,6 +112,8 @@ impl Default for StoreSection {
             compression: 1,
             memory: 256 << 20,
             skip_types: Vec::new(),
+            statuses: Vec::new(),
+            http_body: HttpBody::default(),
             upload: None,
             delete_uploaded: false,
         }
@@ -103,10 +121,16 @@ impl Default for StoreSection {
 }
 
 impl StoreSection {
+    /// Whether an answer of this status goes into the WARC.
+    #[must_use]
+    pub fn keeps_status(&self, status: u16) -> bool {
+        self.statuses.is_empty() || statuses::is_among(&self.statuses, status)
+    }
+
     /// Whether a page of this media type is left out of the archive.
     #[must_use]
     pub fn leaves_out(&self, mime: &str) -> bool {
-        is_among(&self.skip_types, mime)
+        mime::is_among(&self.skip_types, mime)
     }
 }
 

@@ -2,17 +2,21 @@
 
 use std::collections::HashSet;
 
-/// Endings skipped by default: images, sound, video, archives, disk images, programs, fonts. Documents that hold text
-/// (PDF, office formats) are fetched.
+/// Endings skipped by default beside [`SKIPPED_FILES`]: images, sound, video, fonts, which may be parts of pages.
 #[rustfmt::skip]
-pub const SKIPPED_EXTENSIONS: &[&str] = &[
+pub const SKIPPED_PARTS: &[&str] = &[
     "avif", "bmp", "gif", "heic", "ico", "jpe", "jpeg", "jpg", "png", "psd", "svg", "tif", "tiff", "webp",
     "aac", "aif", "aiff", "flac", "m4a", "mid", "midi", "mp3", "oga", "ogg", "opus", "wav", "wma",
     "3gp", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "ogv", "rm", "swf", "webm", "wmv",
+    "eot", "otf", "ttf", "woff", "woff2",
+];
+
+/// Endings skipped by default: archives, disk images, programs. Documents that hold text (PDF, office formats) are fetched.
+#[rustfmt::skip]
+pub const SKIPPED_FILES: &[&str] = &[
     "7z", "ar", "bz2", "cab", "gz", "lz", "lzma", "rar", "tar", "tbz2", "tgz", "txz", "xz", "z", "zip", "zst",
     "dmg", "img", "iso", "vdi", "vhd", "vmdk", "qcow2",
     "apk", "appimage", "bin", "class", "deb", "dll", "exe", "ipa", "jar", "msi", "pkg", "rpm", "war",
-    "eot", "otf", "ttf", "woff", "woff2",
 ];
 
 /// The longest ending that is looked at, in bytes.

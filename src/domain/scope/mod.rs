@@ -12,7 +12,7 @@ mod rule;
 mod rules;
 
 pub use error::ScopeError;
-pub use extensions::SKIPPED_EXTENSIONS;
+pub use extensions::{SKIPPED_FILES, SKIPPED_PARTS};
 pub use judge::Scope;
 pub use rules::{ScopeMode, ScopeRules};
 

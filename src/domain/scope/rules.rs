@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::extensions::SKIPPED_EXTENSIONS;
+use super::extensions::{SKIPPED_FILES, SKIPPED_PARTS};
 
 /// Which hosts and paths are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Default for ScopeRules {
             exclude: Vec::new(),
             allow_hosts: Vec::new(),
             deny_hosts: Vec::new(),
-            skip_extensions: SKIPPED_EXTENSIONS.iter().map(|&ext| ext.to_owned()).collect(),
+            skip_extensions: [SKIPPED_PARTS, SKIPPED_FILES].concat().into_iter().map(str::to_owned).collect(),
             max_depth: Some(20),
         }
     }

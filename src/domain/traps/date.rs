@@ -28,12 +28,15 @@ const NAMES: [&str; 17] = [
     "eventdate",
 ];
 
-/// Whether the URL names a month of a year that no page can be about. `y=2031&m=5`, `date=2031-05-01` and `/2031/05/` are
-/// months; `/2031/` and `?id=2031` are not.
+/// Whether the URL names a month of a year that no page can be about. `y=2031&m=5`, `date=2031-05-01`, `/2031/05/` and
+/// `/2031-05/` are months; `/2031/` and `?id=2031` are not. In paths old years are believed: they are those of newspapers.
 pub(super) fn is_out_of_time(url: &PageUrl, now: UnixMillis) -> bool {
     let this_year = 1970 + now.0 / 31_556_952_000; // milliseconds of a mean year
-    let fits = |year: u64| (FIRST..=this_year + AHEAD).contains(&year);
-    year_of_query(url).or_else(|| year_of_path(url)).is_some_and(|year| !fits(year))
+    let last = this_year + AHEAD;
+    match year_of_query(url) {
+        Some(year) => !(FIRST..=last).contains(&year),
+        None => year_of_path(url).is_some_and(|year| year > last),
+    }
 }
 
 /// Whether the query says a month, a week or a day.
@@ -73,18 +76,33 @@ fn year_of_date(value: &str) -> Option<u64> {
     first.parse::<u8>().is_ok_and(|month| (1..=12).contains(&month)).then_some(year)
 }
 
-/// Of a folder of four digits that is followed by one of a month.
+/// Of a folder of four digits that is followed by one of a month, or of one that is a month or a day.
 fn year_of_path(url: &PageUrl) -> Option<u64> {
     let mut segments = url.path().split('/').peekable();
     while let Some(segment) = segments.next() {
         let month = segments
             .peek()
             .is_some_and(|next| next.len() == 2 && next.parse().is_ok_and(|n: u8| (1..=12).contains(&n)));
+        if let Some(year) = year_of_dashes(segment) {
+            return Some(year);
+        }
         if let Some(year) = four_digits(segment).filter(|year| month && (1000..3000).contains(year)) {
             return Some(year);
         }
     }
     None
+}
+
+/// `2031-05` and `2031-05-01`, whole.
+fn year_of_dashes(segment: &str) -> Option<u64> {
+    let mut parts = segment.split('-');
+    let year = four_digits(parts.next()?).filter(|year| (1000..3000).contains(year))?;
+    let mut small = |most: u8| {
+        let part = parts.next()?;
+        Some(part.len() == 2 && part.parse().is_ok_and(|n: u8| (1..=most).contains(&n)))
+    };
+    let date = small(12)? && small(31).unwrap_or(true);
+    (date && parts.next().is_none()).then_some(year)
 }
 
 fn four_digits(text: &str) -> Option<u64> {

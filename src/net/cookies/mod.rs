@@ -198,8 +198,10 @@ impl Cookie {
 fn may_set(set: &SetCookie, scheme: Scheme) -> bool {
     let begins = |prefix: &[u8]| set.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     let secure = set.secure && scheme == Scheme::Https;
-    let of_host = set.domain.is_none() && set.path.as_deref() == Some("/");
-    (secure || !set.secure) && (secure || !begins(b"__Secure-")) && (secure && of_host || !begins(b"__Host-"))
+    if begins(b"__Host-") {
+        return secure && set.domain.is_none() && set.path.as_deref() == Some("/");
+    }
+    secure || !set.secure && !begins(b"__Secure-")
 }
 
 /// The domain of a cookie that `host` sets, and whether it is for that host alone; none when it may not set it.

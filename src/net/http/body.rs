@@ -16,12 +16,15 @@ use crate::fault::Faults;
 use super::super::protocol::{Cut, FetchRequest, Timings};
 use super::super::throttle::Throttle;
 use super::connect::Link;
+use super::exact::Exact;
 use super::exchange::{Framing, describe, io_cause};
 use super::{Fault, injected};
 
 /// A body as far as it came.
 pub(super) struct Received {
     pub(super) document: Document,
+    /// The same as it came, where that was asked for and can be had.
+    pub(super) exact: Option<Document>,
     pub(super) cut: Option<Cut>,
     /// Why it was cut, or what else was odd.
     pub(super) note: Option<Note>,
@@ -32,6 +35,8 @@ pub(super) struct Means<'a> {
     pub(super) spill: &'a SpillConfig,
     pub(super) throttle: Option<&'a Throttle>,
     pub(super) faults: &'a Faults,
+    /// The exact bytes are wanted.
+    pub(super) exact: bool,
 }
 
 /// Receives a body into a document.
@@ -47,6 +52,8 @@ pub(super) async fn receive(
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
     let mut writer = DocumentWriter::new(limits.spill(means.spill));
+    let coded = means.exact && framing == Framing::Chunks;
+    let mut exact = coded.then(|| Exact::new(limits.spill(means.spill), limits.max_body));
     let mut paid = 0;
     let (cut, note) = loop {
         let next = next_piece(link, &mut body, &mut clock, writer.len()).await;
@@ -62,6 +69,9 @@ pub(super) async fn receive(
                 let fits = piece.len() as u64 <= room;
                 let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
                 writer = writer.push_off_thread(&kept).await.map_err(spill_fault)?;
+                if let Some(exact) = &mut exact {
+                    exact.follow(link.log().drain(), writer.len(), false).await.map_err(spill_fault)?;
+                }
                 if !fits {
                     break (Some(Cut::Length), None);
                 }
@@ -82,7 +92,19 @@ pub(super) async fn receive(
         }
     };
     let document = writer.finish_off_thread().await.map_err(spill_fault)?;
-    Ok(Received { document, cut, note })
+    let exact = match exact {
+        // What is not whole is told by the head to go on: readers of archives stumble over it.
+        Some(_) if cut.is_some() => None,
+        Some(mut exact) => {
+            exact.follow(link.log().drain(), document.len(), true).await.map_err(spill_fault)?;
+            exact.finish(document.len()).await.map_err(spill_fault)?
+        }
+        None => means.exact.then(|| document.clone()),
+    };
+    if means.exact && exact.is_none() {
+        log::debug!("body not kept as it came, it is cut or its chunks cannot be followed: url={}", request.url);
+    }
+    Ok(Received { document, exact, cut, note })
 }
 
 /// How a body broke off: hyper tells a connection that ended, framing that cannot be read, and all else that TCP says.

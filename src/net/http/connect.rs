@@ -72,10 +72,10 @@ impl Link {
         self.uses
     }
 
-    /// Starts a request's log.
-    pub(super) fn begin(&mut self) {
+    /// Starts a request's log; with `all` it remembers the answer's body too.
+    pub(super) fn begin(&mut self, all: bool) {
         self.uses = self.uses.saturating_add(1);
-        self.log.begin();
+        self.log.begin(all);
     }
 
     /// Waits for `future`, which hangs on this connection, and moves the connection on meanwhile.
@@ -131,7 +131,8 @@ pub(super) async fn connect(
     let tap = Tap::new(wire, log.clone()).in_pieces(if throttled { PIECE } else { usize::MAX });
     let shaken = builder().handshake(TokioIo::new(tap)).await;
     let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
-    let relay = request.via.clone().filter(|_| target.is_none() && request.url.scheme() == Scheme::Http);
+    let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
+    let relay = request.via.clone().filter(reads);
     Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, uses: 0 })
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Answer {
     /// Its framing can be read in two ways, so nothing after it can be trusted (RFC 9112 section 6.3).
     pub(super) ambiguous: bool,
     pub(super) framing: Framing,
+    /// It can be stored as it came: its only transfer coding, if it has one, is `chunked`.
+    pub(super) plain: bool,
 }
 
 /// What tells where the body ends (RFC 9112 section 6.3).
@@ -62,16 +64,23 @@ impl Framing {
     }
 }
 
-/// Sends the request and waits for the whole head of the final answer.
+/// Whether no other transfer coding is named than `chunked`, which all readers of archives know.
+fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    codings.all(|value| [&b"chunked"[..], b"identity"].iter().any(|known| value.as_bytes().eq_ignore_ascii_case(known)))
+}
+
+/// Sends the request and waits for the whole head of the final answer. `exact`: the body's bytes are remembered.
 pub(super) async fn exchange(
     link: &mut Link,
     request: &FetchRequest,
     access: &Access,
     timings: &mut Timings,
     faults: &Faults,
+    exact: bool,
 ) -> Result<Answer, Fault> {
     let message = build(request, link, access)?;
-    link.begin();
+    link.begin(exact);
     let start = Instant::now();
     let limit = request.limits.first_byte;
     let sent = link.sender.send_request(message);
@@ -91,7 +100,8 @@ pub(super) async fn exchange(
         Err(_) => return Err(no_head_in_time(link, limit)),
     };
     let (request_head, received) = link.log().take();
-    let response_head = head::final_head(&received).unwrap_or_default().to_vec();
+    let (response_head, begun) = head::split_final(&received).unwrap_or_default();
+    let response_head = response_head.to_vec();
     let Some(ParsedHead { headers, .. }) = head::parse_head(&response_head) else {
         return Err(Fault::new(Failure::BadHttp, "the head of the answer cannot be read"));
     };
@@ -108,7 +118,11 @@ pub(super) async fn exchange(
     let ambiguous = parts.headers.contains_key(header::TRANSFER_ENCODING)
         && (parts.headers.contains_key(header::CONTENT_LENGTH) || version == HttpVersion::Http10);
     let (status, framing) = (parts.status.as_u16(), Framing::of(&parts.headers));
-    Ok(Answer { status, version, headers, request_head, response_head, body, ambiguous, framing })
+    let plain = is_plain(&parts.headers);
+    if exact && plain && framing == Framing::Chunks {
+        link.log().keep_body(begun);
+    }
+    Ok(Answer { status, version, headers, request_head, response_head, body, ambiguous, framing, plain })
 }
 
 fn no_head_in_time(link: &Link, limit: std::time::Duration) -> Fault {

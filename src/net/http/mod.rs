@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `open` | TCP to the pinned address, or through a proxy |
 //! | `tunnel` | `CONNECT` |
+//! | `socks` | SOCKS 5 |
 //! | `connect` | TLS, and the connection with its log |
 //! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
 //! | `body` | body in, with its caps |
+//! | `exact` | the bytes of a chunked body beside its payload |
 //!
 //! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
 //! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
@@ -17,8 +19,10 @@
 mod access;
 mod body;
 mod connect;
+mod exact;
 mod exchange;
 mod open;
+mod socks;
 mod tunnel;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -66,6 +70,8 @@ pub struct HttpConfig {
     pub access: Access,
     /// The bandwidth shared by all modules of a node.
     pub throttle: Option<Arc<Throttle>>,
+    /// The exact bytes of bodies are kept too ([`Fetched::exact`]).
+    pub exact: bool,
     /// Fault points.
     pub faults: Faults,
 }
@@ -76,8 +82,8 @@ impl HttpConfig {
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
-        let (verify, roots) = (TlsVerify::default(), Vec::new());
-        Self { policy, verify, roots, spill, idle, max_idle, source, access, throttle, faults }
+        let (verify, roots, exact) = (TlsVerify::default(), Vec::new(), false);
+        Self { policy, verify, roots, spill, idle, max_idle, source, access, throttle, exact, faults }
     }
 }
 
@@ -91,6 +97,7 @@ pub struct Http {
     source: Source,
     access: Access,
     throttle: Option<Arc<Throttle>>,
+    exact: bool,
     faults: Faults,
 }
 
@@ -123,8 +130,8 @@ impl Http {
     /// A module with a TLS set-up of your own, whose `verify` counts.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
-        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, faults, .. } = config;
-        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, faults }
+        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, exact, faults, .. } = config;
+        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, exact, faults }
     }
 
     /// Connections waiting to be used again.
@@ -192,13 +199,15 @@ impl Http {
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
     async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let exchange::Answer { status, version, headers, request_head, response_head, body, ambiguous, framing } =
-            exchange::exchange(&mut link, request, &self.access, timings, &self.faults).await?;
+        let answer = exchange::exchange(&mut link, request, &self.access, timings, &self.faults, self.exact).await?;
+        let exchange::Answer { status, version, headers, request_head, response_head, body, .. } = answer;
+        let exchange::Answer { ambiguous, framing, plain, .. } = answer;
         injected(self.faults.wait("net.head").await)?;
         if link.tls_fault().is_none() {
             self.access.learn(&request.url, &headers);
         }
-        let means = body::Means { spill: &self.spill, throttle: self.throttle.as_deref(), faults: &self.faults };
+        let (throttle, exact) = (self.throttle.as_deref(), self.exact && plain);
+        let means = body::Means { spill: &self.spill, throttle, faults: &self.faults, exact };
         let received = body::receive(&mut link, body, framing, request, &means, timings).await?;
         injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {
@@ -207,6 +216,7 @@ impl Http {
             request_head,
             response_head,
             body: received.document,
+            exact: received.exact,
             cut: received.cut,
             peer: link.target(),
             timings: *timings,

@@ -13,8 +13,9 @@ use crate::domain::url::Scheme;
 use super::super::guard::AddressPolicy;
 use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
-use super::Fault;
+use super::socks::{self, Place};
 use super::tunnel::{self, Refused};
+use super::{Fault, literal};
 
 /// The addresses of this machine that connections come from (`fetch.source_address`); where there is none for the family
 /// of the target the system chooses.
@@ -112,16 +113,21 @@ impl Dial<'_> {
         let url = &self.request.url;
         let place = match target {
             Some(address) => address.to_string(),
-            None if url.scheme() == Scheme::Https => format!("{}:{}", url.host(), url.port()),
+            None if proxy.is_socks() || url.scheme() == Scheme::Https => format!("{}:{}", url.host(), url.port()),
             None => return Ok(tcp),
         };
-        match tunnel::dig(&mut tcp, proxy, &place).await {
-            Ok(()) => Ok(tcp),
-            Err(refused @ Refused { elsewhere, .. }) => {
-                let detail = format!("the proxy {proxy} does not connect to {place}: {refused}");
-                Err(Miss { fault: Fault::new(Failure::Proxy, detail), elsewhere })
-            }
-        }
+        let dug = match (proxy.is_socks(), target) {
+            (true, Some(address)) => socks::dig(tcp, proxy, Place::Address(address)).await,
+            (true, None) => match literal(url.host(), url.port()) {
+                Some(address) => socks::dig(tcp, proxy, Place::Address(address)).await,
+                None => socks::dig(tcp, proxy, Place::Name(url.host(), url.port())).await,
+            },
+            (false, _) => tunnel::dig(&mut tcp, proxy, &place).await.map(|()| tcp),
+        };
+        dug.map_err(|refused @ Refused { elsewhere, .. }| {
+            let detail = format!("the proxy {proxy} does not connect to {place}: {refused}");
+            Miss { fault: Fault::new(Failure::Proxy, detail), elsewhere }
+        })
     }
 
     /// The operator has named the proxy, so its address needs no other leave; our own listeners stay closed (I7).

@@ -1,5 +1,6 @@
 //! Real sockets on loopback: a thread with a std listener plays the server.
 
+mod exact;
 mod framing;
 mod limits;
 mod proxied;
@@ -7,6 +8,7 @@ mod reuse;
 mod secrets;
 mod secure;
 mod server;
+mod socks;
 
 use std::io::Read;
 use std::sync::Arc;

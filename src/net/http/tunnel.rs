@@ -20,8 +20,13 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    fn new(why: impl Into<String>) -> Self {
+    pub(super) fn new(why: impl Into<String>) -> Self {
         Self { why: why.into(), elsewhere: false }
+    }
+
+    /// The proxy tried and failed.
+    pub(super) fn of_the_far_end(why: impl Into<String>) -> Self {
+        Self { why: why.into(), elsewhere: true }
     }
 }
 

@@ -31,10 +31,27 @@ impl Maker {
             capture: Capture { url, date: NOON, ip: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) },
             request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\n\r\n",
             response_head: head,
+            exact: None,
             body: &body,
             truncated: None,
             identified_type: None,
             metadata: Some(Metadata { via: Some("http://h.test/via"), hops_from_seed: "L", ..Metadata::default() }),
+        };
+        self.builder.page(&mut self.ids, &source).unwrap()
+    }
+
+    /// A page stored as it came: `exact` is its body on the wire, `body` the payload.
+    pub fn exact(&mut self, head: &[u8], exact: &[u8], body: &[u8]) -> PageRecords {
+        let (exact, body) = (Document::from_bytes(exact.to_vec()), Document::from_bytes(body.to_vec()));
+        let source = PageSource {
+            capture: Capture { url: "http://h.test/", date: NOON, ip: None },
+            request_head: b"",
+            response_head: head,
+            exact: Some(&exact),
+            body: &body,
+            truncated: None,
+            identified_type: None,
+            metadata: None,
         };
         self.builder.page(&mut self.ids, &source).unwrap()
     }

@@ -154,3 +154,36 @@ proptest! {
         prop_assert!(scan_next(&mut reader).unwrap().is_none());
     }
 }
+
+#[test]
+fn a_body_stored_as_it_came_has_its_own_head_and_the_digest_of_its_payload() {
+    for (head, wire, payload) in [
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n0\r\nX: y\r\n\r\n", "hello"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\nff\r\n wo", "hello wo"),
+        ("HTTP/1.1 304 X\r\nTransfer-Encoding: chunked\r\n\r\n", "", ""),
+        ("HTTP/1.1 200 OK\nContent-Length: 99\n\n", "hello", "hello"),
+        ("HTTP/1.0 200 OK\r\n\r\n", "hello", "hello"),
+    ] {
+        let page = maker().exact(head.as_bytes(), wire.as_bytes(), payload.as_bytes());
+        let record = text(&page.records()[0]);
+        assert!(record.ends_with(&format!("\r\n\r\n{head}{wire}\r\n\r\n")), "{record}");
+        assert_eq!(page.payload_digest(), WarcDigest::of(payload.as_bytes()));
+        let bytes = page.records()[0].data.to_vec().unwrap();
+        let read = scan_next(&mut WarcReader::new(bytes.as_slice(), 0)).unwrap().unwrap();
+        assert_eq!(read.check_digests(), Ok(()), "{record}");
+        assert_eq!(read.payload, Some(WarcDigest::of(payload.as_bytes())), "{record}");
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.warc.gz"), &bytes).unwrap();
+        let picked = crate::warc::pick::response_at(dir.path(), "a.warc.gz", 0, 1 << 20).unwrap();
+        assert_eq!((picked.head, picked.body), (head.as_bytes().to_vec(), payload.as_bytes().to_vec()));
+    }
+}
+
+#[test]
+fn another_payload_in_the_same_chunks_is_noticed() {
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let page = maker().exact(head, b"5\r\nhello\r\n0\r\n\r\n", b"hallo");
+    let bytes = page.records()[0].data.to_vec().unwrap();
+    let read = scan_next(&mut WarcReader::new(bytes.as_slice(), 0)).unwrap().unwrap();
+    assert_eq!(read.check_digests(), Err(crate::warc::scan::DigestFault::Payload));
+}

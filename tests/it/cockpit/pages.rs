@@ -121,6 +121,27 @@ fn a_snapshot_gives_the_bytes_the_text_and_a_look_without_scripts() {
 }
 
 #[test]
+fn a_snapshot_of_a_body_that_is_archived_as_it_came_has_no_chunks() {
+    let site = Site::http(|_, path| match path {
+        "/" => "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n\
+             5\r\n<p>wo\r\n3\r\nrds\r\n0\r\nX-Late: y\r\n\r\n"
+            .into(),
+        _ => none(),
+    });
+    let sandbox = in_front_of(&site).set("store.http_body=exact");
+    let live = sandbox.start_bare();
+    live.seed(&["http://a.test/"]);
+    live.until("the crawl", |s| s.done == 1 && s.processing == 0);
+    let desk = Desk::of(&live);
+    for (form, want) in [("stored", "<p>words"), ("rendered", "<p>words"), ("text", "words")] {
+        let (status, _, body) = desk.ask("GET", &format!("/api/v1/snapshot?url=http://a.test/&as={form}"));
+        assert_eq!((status, String::from_utf8(body).unwrap().trim()), (200, want));
+    }
+    drop(desk);
+    live.end();
+}
+
+#[test]
 fn a_record_that_is_gone_or_damaged_is_told_so() {
     let site = site();
     let sandbox = in_front_of(&site);

@@ -130,6 +130,35 @@ fn a_waiting_url_is_told_when_its_host_is_asked_again() {
 }
 
 #[test]
+fn what_only_nofollow_links_name_is_known_as_that_until_another_link_leads_there() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => none(),
+        "/" => html("<a rel=nofollow href=/no>x</a><a rel=ugc href=/later>x</a><a href=/page>x</a><a href=/shy>x</a>"),
+        "/page" => html("<a href=/later>x</a><a rel=nofollow href=/>x</a>"),
+        "/shy" => html("<meta name=robots content=nofollow><a href=/behind>x</a><a href=/page>x</a>"),
+        _ => html("x"),
+    });
+    let sandbox = in_front_of(&site);
+    let live = sandbox.start_bare();
+    let desk = Desk::of(&live);
+    live.seed(&["http://a.test/"]);
+    live.until("all pages", |s| s.done == 4 && s.waiting + s.processing == 0);
+    for (path, via) in [("no", "http://a.test/"), ("behind", "http://a.test/shy")] {
+        let e = explain(&desk, &format!("http://a.test/{path}"));
+        let answer = e["answer"].as_str().unwrap();
+        assert!(answer.starts_with("Not crawled: turned away (nofollow); every link to it found so far says"), "{e:#}");
+        assert_eq!((&e["reason"], &e["found"]["via"]), (&"nofollow".into(), &via.into()), "{e:#}");
+    }
+    for path in ["", "page", "shy", "later"] {
+        assert_eq!(explain(&desk, &format!("http://a.test/{path}"))["state"], "done", "{path}");
+    }
+    drop(desk);
+    let ended = live.end();
+    ended.assert_none_twice();
+    assert_eq!(ended.status.rejected_by_reason, [("nofollow".to_owned(), 2)].into());
+}
+
+#[test]
 fn a_query_in_letters_is_found_as_the_pages_of_the_crawl_write_it() {
     let site = Site::http(|_, path| match path {
         "/robots.txt" => none(),

@@ -6,7 +6,7 @@ use crate::net::head;
 use crate::net::protocol::{Conditional, Cut, HttpVersion};
 
 /// The bytes a table cell means.
-fn unescape(text: &str) -> Vec<u8> {
+pub(super) fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -27,7 +27,7 @@ fn unescape(text: &str) -> Vec<u8> {
     out
 }
 
-fn outcome(result: &Result<Fetched, FetchFault>) -> String {
+pub(super) fn outcome(result: &Result<Fetched, FetchFault>) -> String {
     match result {
         Ok(fetched) => {
             let cut = fetched.cut.map_or("whole", Cut::as_str);

@@ -7,7 +7,7 @@ use super::secure::{authority, https, params, server_config, signed};
 use super::server::{Server, Session};
 use super::*;
 
-const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+pub(super) const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 fn via(server: &Server, resolves: bool) -> Option<Arc<Proxy>> {
     Some(Arc::new(Proxy::parse(&format!("http://me:pass@{}", server.address), resolves).unwrap()))
@@ -22,18 +22,22 @@ fn tunnels() -> Server {
         let place = session.last().split(' ').nth(1).unwrap().to_owned();
         let Ok(far) = TcpStream::connect(place) else { return session.write(b"HTTP/1.1 502 No\r\n\r\n") };
         session.write(b"HTTP/1.1 200 Connection established\r\n\r\n");
-        let (mut up, mut down) = (session.stream.try_clone().unwrap(), far.try_clone().unwrap());
-        std::thread::spawn(move || {
-            let _ = std::io::copy(&mut up, &mut down);
-            let _ = down.shutdown(std::net::Shutdown::Write);
-        });
-        let (mut far, mut near) = (far, session.stream);
-        let _ = std::io::copy(&mut far, &mut near);
-        let _ = near.shutdown(std::net::Shutdown::Write);
+        hand_on(far, session.stream);
     })
 }
 
-fn text(bytes: Vec<u8>) -> String {
+pub(super) fn hand_on(far: TcpStream, near: TcpStream) {
+    let (mut up, mut down) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut up, &mut down);
+        let _ = down.shutdown(std::net::Shutdown::Write);
+    });
+    let (mut far, mut near) = (far, near);
+    let _ = std::io::copy(&mut far, &mut near);
+    let _ = near.shutdown(std::net::Shutdown::Write);
+}
+
+pub(super) fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
 

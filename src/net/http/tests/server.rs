@@ -41,6 +41,11 @@ impl Session {
         self.requests.send(head).is_ok()
     }
 
+    /// Tells the test of a request in words of its own.
+    pub(super) fn tell(&self, what: String) {
+        let _ = self.requests.send(what.into_bytes());
+    }
+
     /// Writes; a client that has gone is no fault of the test.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         let _ = self.stream.write_all(bytes);

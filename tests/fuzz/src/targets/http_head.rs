@@ -2,7 +2,9 @@
 
 use super::input::byte;
 use super::net::head::{ParsedHead, final_head, parse_head, warc_head};
-use super::warc::http_head::{REDACTED, has_transfer_coding, mime, redacted_request, status, stored_response};
+use super::warc::http_head::{
+    Coding, REDACTED, exact_response, head_len, mime, redacted_request, status, stored_response, transfer_coding,
+};
 
 /// A head read, printed and read again is the same; its archived form tells the truth and no secret.
 pub fn check(data: &[u8]) {
@@ -50,7 +52,10 @@ fn others(head: &ParsedHead) -> Vec<(String, Vec<u8>)> {
 fn stored(head: &[u8], length: u64) {
     let once = stored_response(head, length);
     assert!(once.ends_with(b"\r\n\r\n"));
-    assert!(!has_transfer_coding(&once));
+    assert_eq!(transfer_coding(&once), Coding::Plain);
+    assert_eq!(head_len(&once), Some(once.len()));
+    let exact = exact_response(head);
+    assert!(exact == head || exact.starts_with(b"HTTP/1.0 200 OK\r\n"));
     let bodiless = length == 0 && matches!(status(&once), Some(100..=199 | 204 | 304));
     if let Some(parsed) = parse_head(&once).filter(|_| !bodiless) {
         let lengths = values(&parsed, "content-length");

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue};
 
-use super::access::{DIRECT, prefix};
-use super::check::{Checked, ensure, within};
-use super::hidden::{ProxyUrl, Secret};
-use super::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
+use super::{Checked, ensure, within};
+use crate::config::access::{DIRECT, prefix};
+use crate::config::hidden::{ProxyUrl, Secret};
+use crate::config::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
 use crate::net::credentials::Identity;
 use crate::net::guard::HostPattern;
 use crate::net::proxy::Proxy;

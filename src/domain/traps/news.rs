@@ -1,0 +1,397 @@
+//! What is new on a page: runs of its text, and pictures, that no other page of its host has shown.
+//!
+//! Pages of a calendar, of a shop's filters, or under ever new session numbers differ in numbers, order and addresses, seldom in
+//! anything a reader would call new. So a run of text between two tags counts without the words that stand in the page's own URL,
+//! and in the strictest reading without those that hold a digit; of markup nothing counts but what is shown by `src`. (BUbiNG
+//! digests pages without numbers and attributes for the same purpose: Boldi et al., "BUbiNG: Massive Crawling for the Masses",
+//! 2018.) The whole runs are kept as well: a page of which they all are known is a duplicate to the eye.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::domain::url::PageUrl;
+
+/// Runs of one page that are kept: those whose hashes are smallest.
+const KEPT: usize = 512;
+/// Runs that are gathered before they are thinned out.
+const GATHERED: usize = 4_096;
+/// Bytes of a page that are looked at.
+const LOOKED: usize = 256 << 10;
+/// Words of a URL that are left out.
+const OF_URL: usize = 64;
+/// Runs of its pages that are known of one host: sets of so many.
+const SETS: usize = 128;
+const WAYS: usize = 16;
+/// FNV-1a.
+const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// A run of text or a picture, as hashes of three readings; 0 is an empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// As it stands.
+    pub whole: u32,
+    /// Without words of the URL.
+    pub told: u32,
+    /// Without those, and without words that hold a digit.
+    pub words: u32,
+}
+
+/// What a page shows: its runs, each once; those with the smallest hashes of very many.
+pub type Shown = Vec<Run>;
+
+/// Takes in a page's bytes, decoded, piece by piece.
+#[derive(Debug)]
+pub struct PageRuns {
+    of_url: Vec<u64>,
+    shown: Shown,
+    left: usize,
+    at: At,
+    word: Word,
+    /// The run so far: whole, told, words.
+    run: [u64; 3],
+    tag: Tag,
+    raw: Option<Name>,
+}
+
+/// The beginning of an element's name.
+type Name = [u8; 7];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    Text,
+    Tag,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    hash: u64,
+    length: u32,
+    digit: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tag {
+    name: Name,
+    length: usize,
+    named: bool,
+    /// The last bytes outside of values, in lower case.
+    last: u32,
+    quote: Option<u8>,
+    /// The hash of a value of `src`, while it lasts.
+    src: Option<u64>,
+}
+
+const NO_WORD: Word = Word { hash: BASIS, length: 0, digit: false };
+
+impl Word {
+    fn push(&mut self, byte: u8) {
+        self.hash = fnv(self.hash, byte.to_ascii_lowercase());
+        self.length += 1;
+        self.digit |= byte.is_ascii_digit();
+    }
+}
+
+impl PageRuns {
+    /// Of the page at this URL.
+    #[must_use]
+    pub fn new(url: &PageUrl) -> Self {
+        let words = url.tail().split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).take(OF_URL);
+        let of_url = words.map(|word| word.bytes().fold(BASIS, |hash, byte| fnv(hash, byte.to_ascii_lowercase())));
+        Self {
+            of_url: of_url.collect(),
+            shown: Shown::default(),
+            left: LOOKED,
+            at: At::Text,
+            word: NO_WORD,
+            run: [0; 3],
+            tag: Tag::default(),
+            raw: None,
+        }
+    }
+
+    /// The next piece.
+    pub fn push(&mut self, piece: &[u8]) {
+        let piece = piece.get(..self.left).unwrap_or(piece);
+        self.left -= piece.len();
+        let mut rest = piece;
+        while let Some((byte, after)) = rest.split_first() {
+            rest = match (self.at, self.tag.quote, self.tag.src) {
+                (At::Text, ..) => {
+                    self.text(*byte);
+                    after
+                }
+                // Most of markup are addresses and styles.
+                (At::Tag, Some(quote), None) if *byte != quote => {
+                    let end = memchr::memchr(quote, after).unwrap_or(after.len());
+                    after.get(end..).unwrap_or_default()
+                }
+                (At::Tag, ..) => {
+                    self.markup(*byte);
+                    after
+                }
+            };
+        }
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn finish(mut self) -> Shown {
+        self.end_run();
+        thin_out(&mut self.shown);
+        self.shown
+    }
+
+    fn text(&mut self, byte: u8) {
+        if byte.is_ascii_alphanumeric() || byte >= 0x80 {
+            return self.word.push(byte);
+        }
+        self.end_word();
+        if byte == b'<' {
+            self.end_run();
+            (self.at, self.tag) = (At::Tag, Tag::default());
+        }
+    }
+
+    fn end_word(&mut self) {
+        let word = std::mem::replace(&mut self.word, NO_WORD);
+        if word.length == 0 {
+            return;
+        }
+        let told = self.raw.is_none() && !self.of_url.contains(&word.hash);
+        for (run, counts) in self.run.iter_mut().zip([true, told, told && !word.digit]) {
+            *run = if counts { mixed(*run, word.hash) } else { *run };
+        }
+    }
+
+    fn end_run(&mut self) {
+        self.end_word();
+        let run = std::mem::take(&mut self.run);
+        self.keep(run);
+    }
+
+    fn keep(&mut self, run: [u64; 3]) {
+        let [whole, told, words] = run.map(|run| if run == 0 { 0 } else { xxh3_64(&run.to_le_bytes()) as u32 });
+        if whole == 0 {
+            return;
+        }
+        if self.shown.len() >= GATHERED {
+            thin_out(&mut self.shown);
+        }
+        self.shown.push(Run { whole, told, words });
+    }
+
+    fn markup(&mut self, byte: u8) {
+        let tag = &mut self.tag;
+        if let Some(quote) = tag.quote {
+            return if byte == quote { self.end_value() } else { self.value(byte) };
+        }
+        if byte == b'>' {
+            return self.end_tag();
+        }
+        if !tag.named {
+            tag.named = byte.is_ascii_whitespace();
+            if let Some(place) = tag.name.get_mut(tag.length).filter(|_| !tag.named) {
+                *place = byte.to_ascii_lowercase();
+                tag.length += 1;
+            }
+            return;
+        }
+        if byte.is_ascii_whitespace() {
+            return self.end_value();
+        }
+        let after = tag.last as u8 == b'=';
+        if after && matches!(byte, b'"' | b'\'') && tag.name.first() != Some(&b'!') {
+            tag.quote = Some(byte);
+        }
+        if after && tag.last == u32::from_be_bytes(*b"src=") {
+            tag.src = Some(BASIS);
+        }
+        tag.last = tag.last << 8 | u32::from(byte.to_ascii_lowercase());
+        if tag.quote.is_none() {
+            self.value(byte);
+        }
+    }
+
+    fn value(&mut self, byte: u8) {
+        self.tag.src = self.tag.src.map(|hash| fnv(hash, byte));
+    }
+
+    fn end_value(&mut self) {
+        self.tag.quote = None;
+        if let Some(src) = self.tag.src.take().filter(|_| self.raw.is_none()) {
+            self.keep([src; 3]);
+        }
+    }
+
+    /// In a script nothing counts until its own end.
+    fn end_tag(&mut self) {
+        self.end_value();
+        self.at = At::Text;
+        let name = self.tag.name;
+        match self.raw {
+            Some(raw) if name.first() == Some(&b'/') && name.get(1..) == raw.get(..6) => self.raw = None,
+            Some(_) => {}
+            None if matches!(&name, b"script\0" | b"style\0\0") => self.raw = Some(name),
+            None => {}
+        }
+    }
+}
+
+fn thin_out(runs: &mut Shown) {
+    runs.sort_unstable();
+    runs.dedup();
+    runs.truncate(KEPT);
+}
+
+fn mixed(run: u64, word: u64) -> u64 {
+    (run.rotate_left(7) ^ word).wrapping_mul(PRIME).max(1)
+}
+
+fn fnv(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+}
+
+/// What of a page is new to its host. A run is new in a reading when it is new as it stands as well: that a word of it happens to
+/// stand in the URL makes no news.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    pub whole: bool,
+    pub told: bool,
+    pub words: bool,
+}
+
+/// The runs that were met last on the pages of a host.
+#[derive(Debug, Default)]
+pub(super) struct KnownRuns {
+    whole: Recent,
+    told: Recent,
+    words: Recent,
+}
+
+impl KnownRuns {
+    /// Takes in what a page shows.
+    pub(super) fn learn(&mut self, shown: &[Run]) -> News {
+        let mut news = News::default();
+        for run in shown {
+            let (whole, told, words) =
+                (self.whole.is_new(run.whole), self.told.is_new(run.told), self.words.is_new(run.words));
+            news.whole |= whole;
+            news.told |= whole && told;
+            news.words |= whole && words;
+        }
+        news
+    }
+}
+
+/// Hashes that came last, by a part of each. What is called known has been there (but for one in some thousands); what is called
+/// new may have been forgotten.
+#[derive(Debug, Default)]
+struct Recent(Vec<[u16; WAYS]>);
+
+impl Recent {
+    fn is_new(&mut self, run: u32) -> bool {
+        if run == 0 {
+            return false;
+        }
+        if self.0.is_empty() {
+            self.0.resize(SETS, [0; WAYS]);
+        }
+        let tag = ((run >> 16) as u16).max(1); // 0 is an empty place
+        let Some(set) = self.0.get_mut(run as usize % SETS).filter(|set| !set.contains(&tag)) else { return false };
+        set.rotate_right(1);
+        set[0] = tag;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::url::Canonicaliser;
+
+    fn shown(tail: &str, body: &str) -> Shown {
+        let url = Canonicaliser::default().parse(&format!("http://a.test{tail}")).unwrap();
+        let mut whole = PageRuns::new(&url);
+        whole.push(body.as_bytes());
+        let mut cut = PageRuns::new(&url);
+        body.as_bytes().chunks(3).for_each(|piece| cut.push(piece));
+        let whole = whole.finish();
+        assert_eq!(whole, cut.finish(), "{body}");
+        whole
+    }
+
+    #[test]
+    fn numbers_addresses_order_and_the_words_of_the_url_bring_nothing_new() {
+        let page = "<title>May 2024</title><p>No events</p><a href=/c/2024/06>next</a>";
+        for (tail, body) in [
+            ("/", "<title>May 2031</title><p>No events</p><a href=/c/2031/06>next</a>"),
+            ("/", "<p class=x id='a>b'>no  EVENTS</p><a href=\"/s/9f\">next</a><title>7 May</title>"),
+            ("/", "<p>No events<script>var a = '</p>new'; </script><p>next<p>May"),
+            ("/x/no?q=events", "<p>no events<p>next<p>May"),
+            ("/not/there", "<p>No events<p>Not there 404<p>There"),
+            ("/", "<style>b > i</style><!-- don't --><p>May</p>"),
+        ] {
+            let mut known = KnownRuns::default();
+            assert!(known.learn(&shown("/", page)).words);
+            assert!(!known.learn(&shown(tail, body)).words, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_a_title_or_a_picture_is_news() {
+        let mut known = KnownRuns::default();
+        known.learn(&shown("/", "<title>Strip 1</title><img src='/i/1.png' alt=Strip><p>next</p>"));
+        for body in [
+            "<title>Strip 2: The cat</title>",
+            "<img alt=Strip src=/i/2.png>",
+            "<IMG SRC=\"/i/3.png\">",
+            "<p>next</p><p>上海</p>",
+            "<iframe title=x src='/v/4'></iframe>",
+        ] {
+            assert!(known.learn(&shown("/strip/2", body)).words, "{body}");
+            assert_eq!(known.learn(&shown("/strip/2", body)), News::default(), "{body}");
+        }
+    }
+
+    #[test]
+    fn each_reading_leaves_out_more() {
+        let mut known = KnownRuns::default();
+        let mut learn = |tail: &str, body: &str| known.learn(&shown(tail, body));
+        learn("/p/7", "<h1>Part 7</h1><p>3 EUR</p><a href=/s/1>on</a>");
+        let news = |whole, told, words| News { whole, told, words };
+        assert_eq!(learn("/s/7", "<h1>Part 7</h1><a href=/s/2>on</a><p>3 EUR</p>"), News::default(), "another order");
+        assert_eq!(learn("/p/8", "<h1>Part 8</h1><p>3 EUR</p>"), news(true, false, false), "its own number");
+        assert_eq!(learn("/p/9", "<h1>Part 9</h1><p>4 EUR</p>"), news(true, true, false), "another number");
+        assert_eq!(learn("/p/10", "<h1>Wheel 10</h1>"), news(true, true, true), "a word");
+        assert_eq!(learn("/p/11", "<p>EUR 12<script>var data = 1</script>"), news(true, true, false));
+        assert_eq!(learn("/p/11", "<p>EUR 12<script>var data = 2</script>"), news(true, false, false), "by a script");
+    }
+
+    #[test]
+    fn the_room_is_bounded() {
+        let words: String = (0..60_000_u32).map(|n| format!("<i>{}", letters(n))).collect();
+        assert_eq!(shown("/", &words).len(), KEPT);
+        let mut known = Recent::default();
+        (0..100_000_u32).for_each(|n| assert!(known.is_new(n.wrapping_mul(0x9e37_79b9)) || n % 1_000 < 9));
+        assert_eq!(known.0.len(), SETS);
+    }
+
+    #[test]
+    fn a_thousand_runs_are_known_at_a_time() {
+        let mut known = Recent::default();
+        let run = |n: u32| xxh3_64(&n.to_le_bytes()) as u32;
+        assert!((0..1_000).all(|n| known.is_new(run(n))));
+        assert!((0..1_000).filter(|n| known.is_new(run(*n))).count() < 50);
+    }
+
+    fn letters(n: u32) -> String {
+        n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_taken_in_pieces_as_in_one(body in "[<>/='\"!a-c0-2 src-]{0,60}") {
+            shown("/a", &body);
+        }
+    }
+}
