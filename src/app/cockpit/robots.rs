@@ -58,7 +58,7 @@ impl Look {
     /// That an answer is still to come.
     fn asking(&self) -> Option<String> {
         let since = UnixMillis(self.view.asking_since_ms?);
-        Some(format!("is being asked for since {}: its answer is not over", roughly(self.now.since(since))))
+        Some(format!("is being asked for since {} ago: its answer is not over", roughly(self.now.since(since))))
     }
 
     /// What it says of path and query.
