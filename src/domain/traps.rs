@@ -2,6 +2,7 @@
 
 mod counted;
 mod date;
+mod ids;
 mod news;
 mod permuted;
 mod shape;

@@ -67,7 +67,7 @@ mod tests {
         let mut reader = PageReader::new(Some("text/html"), &at, ExtractOptions::default(), 1_000);
         reader.push(b"<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
         let page = reader.finish();
-        let link = b"<n>; rel=next, <c>; rel=author".to_vec();
+        let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical".to_vec();
         let head = HeadMarks::of(&[("Link".to_owned(), link)], &[]);
         let canon = Canonicaliser::default();
         let at = canon.parse(at.as_str()).unwrap();

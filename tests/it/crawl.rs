@@ -221,15 +221,14 @@ fn a_depth_limit_over_many_hosts_gives_a_subset_and_nothing_else() {
 
 #[test]
 fn endless_spaces_waste_little_of_a_crawl_that_ends_by_itself() {
-    let each = Trap::ALL.map(|trap| (trap.name(), 2_500));
-    for (traps, pages) in each.into_iter().chain([("all", 10_000)]) {
+    let each = Trap::ALL.map(|trap| (trap.name(), 800, 200));
+    for (traps, pages, most) in each.into_iter().chain([("all", 12_000, 600)]) {
         let traps_laid = traps.parse().unwrap();
-        let web =
-            TestWebConfig { hosts: 1, pages, links: 4, min_size: 300, max_size: 600, traps: traps_laid, ..small() };
+        let web = TestWebConfig { hosts: 1, pages, links: 4, min_size: 1_000, traps: traps_laid, ..small() };
         let ended = Sandbox::new(web).set("scope.mode=domains").gap(Duration::ZERO).crawl();
         let asked = ended.asked();
         let wasted = asked.iter().filter(|url| url.contains("/trap/") || url.starts_with("http://x")).count();
-        assert!(wasted > 0 && wasted * 20 <= asked.len(), "{traps}: {wasted} of {} are wasted", asked.len());
+        assert!((1..=most).contains(&wasted), "{traps}: {wasted} of {} are wasted", asked.len());
         assert_eq!(asked.len() - wasted, pages as usize, "{traps}: a page of the site is missing\n{}", ended.report());
     }
 }

@@ -12,7 +12,7 @@ use super::words::english;
 /// Pages that come again under other numbers.
 const PAGES: u64 = 5;
 /// Products of the list, and those that one combination of filters shows.
-const PRODUCTS: u64 = 40;
+const PRODUCTS: u64 = 24;
 const SHOWN: u64 = 12;
 /// Filters of the list and their values.
 const FACETS: [(&str, [&str; 4]); 4] = [

@@ -297,10 +297,13 @@ impl Recent {
             self.0.resize(SETS, [0; WAYS]);
         }
         let tag = ((run >> 16) as u16).max(1); // 0 is an empty place
-        let Some(set) = self.0.get_mut(run as usize % SETS).filter(|set| !set.contains(&tag)) else { return false };
-        set.rotate_right(1);
+        let Some(set) = self.0.get_mut(run as usize % SETS) else { return false };
+        let known = set.iter().position(|known| *known == tag);
+        if let Some(passed) = set.get_mut(..=known.unwrap_or(WAYS - 1)) {
+            passed.rotate_right(1); // what comes often stays
+        }
         set[0] = tag;
-        true
+        known.is_none()
     }
 }
 

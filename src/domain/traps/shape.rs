@@ -18,6 +18,8 @@ pub(super) struct Shape {
     pub key: u64,
     /// The wider space it lies in: everything below its first folder, or every query of its path. None at the top of a host.
     pub space: Option<u64>,
+    /// It without the identifiers of its path, when there are any; numbers are kept.
+    pub place: Option<u64>,
     /// A calendar, or a path that goes round.
     pub suspicious: bool,
 }
@@ -49,7 +51,7 @@ impl Shape {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        Self { key: hash.digest(), space, suspicious: round || date::is_calendar(url) }
+        Self { key: hash.digest(), space, place: place(url), suspicious: round || date::is_calendar(url) }
     }
 }
 
@@ -58,6 +60,21 @@ fn space(kind: &[u8], hash: &Xxh3) -> u64 {
     hash.update(b"\0");
     hash.update(kind);
     hash.digest()
+}
+
+fn place(url: &PageUrl) -> Option<u64> {
+    let (mut hash, mut any) = (Xxh3::new(), false);
+    for segment in url.path().split('/') {
+        let identifier = is_identifier(segment);
+        any |= identifier;
+        hash.update(if identifier { b"*" } else { segment.as_bytes() });
+        hash.update(b"/");
+    }
+    if !any {
+        return None;
+    }
+    hash.update(url.query().unwrap_or_default().as_bytes());
+    Some(hash.digest())
 }
 
 fn names_of_params(url: &PageUrl) -> SmallVec<[&str; 8]> {
@@ -154,6 +171,14 @@ mod tests {
         ] {
             assert_ne!(shape(one).key, shape(other).key, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn a_place_is_a_url_without_its_identifiers() {
+        assert_eq!(shape("/s/9f3ab27c/p/7").place, shape("/s/00000a1/p/7").place);
+        assert_ne!(shape("/s/9f3ab27c/p/7").place, shape("/s/00000a1/p/8").place);
+        assert_ne!(shape("/s/9f3ab27c/p?a=7").place, shape("/s/00000a1/p?a=8").place);
+        assert_eq!(shape("/s/7/p").place, None);
     }
 
     #[test]

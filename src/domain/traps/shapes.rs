@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counted::{Counted, Weighed};
+use super::ids::Places;
 use super::news::{KnownRuns, Run};
 use super::permuted::Orders;
 use super::shape::Shape;
@@ -87,6 +88,7 @@ struct OfHost {
     spaces: Counted<Yield, SPACES>,
     tokens: Tokens,
     orders: Orders,
+    places: Places,
     known: KnownRuns,
     /// Whether a page of it has been taken in.
     has_pages: bool,
@@ -233,6 +235,7 @@ impl Shapes {
             return Err(Rejection::Permuted);
         }
         of_host.shapes.of(shape.key).pages += 1;
+        shape.place.into_iter().for_each(|place| of_host.places.find(place));
         Ok(())
     }
 
@@ -319,6 +322,9 @@ impl OfHost {
     /// Takes in what a page shows; whether it is a duplicate to the eye that leads nowhere.
     fn notes(&mut self, page: &Finder, shown: &[Run]) -> bool {
         let news = self.known.learn(shown);
+        if let Some(place) = page.shape.place {
+            self.places.note(place, shown);
+        }
         self.shapes.of(page.shape.key).yields.note(news.words, &page.in_shape);
         if let Some(space) = page.shape.space {
             self.spaces.of(space).note(news.told, &page.in_space);
@@ -337,6 +343,10 @@ impl OfHost {
             return Err(Rejection::Duplicates);
         }
         let Some(finder) = finder else { return Ok(()) };
+        let within = finder.shape.place.is_some() && finder.shape.space == shape.space;
+        if shape.place.is_some_and(|place| within && self.places.know(place, rules.barren_pages)) {
+            return Err(Rejection::Barren);
+        }
         let own_shape = (finder.shape.key == shape.key).then_some(&count.yields);
         let own_space = shape.space.filter(|space| finder.shape.space == Some(*space));
         let own_space = own_space.and_then(|space| self.spaces.known(space));

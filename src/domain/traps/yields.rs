@@ -26,7 +26,7 @@ pub(super) struct Brought {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {
     /// Pages in a row that brought nothing: no run of text or picture that is new, and no new URL beyond the space. One that led to
-    /// many new URLs within counts twice.
+    /// three or more new URLs within counts twice.
     pub barren: u32,
     /// Pages in a row that led to new pages of the space alone, and to no known one: nothing crosses, nothing comes to an end.
     alone: u32,

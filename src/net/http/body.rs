@@ -93,18 +93,27 @@ pub(super) async fn receive(
     };
     let document = writer.finish_off_thread().await.map_err(spill_fault)?;
     let exact = match exact {
-        // What is not whole is told by the head to go on: readers of archives stumble over it.
-        Some(_) if cut.is_some() => None,
-        Some(mut exact) => {
-            exact.follow(link.log().drain(), document.len(), true).await.map_err(spill_fault)?;
-            exact.finish(document.len()).await.map_err(spill_fault)?
-        }
+        Some(exact) => ended(exact, link, &document, cut).await.map_err(spill_fault)?,
         None => means.exact.then(|| document.clone()),
     };
     if means.exact && exact.is_none() {
         log::debug!("body not kept as it came, it is cut or its chunks cannot be followed: url={}", request.url);
     }
     Ok(Received { document, exact, cut, note })
+}
+
+/// The chunked body as it came, when it is whole: what is cut is told by its head to go on, and readers of archives stumble over it.
+async fn ended(
+    mut exact: Exact,
+    link: &Link,
+    document: &Document,
+    cut: Option<Cut>,
+) -> Result<Option<Document>, SpillError> {
+    if cut.is_some() {
+        return Ok(None);
+    }
+    exact.follow(link.log().drain(), document.len(), true).await?;
+    exact.finish(document.len()).await
 }
 
 /// How a body broke off: hyper tells a connection that ended, framing that cannot be read, and all else that TCP says.
