@@ -119,3 +119,24 @@ fn next_try(node: &Node) -> Option<UnixMillis> {
         None
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_flight_put_off_the_patience_once_and_for_a_bounded_while() {
+        let minutes = |n: u64| Duration::from_secs(60 * n);
+        let since = UnixMillis(1_000_000);
+        for (patience, busy, put_off) in [
+            (minutes(10), minutes(0), minutes(0)),
+            (minutes(10), minutes(7), minutes(7)),
+            (minutes(10), minutes(90), minutes(10)), // as long again, and no longer
+            (Duration::from_secs(1), minutes(90), minutes(1)),
+        ] {
+            let crawl = CrawlSection { until_done_patience: patience, ..CrawlSection::default() };
+            let waits = Patience { since, busy: since.plus(busy), ..Patience::new(since) };
+            assert_eq!(waits.begin(&crawl), since.plus(put_off), "{patience:?} {busy:?}");
+        }
+    }
+}

@@ -67,6 +67,15 @@ impl Kept {
         self.fault.is_some_and(|fault| is_of_the_host(fault) || self.value.failures > PATIENT)
     }
 
+    /// Its text, as it is on disk; none when that is not there as it was learned.
+    fn text(&self, node: &Node, key: RobotsKey) -> Option<Vec<u8>> {
+        if self.value.fetched.0 == 0 {
+            return Some(Vec::new());
+        }
+        let stored = read::robots(&*node.storage, key).ok().flatten();
+        stored.filter(|stored| stored.fetched == self.value.fetched).map(|stored| stored.text)
+    }
+
     fn away(&self, now: UnixMillis) -> Away {
         Away { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
     }
@@ -136,13 +145,19 @@ impl Cache {
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
         let key: RobotsKey = at.robots(url.scheme(), url.port());
-        let mut old = self.kept.borrow_mut().remove(&place).map(|old| old.value);
-        if let Some(old) = old.as_mut().filter(|old| old.fetched.0 > 0) {
-            let stored = read::robots(&*node.storage, key).ok().flatten();
-            old.text = stored.map(|stored| stored.text).unwrap_or_default();
-        }
-        let value = value_of(node, old, learned.status.as_ref(), now, now.max(seat.earliest()));
+        let old = self.kept.borrow_mut().remove(&place);
+        let text = old.as_ref().map(|old| old.text(node, key));
+        let known = old
+            .as_ref()
+            .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
+        let value = value_of(node, known, learned.status.as_ref(), now, now.max(seat.earliest()));
         let fault = learned.status.as_ref().err().copied();
+        if let (Some(old), Some(None)) = (old, text)
+            && value.failures > 0
+        {
+            // What stands in is still on its way to the disk: this failure must not take its place there.
+            return self.keep(place, Kept { value, rules: old.rules, fault }, seat);
+        }
         let kept = Kept::new(node, value.clone(), fault);
         let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
         self.keep(place, kept, seat);
