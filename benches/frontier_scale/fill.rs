@@ -66,6 +66,7 @@ fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
         origin: Some("http://h0.test/".into()),
         found: FoundAs::Link,
         rank: None,
+        lastmod: None,
     })
 }
 

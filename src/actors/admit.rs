@@ -38,7 +38,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     out
 }
 
-/// The way of an ordinary link. What a rejected URL was found as is not kept.
+/// The way of an ordinary link.
 pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
 
 /// What rules say of a URL found at a depth, as what and where. For a sitemap that was announced, those for pages do not count.

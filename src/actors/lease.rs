@@ -266,6 +266,7 @@ mod tests {
             discovered: UnixMillis(1),
             origin: None,
             via: None,
+            again: None,
         };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
         let end: Arc<dyn LeaseEnd> = told.clone();

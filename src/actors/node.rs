@@ -158,6 +158,8 @@ pub struct Node {
     pub memory: MemoryPlan,
     /// Bytes of the seen filter, with the one that is to replace it.
     pub filter_bytes: AtomicU64,
+    /// The earliest last visit of a sitemap, milliseconds since 1970; `u64::MAX` when there is none.
+    pub sitemap_visit: AtomicU64,
     /// Requests on the wire.
     pub fetches: Arc<Semaphore>,
     /// Pages being parsed now.
@@ -278,6 +280,20 @@ impl Node {
         });
     }
 
+    /// After how long sitemaps are read again; not at all in a crawl that is to end.
+    #[must_use]
+    pub fn sitemaps_again(&self) -> Option<Duration> {
+        let sitemaps = &self.rules.settings.sitemaps;
+        sitemaps.revisit.filter(|_| sitemaps.in_use && !self.live().settings.crawl.until_done)
+    }
+
+    /// When the next sitemap is read again.
+    #[must_use]
+    pub fn next_sitemap(&self) -> Option<UnixMillis> {
+        let visit = Some(self.sitemap_visit.load(Ordering::Relaxed)).filter(|visit| *visit < u64::MAX)?;
+        self.sitemaps_again().map(|after| UnixMillis(visit).plus(after))
+    }
+
     /// True while nothing new may be begun.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -335,7 +351,7 @@ impl Node {
             Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) => {}
         }
         if let Some(capture) = &page.capture {
-            self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how == How::Duplicate));
+            self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how.is_revisit()));
             self.metrics.received(capture.bytes);
             capture.remarks.notes.iter().for_each(|note| self.metrics.note(*note));
             let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));

@@ -79,6 +79,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         withheld: AtomicUsize::new(0),
         memory,
         filter_bytes: AtomicU64::new(0),
+        sitemap_visit: AtomicU64::new(u64::MAX),
         fetches,
         parsing: AtomicU64::new(0),
         epoch: Epoch::default(),

@@ -22,6 +22,8 @@ use crate::telemetry::StatusSnapshot;
 
 /// Parked hosts looked at.
 const LOOKED_AT: usize = 256;
+/// A page that the parser has for longer is worth a word; most take it milliseconds.
+const LONG_PARSE: Duration = Duration::from_secs(5);
 /// A trouble is told for so long.
 const LATELY: Duration = Duration::from_secs(3_600);
 
@@ -41,6 +43,7 @@ pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         found.extend(resting(node));
     }
     if found.is_empty() {
+        found.extend(long_parse(node));
         found.extend(work(node, s));
     }
     if s.in_flight == 0 && node.checkpoints.available_permits() == 0 {
@@ -87,6 +90,15 @@ fn resting(node: &Node) -> Option<Finding> {
     Some(finding(IdleCode::ActorRestarting, sentence, "wait, it comes back by itself; the log has the reason"))
 }
 
+/// A page that keeps the parser: all that comes after it may wait for that.
+fn long_parse(node: &Node) -> Option<Finding> {
+    let since = node.pulses.at_work_since("parser")?;
+    let taken = node.clock.now().since(since);
+    let sentence = format!("the parser has worked on one page for {}", roughly(taken));
+    let advice = "wait; a page that takes longer than supervision.blocked_after ends the process, and is given up after a few starts";
+    (taken >= LONG_PARSE).then(|| finding(IdleCode::ParserSlow, sentence, advice))
+}
+
 /// Is there work, and can it be begun?
 fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     if s.waiting + s.processing == 0 {
@@ -94,7 +106,11 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
-            finding(IdleCode::FrontierEmpty, "the frontier is empty", advice)
+            let next = node.next_sitemap();
+            let read =
+                |at: UnixMillis| format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.now())));
+            let sentence = format!("the frontier is empty{}", next.map(read).unwrap_or_default());
+            Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
     }
     if node.pages.available_permits() == 0 {

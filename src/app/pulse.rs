@@ -11,6 +11,7 @@ use actix_rt::ArbiterHandle;
 
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
+use crate::domain::time::UnixMillis;
 
 /// How often a thread beats.
 const BEAT: Duration = Duration::from_secs(1);
@@ -38,6 +39,8 @@ struct Beats {
     count: AtomicU64,
     /// It has nothing to do, and need not move.
     rests: AtomicBool,
+    /// When it took what it works on, in milliseconds since 1970.
+    since: AtomicU64,
 }
 
 /// What is seen of a thread that has something to do.
@@ -52,7 +55,7 @@ pub struct Seen {
 
 impl Pulses {
     fn add(&self, name: &'static str, rests: bool) -> Arc<Beats> {
-        let beats = Arc::new(Beats { count: AtomicU64::new(0), rests: AtomicBool::new(rests) });
+        let beats = Arc::new(Beats { rests: AtomicBool::new(rests), ..Beats::default() });
         let id = self.made.fetch_add(1, Ordering::Relaxed);
         let mut all = lock(&self.all);
         all.retain(|p| Arc::strong_count(&p.beats) > 1 || !p.beats.rests.load(Ordering::Acquire));
@@ -77,6 +80,14 @@ impl Pulses {
         Worker(self.add(name, true))
     }
 
+    /// Since when the worker of that name that is longest at it has had its piece of work; none when all rest.
+    #[must_use]
+    pub fn at_work_since(&self, name: &str) -> Option<UnixMillis> {
+        let all = lock(&self.all);
+        let busy = all.iter().filter(|p| p.name == name && !p.beats.rests.load(Ordering::Acquire));
+        busy.map(|p| UnixMillis(p.beats.since.load(Ordering::Relaxed))).min()
+    }
+
     /// Who has something to do, and how often it has moved so far.
     #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
@@ -92,7 +103,8 @@ pub struct Worker(Arc<Beats>);
 impl Worker {
     /// It is at work until the guard is dropped.
     #[must_use]
-    pub fn work(&self) -> AtWork<'_> {
+    pub fn work(&self, now: UnixMillis) -> AtWork<'_> {
+        self.0.since.store(now.0, Ordering::Relaxed);
         self.0.count.fetch_add(1, Ordering::Relaxed);
         self.0.rests.store(false, Ordering::Release);
         AtWork(self)
@@ -205,11 +217,17 @@ mod tests {
         let pulses = Pulses::default();
         let worker = pulses.worker("parser");
         assert_eq!(pulses.seen(), []);
-        let first = worker.work();
+        let first = worker.work(UnixMillis(7));
+        let other = pulses.worker("parser");
+        let later = other.work(UnixMillis(9));
+        assert_eq!(pulses.at_work_since("parser"), Some(UnixMillis(7)));
+        drop(later);
+        drop(other);
         let seen = pulses.seen();
         drop(first);
         assert_eq!((seen[0].name, pulses.seen().len()), ("parser", 0));
-        let _second = worker.work();
+        assert_eq!(pulses.at_work_since("parser"), None);
+        let _second = worker.work(UnixMillis(11));
         assert!(pulses.seen()[0].beats > seen[0].beats, "another piece of work is a move");
         drop(_second);
         drop(worker);

@@ -13,11 +13,10 @@ use tokio::sync::oneshot;
 
 use super::live::{Readmitting, readmitted, stored};
 use super::{Job, JobError, Live};
-use crate::actors::admit::{LINK, judge};
+use crate::actors::admit::judge;
 use crate::actors::deduper::Readmit;
 use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
-use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
@@ -145,7 +144,8 @@ impl Walk<'_> {
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if judge(live, &scope, &url, value.depth, LINK, self.node.clock.now()).is_err() {
+        let way = (value.found, value.via.as_deref());
+        if judge(live, &scope, &url, value.depth, way, self.node.clock.now()).is_err() {
             return Ok(None);
         }
         drop(scope);
@@ -154,8 +154,8 @@ impl Walk<'_> {
         }
         let seed = value.origin.is_none() && self.is_seed(&key)?;
         let (via, origin) = (value.via.map(Arc::from), value.origin.map(Arc::from));
-        let found = FoundAs::Link;
-        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin, found, rank: None }))
+        let found = value.found;
+        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin, found, rank: None, lastmod: None }))
     }
 
     /// Whether a URL was handed in as a seed: it goes back to itself.

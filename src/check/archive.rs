@@ -10,7 +10,7 @@ use super::fault::{Fault, Note};
 use super::files::Warc;
 use super::index::{Found, index, is_rules, page_at, record_of, without_line};
 use crate::storage::keys::PageKey;
-use crate::storage::values::{How, PageRecord};
+use crate::storage::values::PageRecord;
 use crate::warc::digest::WarcDigest;
 use crate::warc::reader::{ReadError, WarcReader};
 use crate::warc::scan::{Scanned, scan_next};
@@ -122,7 +122,7 @@ fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found
 /// Whether a record is the one of a capture: type, URL, length and digests.
 pub fn fits(page: &PageRecord, record: &Scanned) -> std::result::Result<(), String> {
     let kind = record.header.kind();
-    let wanted = if matches!(page.how, How::Duplicate | How::NotModified) { "revisit" } else { "response" };
+    let wanted = if page.how.is_revisit() { "revisit" } else { "response" };
     if kind != wanted {
         return Err(format!("there is a {kind}, not a {wanted}"));
     }

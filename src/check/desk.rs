@@ -7,6 +7,7 @@ use super::files::Files;
 use super::lost::Lost;
 use super::stream::look_one;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
+use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::rank::{self, Ranker};
 use crate::domain::url::{Canonicaliser, PageUrl};
@@ -118,11 +119,14 @@ pub struct Entry {
     pub discovered: crate::domain::time::UnixMillis,
     pub via: Option<String>,
     pub origin: Option<String>,
+    pub found: FoundAs,
 }
 
 impl Entry {
     fn of_page(page: &PageRecord) -> Self {
-        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via: None, origin: page.origin.clone() }
+        let (found, via) = page.sitemap.clone().map_or((FoundAs::Link, None), |sitemap| (sitemap.found, sitemap.via));
+        let origin = page.origin.clone();
+        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via, origin, found }
     }
 
     fn of(self, url: &PageUrl) -> QueueEntry {
@@ -134,10 +138,11 @@ impl Entry {
             hops: self.hops,
             attempts: 0,
             seed: false,
-            found: crate::domain::found_as::FoundAs::Link,
+            found: self.found,
             discovered: self.discovered,
             origin: self.origin,
             via: self.via,
+            again: None,
         }
     }
 }

@@ -86,6 +86,10 @@ faults! {
         "puts it into its row, or takes it out";
     /// `waiting`, `parked`.
     RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
+    /// `sitemaps`.
+    SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
+    /// `sitemaps`.
+    SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
     /// `meta`.
     Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
     /// `meta`.

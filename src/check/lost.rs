@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::stream::{Stream, look_one};
 use super::texts;
 use crate::domain::fingerprint::{KeyMap, KeySet};
+use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::Batch;
@@ -139,7 +140,15 @@ pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Resul
         }
         Want::Keep { reason, generation, depth } => {
             let via = text.via.map(str::to_owned);
-            let row = RejectedValue { url: url.as_str().to_owned(), reason, generation, depth, via, origin: None };
+            let row = RejectedValue {
+                url: url.as_str().to_owned(),
+                reason,
+                generation,
+                depth,
+                via,
+                origin: None,
+                found: FoundAs::Link,
+            };
             let mut batch = Batch::new();
             batch.put::<Rejected>(&key, &row);
             (batch, "its text was found: kept")

@@ -35,6 +35,7 @@ mod places;
 mod queue;
 pub mod report;
 mod singles;
+mod sitemaps;
 mod stream;
 mod tally;
 mod texts;
@@ -127,6 +128,7 @@ impl Check {
         singles::unsynced(&mut desk, book, &mut totals)?;
         places::rows(&desk, book)?;
         queue::retries(&mut desk, book)?;
+        sitemaps::rows(book)?;
         book.flush()?;
         hosts::hosts(&mut desk, book, &mut totals)?;
         book.flush()?;

@@ -99,6 +99,7 @@ fn moved(desk: &Desk<'_>, book: &mut Book<'_>, row: &Row<Queue>, url: &PageUrl, 
         discovered: row.value.discovered,
         via: row.value.via.clone(),
         origin: row.value.origin.clone(),
+        found: row.value.found,
     };
     let mut again = desk.queue_again(book, key, url, again)?;
     again.delete::<Queue>(&row.key);
@@ -168,7 +169,7 @@ pub fn unqueued(desk: &mut Desk<'_>, book: &mut Book<'_>, key: SeenKey, depth: O
     let row = look_one::<Rejected>(book.storage, &key)?;
     if let Some((row, url)) = row.and_then(|row| Some((desk.url_at(&row.url, key)?, row))).map(|(url, row)| (row, url))
     {
-        let again = Entry { depth: depth.unwrap_or(row.depth), via: row.via, ..Entry::default() };
+        let again = Entry { depth: depth.unwrap_or(row.depth), via: row.via, found: row.found, ..Entry::default() };
         let mut again = desk.queue_again(book, key, &url, again)?;
         again.delete::<Rejected>(&key);
         return book.find(Fault::WaitingUnqueued, url.as_str(), "was kept as rejected", |b| b.append(again));

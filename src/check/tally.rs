@@ -94,7 +94,7 @@ impl Totals {
     pub fn page(&mut self, page: &PageRecord) {
         let c = &mut self.counters;
         c.pages_stored += 1;
-        c.revisits += u64::from(page.how == How::Duplicate);
+        c.revisits += u64::from(page.how.is_revisit());
         c.bytes = c.bytes.saturating_add(page.bytes);
         c.fetch_ms = c.fetch_ms.saturating_add(u64::from(page.took_ms));
         c.add_status(page.status);

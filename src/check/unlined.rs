@@ -108,6 +108,7 @@ fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     let mut line = CrawlLine::new(page.fetched, &page.url);
     line.reason = match mark_of_page(page) {
         UrlState::Done { how: How::Duplicate, .. } => Some("revisit".into()),
+        UrlState::Done { how: How::NotModified, .. } => Some("not_modified".into()),
         UrlState::Done { how: How::Unstored, .. } => Some("unstored".into()),
         UrlState::Error { reason } => Some(Failure::as_str(reason).into()),
         _ => None,

@@ -8,6 +8,7 @@ use super::files::Whereabouts;
 use super::hosts::{Unit, Walk};
 use super::judge::mark_of_page;
 use super::lost::Want;
+use super::sitemaps;
 use super::stream::{Row, look};
 use super::tally::{Totals, is_kept};
 use crate::domain::reason::Failure;
@@ -242,8 +243,8 @@ fn captured_there(
     at: UnixMillis,
     pages: &[Row<Pages>],
 ) -> Result<()> {
-    if pages.iter().any(|page| page.key.captured.0 == at) {
-        return Ok(());
+    if let Some(page) = pages.iter().find(|page| page.key.captured.0 == at) {
+        return sitemaps::there(book, key, page);
     }
     if let Some(page) = pages.first() {
         let mark = mark_of_page(&page.value);

@@ -23,6 +23,7 @@ pub mod partition;
 pub mod politeness;
 pub mod rank;
 pub mod reason;
+pub mod revisit;
 pub mod robots;
 pub mod scope;
 pub mod secret_header;

@@ -5,7 +5,8 @@
 //! | 2xx, whole or cut | - | [`Verdict::Store`] | done | yes | yes |
 //! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
 //! | 304 to a request that did not ask | one | [`Verdict::Fail`] | error `not_modified_unasked` | no | no |
-//! | any other 3xx, 304 too | - | [`Verdict::StoreOnly`] | done | yes | no |
+//! | 304 to a request that did | - | [`Verdict::NotModified`] | done | yes | no |
+//! | any other 3xx: browsers show its body (Fetch standard, HTTP-redirect fetch) | - | [`Verdict::Store`] | done | yes | yes |
 //! | a firewall's challenge, whatever its status | all | [`Verdict::Fail`] | error `challenge` | no | no |
 //! | 408, 425, 429 | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
@@ -123,6 +124,8 @@ pub enum Verdict {
     StoreOnly(Option<Failure>),
     /// Store the capture; the URL is done as a redirect and its Location becomes a new URL, where redirects are followed.
     Follow,
+    /// The page is as it was at its last capture: a reference to that is stored, and the URL is done.
+    NotModified,
     /// Nothing is stored; the URL is tried again.
     Retry {
         /// Not before this moment.
@@ -152,7 +155,7 @@ impl Verdict {
     #[must_use]
     pub fn final_state(&self) -> Option<FinalState> {
         match *self {
-            Self::Store | Self::Follow | Self::StoreOnly(None) => Some(FinalState::Done),
+            Self::Store | Self::Follow | Self::NotModified | Self::StoreOnly(None) => Some(FinalState::Done),
             Self::StoreOnly(Some(failure)) | Self::Fail(failure) => Some(FinalState::Error(failure)),
             Self::Reject(rejection) => Some(FinalState::Rejected(rejection)),
             Self::Retry { .. } => None,
@@ -162,7 +165,7 @@ impl Verdict {
     /// Whether the answer goes into the archive.
     #[must_use]
     pub fn stores(&self) -> bool {
-        matches!(self, Self::Store | Self::StoreOnly(_) | Self::Follow)
+        matches!(self, Self::Store | Self::StoreOnly(_) | Self::Follow | Self::NotModified)
     }
 
     /// Whether the body is parsed for links.
@@ -197,10 +200,11 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
         };
     }
     match answer.status {
-        304 if !answer.conditional => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
+        304 if answer.conditional => Verdict::NotModified,
+        304 => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
         200..=299 => Verdict::Store,
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
-        300..=399 => Verdict::StoreOnly(None),
+        300..=399 => Verdict::Store,
         408 | 425 | 429 => again(Failure::Status4xx),
         400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
         500..=599 => again(Failure::Status5xx),

@@ -7,7 +7,6 @@ mod news;
 mod permuted;
 mod shape;
 mod shapes;
-mod tokens;
 mod yields;
 
 use serde::{Deserialize, Serialize};
@@ -207,7 +206,7 @@ mod tests {
             "/c?month=5&year=2031",
             "/c?date=2031-05-01",
             "/c?date=20310501",
-            "/c?cal=1931-05",
+            "/c?cal=1231-05",
             "/2031/05/",
             "/cal/2031-02/",
             "/cal/2031-02-28",
@@ -221,6 +220,7 @@ mod tests {
             "/2031/",
             "/2031",
             "/archive/1850/12/24",
+            "/climate?year=1850&month=12",
             "/paper/1850-12-24/1",
             "/paper/2031-13",
             "/plan/2031-02-28-what-will-be",

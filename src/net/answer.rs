@@ -18,7 +18,7 @@ pub fn outcome_of(result: Result<&Fetched, &FetchFault>, conditional: bool, now:
     };
     FetchOutcome::Answer(Answer {
         status: fetched.status,
-        has_location: fetched.header("location").is_some_and(|to| !to.trim().is_empty()),
+        has_location: fetched.reference("location").is_some_and(|to| !to.trim().is_empty()),
         retry_after: fetched.header("retry-after").and_then(|value| RetryAfter::parse(&value, now)),
         cut: fetched.cut.map(|cut| match cut {
             Cut::Length => CutReason::Length,

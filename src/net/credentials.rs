@@ -1,10 +1,14 @@
 //! Credentials of the operator by URL prefix, `[[credentials]]`: basic (RFC 7617) and bearer (RFC 6750).
 
 use http::HeaderValue;
+use percent_encoding::percent_decode;
 
 use crate::domain::url::{PageUrl, Scheme};
 
 use super::proxy::basic;
+
+/// A path that is encoded more often than this is nobody's.
+const MOST_DECODED: usize = 4;
 
 /// Who is asked for.
 #[derive(Clone, PartialEq, Eq)]
@@ -96,7 +100,29 @@ impl Rule {
             && self.port == url.port()
             && self.host == url.host()
             && rest().is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'))
+            && (self.path == "/" || !may_lead_up(url.path()))
     }
+}
+
+/// Whether a server may read the path as one that leads up: `..%2F`, `%2e%2e%5c`, `..;x`, also encoded twice. To the URL standard
+/// these are names like others, to many servers behind a proxy they are not.
+fn may_lead_up(path: &str) -> bool {
+    let mut path = path.as_bytes().to_vec();
+    for _ in 0..MOST_DECODED {
+        let is_up = |segment: &[u8]| {
+            let name = segment.split(|b| *b == b';' || b.is_ascii_control()).next().unwrap_or_default();
+            name.trim_ascii() == b".."
+        };
+        if path.split(|b| matches!(b, b'/' | b'\\')).any(is_up) {
+            return true;
+        }
+        let decoded: Vec<u8> = percent_decode(&path).collect();
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
 }
 
 #[cfg(test)]
@@ -127,6 +153,19 @@ mod tests {
             ("https://a.test/?/docs", "-"),
             ("https://a.test/docs/../x", "-"),
             ("http://a.test/docs", "-"),
+            ("https://a.test/docs/..%2Fx", "-"),
+            ("https://a.test/docs/%2e%2e%2fx", "-"),
+            ("https://a.test/docs/%2e%2e%5cx", "-"),
+            ("https://a.test/docs/a%2f..%2f..%2fx", "-"),
+            ("https://a.test/docs/..;/adm", "-"),
+            ("https://a.test/docs/..;a=1/adm", "-"),
+            ("https://a.test/docs/..%3B/adm", "-"),
+            ("https://a.test/docs/..%00/adm", "-"),
+            ("https://a.test/docs/%252e%252e%252fx", "-"),
+            ("https://a.test/docs/..x/a..b/...", "Bearer one"),
+            ("https://a.test/docs/a%2Fb;c", "Bearer one"),
+            ("https://a.test/docs/100%25", "Bearer one"),
+            ("http://b.test:8080/a/..%2Fx", "Basic bWU6cHc6eA=="),
             ("https://a.test:8443/docs", "-"),
             ("https://a.test.evil.test/docs", "-"),
             ("https://www.a.test/docs", "-"),

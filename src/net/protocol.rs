@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::document::{Decoded, Document, SpillConfig, decoded_as};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
+use crate::domain::text::url_text;
 use crate::domain::url::{PageUrl, Scheme};
 
 use super::head;
@@ -28,7 +29,7 @@ pub struct FetchRequest {
     pub headers: Vec<(String, String)>,
     /// The proxy it goes through, if any.
     pub via: Option<Arc<Proxy>>,
-    /// Neither credentials nor cookies go with it: the URL is one that somebody else named, outside what is crawled.
+    /// Neither credentials nor cookies go with it, and none are learned from its answer: the URL is one that somebody else named, outside what is crawled.
     pub anonymous: bool,
     /// Validators of the copy we have; sent as `If-None-Match` and `If-Modified-Since`.
     pub conditional: Option<Conditional>,
@@ -202,6 +203,12 @@ impl Fetched {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| String::from_utf8_lossy(v))
+    }
+
+    /// The first header of that name (any case) that holds a URL, or begins with one: see [`url_text`].
+    #[must_use]
+    pub fn reference(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| url_text(v))
     }
 
     /// All headers of that name joined by `, ` (RFC 9110 section 5.3); none if there is none.

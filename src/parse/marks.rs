@@ -7,6 +7,7 @@ use crate::domain::html::{Directives, Page};
 use crate::domain::link_header::{self, HeaderLink};
 use crate::domain::mime::is_nosniff;
 use crate::domain::note::Note;
+use crate::domain::text::url_text;
 use crate::domain::usage::Statements;
 
 /// Characters of a canonical URL that are recorded; a longer one is none.
@@ -29,7 +30,7 @@ impl HeadMarks {
     pub fn of(headers: &[(String, Vec<u8>)], tokens: &[String]) -> Self {
         let all = |name: &'static str| -> Vec<String> {
             let named = headers.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name));
-            named.map(|(_, v)| String::from_utf8_lossy(v).into_owned()).collect()
+            named.map(|(_, v)| url_text(v).into_owned()).collect()
         };
         let (robots, links) = (all("x-robots-tag"), all("link"));
         Self {

@@ -68,8 +68,10 @@ impl Onward {
     pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
         match verdict {
             Verdict::Follow => location(canon, url, fetched),
-            Verdict::StoreOnly(None) if matches!(fetched.status, 300..=303 | 307 | 308) => Self::Nowhere(None),
-            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or_default(),
+            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or_else(|| match fetched.status {
+                300..=303 | 307 | 308 => Self::Nowhere(None),
+                _ => Self::Stays,
+            }),
             _ => Self::Stays,
         }
     }
@@ -102,7 +104,7 @@ impl Onward {
 }
 
 fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Onward {
-    let Some(location) = fetched.header("location") else { return Onward::Stays };
+    let Some(location) = fetched.reference("location") else { return Onward::Stays };
     match canon.join(&at.to_url(), &location, None) {
         Ok(url) if url == *at => Onward::Itself,
         Ok(url) => Onward::To { url, way: Way::Location },
@@ -115,7 +117,7 @@ fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Onward {
 
 /// The header before the markup, as browsers do. To itself it is a reload, which a crawler has no use for.
 fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<&Page>) -> Option<Onward> {
-    let header = fetched.header("refresh");
+    let header = fetched.reference("refresh");
     let header = header.as_deref().and_then(parse_refresh);
     let (seconds, href, base, charset, way) = match (&header, page) {
         (Some((seconds, href)), _) => (*seconds, *href, at.to_url(), None, Way::RefreshHeader),
@@ -137,6 +139,8 @@ mod tests {
     use super::*;
     use crate::document::Document;
     use crate::domain::html::{ExtractOptions, PageReader};
+    use crate::domain::robots::RobotsRules;
+    use crate::parse::HeadMarks;
 
     fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Onward {
         let canon = Canonicaliser::default();
@@ -148,9 +152,9 @@ mod tests {
             reader.finish()
         });
         let verdict = match status {
-            200 => Verdict::Store,
+            304 => Verdict::StoreOnly(None),
             _ if headers.iter().any(|(name, _)| *name == "Location") => Verdict::Follow,
-            _ => Verdict::StoreOnly(None),
+            _ => Verdict::Store,
         };
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let fetched = Fetched::saved(status, headers, Document::empty());
@@ -168,9 +172,52 @@ mod tests {
         assert_eq!(onward(302, &[("Location", "page#there")], None), Onward::Itself);
         assert!(matches!(onward(302, &[("Location", "mailto:a@b")], None), Onward::Nowhere(Some(_))));
         assert_eq!(onward(302, &[], None), Onward::Nowhere(None));
+        let page = "<meta http-equiv=refresh content='0; url=/b'>";
+        assert_eq!(onward(300, &[], Some(page)), to(Way::MetaRefresh, "http://h.test/b"), "a page like others");
         assert_eq!(onward(304, &[], None), Onward::Stays);
         assert_eq!((to_b.note(), Onward::Itself.note()), (None, Some(Note::RedirectSelf)));
         assert!(to_b.followed(true).is_some(), "a redirect is no link");
+    }
+
+    /// The bytes that a cell of the table means.
+    fn unescape(cell: &str) -> Vec<u8> {
+        let mut parts = cell.split("\\x");
+        let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
+        for part in parts {
+            out.push(u8::from_str_radix(&part[..2], 16).unwrap());
+            out.extend_from_slice(part[2..].as_bytes());
+        }
+        out
+    }
+
+    /// Where bytes at that place lead from `http://h.test/dir/page`.
+    fn led(place: &str, bytes: Vec<u8>) -> String {
+        let canon = Canonicaliser::default();
+        let at = canon.parse("http://h.test/dir/page").unwrap();
+        let join = |href: &str| canon.join(&at.to_url(), href, None).map_or("-".to_owned(), |url| url.to_string());
+        let headers = vec![(place.to_owned(), bytes.clone())];
+        match place {
+            "link" => join(&HeadMarks::of(&headers, &[]).links[0].target),
+            "sitemap" => join(&RobotsRules::parse(&[b"Sitemap: ", &*bytes].concat(), &["x"]).sitemaps()[0]),
+            _ => {
+                let (status, verdict) =
+                    if place == "location" { (302, Verdict::Follow) } else { (200, Verdict::Store) };
+                let fetched = Fetched::saved(status, headers, Document::empty());
+                let onward = Onward::of(&canon, &at, &fetched, &verdict, None);
+                onward.target().map_or("-".to_owned(), |(url, _)| url.to_string())
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf_8_lead_to_the_very_url_that_was_meant() {
+        let table = include_str!("../../tests/data/http/references.tsv");
+        let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#')).collect();
+        for row in &rows {
+            let [place, bytes, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            assert_eq!(led(place, unescape(bytes)), wanted, "{row}");
+        }
+        assert!(rows.len() > 10);
     }
 
     #[test]

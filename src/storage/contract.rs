@@ -75,6 +75,7 @@ fn entry(tail: &str) -> QueueEntry {
         discovered: UnixMillis(1),
         origin: None,
         via: None,
+        again: None,
     }
 }
 
@@ -218,6 +219,8 @@ fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
         charset: None,
         remarks: Default::default(),
         origin: None,
+        sitemap: None,
+        unchanged: 0,
     };
     write(storage, |batch| {
         for time in [5, 70_000, 6] {

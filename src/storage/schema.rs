@@ -50,6 +50,8 @@ families! {
     Content = "content";
     /// robots.txt of each scheme, host and port.
     Robots = "robots";
+    /// Sitemaps by the time of their last visit.
+    Sitemaps = "sitemaps";
     /// Single records of the whole folder.
     Meta = "meta";
 }

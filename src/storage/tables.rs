@@ -62,6 +62,8 @@ tables! {
     Content: ContentKey => values::ContentValue;
     /// robots.txt as fetched.
     Robots: RobotsKey => values::RobotsValue;
+    /// Sitemaps by their last visit: the time of their capture, or of their being given up.
+    Sitemaps: DueKey => ();
 }
 
 /// A single record of the whole folder, or one for each of a kind.

@@ -78,16 +78,13 @@ fn build(section: &LogSection, rust_log: Option<&str>) -> Logger {
 }
 
 /// Crates whose own workings are nobody's business here: below warn they are heard only when directives name them.
-const QUIET: [&str; 14] = [
+const QUIET: [&str; 11] = [
     "actix_http",
     "actix_rt",
     "actix_server",
     "actix_web",
     "awc",
     "h2",
-    "hickory_net",
-    "hickory_proto",
-    "hickory_resolver",
     "hyper",
     "hyper_util",
     "mio",
@@ -95,18 +92,25 @@ const QUIET: [&str; 14] = [
     "want",
 ];
 
-/// The directives with those of the quiet crates in front, so that a general level does not let them speak.
+/// Crates that warn of each packet that is no answer to them: whoever can send packets could fill the disk. What comes of a look-up
+/// is told by this crate. They are heard below error only when directives name them.
+const OPEN_TO_ALL: [&str; 3] = ["hickory_net", "hickory_proto", "hickory_resolver"];
+
+/// The directives with those of other crates in front, so that a general level does not let them speak.
 fn directives(asked: &str) -> String {
-    let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().to_owned();
-    let general = asked.split(',').rfind(|d| !d.contains('=') && level(d).parse::<log::LevelFilter>().is_ok());
-    let below_warn =
-        general.is_some_and(|g| level(g).parse::<log::LevelFilter>().is_ok_and(|l| l > log::LevelFilter::Warn));
-    if !below_warn {
-        return asked.to_owned();
-    }
+    use log::LevelFilter;
+    let level = |d: &str| d.trim().rsplit('=').next().unwrap_or_default().parse::<LevelFilter>().ok();
+    let general = asked.split(',').rfind(|d| !d.contains('=') && level(d).is_some()).and_then(level);
+    let general = general.unwrap_or(LevelFilter::Off);
     let named = |name: &str| asked.split(',').any(|d| d.trim().split('=').next() == Some(name));
-    let quiet = QUIET.iter().filter(|name| !named(name)).map(|name| format!("{name}=warn"));
-    quiet.chain([asked.to_owned()]).collect::<Vec<_>>().join(",")
+    let kept_to = |names: &[&str], most: LevelFilter| {
+        let names = names.iter().filter(|name| general > most && !named(name));
+        names.map(|name| format!("{name}={most}")).collect::<Vec<_>>()
+    };
+    let mut all = kept_to(&QUIET, LevelFilter::Warn);
+    all.extend(kept_to(&OPEN_TO_ALL, LevelFilter::Error));
+    all.push(asked.to_owned());
+    all.join(",")
 }
 
 /// Counts errors before handing on.
@@ -210,7 +214,7 @@ fn json_text(time: &str, level: Level, target: &str, message: &str) -> String {
 #[must_use]
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text with unsafe characters written as `\n` or `\u{1b}`.
@@ -255,15 +259,26 @@ mod tests {
 
     #[test]
     fn libraries_are_quiet_below_warn_unless_they_are_named() {
-        assert_eq!(directives("warn"), "warn");
+        assert_eq!(directives("error"), "error");
         assert_eq!(directives("lycosa=debug"), "lycosa=debug");
         let debug = directives("debug,hyper=trace");
-        assert!(debug.contains("actix_server=warn") && debug.ends_with(",debug,hyper=trace"), "{debug}");
-        assert!(!debug.contains("hyper=warn") && debug.contains("hyper_util=warn"), "{debug}");
+        assert!(debug.contains("actix_server=WARN") && debug.ends_with(",debug,hyper=trace"), "{debug}");
+        assert!(!debug.contains("hyper=WARN") && debug.contains("hyper_util=WARN"), "{debug}");
         let inner = Builder::new().parse_filters(&debug).build();
         let enabled = |target: &str, level| inner.enabled(&Metadata::builder().target(target).level(level).build());
         assert!(enabled("lycosa::app", Level::Debug) && enabled("hyper::proto", Level::Trace));
         assert!(!enabled("actix_server::worker", Level::Info) && enabled("actix_server::worker", Level::Warn));
+    }
+
+    #[test]
+    fn packets_that_anybody_can_send_are_no_warnings() {
+        for asked in ["warn", "info", "debug"] {
+            let inner = Builder::new().parse_filters(&directives(asked)).build();
+            let enabled = |target: &str, level| inner.enabled(&Metadata::builder().target(target).level(level).build());
+            assert!(!enabled("hickory_net::udp::udp_client_stream", Level::Warn), "{asked}");
+            assert!(enabled("hickory_net::udp", Level::Error) && enabled("lycosa::net::dns", Level::Warn), "{asked}");
+        }
+        assert!(directives("warn,hickory_net=debug").ends_with("hickory_resolver=ERROR,warn,hickory_net=debug"));
     }
 
     #[test]

@@ -76,15 +76,21 @@ impl PageRecords {
         self.records.iter().map(|r| r.data.len()).sum()
     }
 
-    /// Replaces the response by a revisit that refers to an earlier capture with the same payload. The body is dropped.
+    /// Replaces the response by a revisit that refers to an earlier capture with this payload. The body is dropped.
     ///
     /// # Errors
     /// [`RecordError::Io`]; the records are then as before.
-    pub fn make_revisit(&mut self, builder: &mut RecordBuilder, refers_to: &RefersTo<'_>) -> Result<(), RecordError> {
+    pub fn make_revisit(
+        &mut self,
+        builder: &mut RecordBuilder,
+        refers_to: &RefersTo<'_>,
+        payload: WarcDigest,
+    ) -> Result<(), RecordError> {
         let parts = &self.parts;
         let capture = Capture { url: &parts.url, date: parts.date, ip: parts.ip };
-        let record = builder.revisit(&capture, parts.id, &parts.head, self.payload, refers_to)?;
-        self.entry = CdxjEntry::new(&parts.url, parts.date, &parts.head, Some(self.payload), true);
+        let record = builder.revisit(&capture, parts.id, &parts.head, payload, refers_to)?;
+        self.payload = payload;
+        self.entry = CdxjEntry::new(&parts.url, parts.date, &parts.head, Some(payload), true);
         if let Some(first) = self.records.first_mut() {
             *first = record;
         }

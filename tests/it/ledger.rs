@@ -74,7 +74,17 @@ fn url(n: u16) -> PageUrl {
 }
 
 fn found(n: u16, depth: u16) -> NewUrl {
-    NewUrl { url: url(n), depth, hops: 0, seed: depth == 0, via: None, origin: None, found: FoundAs::Link, rank: None }
+    NewUrl {
+        url: url(n),
+        depth,
+        hops: 0,
+        seed: depth == 0,
+        via: None,
+        origin: None,
+        found: FoundAs::Link,
+        rank: None,
+        lastmod: None,
+    }
 }
 
 fn rules(order: Order) -> LedgerRules {
@@ -344,6 +354,8 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         charset: None,
         remarks: Default::default(),
         origin: None,
+        sitemap: None,
+        unchanged: 0,
     }
 }
 

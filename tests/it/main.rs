@@ -56,6 +56,7 @@ mod real_pages;
 mod refusals;
 mod rejected;
 mod restart;
+mod revisits;
 mod robots;
 mod robots_away;
 mod room;

@@ -207,7 +207,8 @@ fn write_all(dir: &Path) -> serde_json::Value {
             &[b'x'; 9][..if status == 200 { 9 } else { 0 }],
         );
         let mut page = records(&mut builder, &mut ids, &again, 50);
-        page.make_revisit(&mut builder, &RefersTo { profile, url: "http://h.test/", date: NOW }).unwrap();
+        let refers_to = RefersTo { profile, url: "http://h.test/", date: NOW };
+        page.make_revisit(&mut builder, &refers_to, page.payload_digest()).unwrap();
         archive.append([&page], NOW).unwrap();
         expect(&url, status, b"");
     }

@@ -35,7 +35,7 @@ use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
-use crate::storage::values::{ContentValue, How, SeedValue};
+use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
@@ -139,11 +139,16 @@ impl Deduper {
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content, shown: of_page } = *parts;
             self.node.faults.pass_url("deduper.content", &lease.url);
-            let first = self.known_content(content, &record, &lease, &mut first_with)?;
+            let unchanged = record.how == How::NotModified;
+            let first = match unchanged {
+                true => Some(self.unchanged_since(&record, &lease)?),
+                false => self.known_content(content, &record, &lease, &mut first_with)?,
+            };
+            let how = if unchanged { How::NotModified } else { How::Duplicate };
             if let (Some(first), Some(built)) = (first, &mut built) {
                 let made = match self.node.faults.check("deduper.revisit") {
                     Err(e) => Err(e.to_string()),
-                    Ok(()) => self.tools.make_revisit(built, &first).map_err(|e| e.to_string()),
+                    Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
                 };
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
@@ -153,7 +158,7 @@ impl Deduper {
                     let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
                     return self.page(again);
                 }
-                record.how = How::Duplicate;
+                record.how = how;
                 if ending == Ending::Done(How::Stored) {
                     ending = Ending::Done(How::Duplicate);
                 }
@@ -166,7 +171,11 @@ impl Deduper {
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
         let links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
-        if let Some((duplicate, shown)) = shown {
+        if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
+            sitemap.put_off |= links.put_off;
+        }
+        // A page that is as it was at its last visit wastes nothing.
+        if let Some((duplicate, shown)) = shown.filter(|_| lease.entry.again.is_none()) {
             self.shapes.fetched(&finder, duplicate, shown.as_deref());
         }
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
@@ -187,7 +196,7 @@ impl Deduper {
     fn known_content(
         &mut self,
         content: Option<ContentDigest>,
-        record: &crate::storage::values::PageRecord,
+        record: &PageRecord,
         lease: &super::lease::Lease,
         first_with: &mut Option<(ContentDigest, ContentValue)>,
     ) -> Result<Option<ContentValue>, StorageError> {
@@ -203,6 +212,19 @@ impl Deduper {
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
         Ok(None)
+    }
+
+    /// What a page that has not changed refers to: the first capture with its content, or its own last one.
+    fn unchanged_since(&self, record: &PageRecord, lease: &super::lease::Lease) -> Result<ContentValue, StorageError> {
+        let first = match record.content {
+            Some(digest) => read::content(&*self.node.storage, ContentKey::from(digest))?,
+            None => None,
+        };
+        let first = first.filter(|first| first.payload == record.payload_digest);
+        let date = lease.entry.again.as_ref().map_or(record.fetched, |last| last.captured);
+        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
+        let (url, payload) = (record.url.clone(), record.payload_digest);
+        Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
     }
 
     fn inject(&mut self, seeds: Vec<(PageUrl, SeedValue)>, reply: Option<oneshot::Sender<SeedReport>>) {
@@ -250,7 +272,17 @@ impl Deduper {
 }
 
 fn seed(url: PageUrl) -> NewUrl {
-    NewUrl { url, depth: 0, hops: 0, seed: true, via: None, origin: None, found: FoundAs::Link, rank: None }
+    NewUrl {
+        url,
+        depth: 0,
+        hops: 0,
+        seed: true,
+        via: None,
+        origin: None,
+        found: FoundAs::Link,
+        rank: None,
+        lastmod: None,
+    }
 }
 
 /// The folders above seeds, as if each seed linked to them.

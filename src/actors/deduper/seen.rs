@@ -2,11 +2,15 @@
 
 use super::Deduper;
 use crate::domain::fingerprint::UrlKey;
+use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
+use crate::domain::revisit::{Again, LastVisit};
+use crate::domain::time::UnixMillis;
 use crate::domain::traps::Finder;
 use crate::storage::keys::{HostAt, SeenKey};
-use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, Turned};
+use crate::storage::tables::Pages;
 use crate::storage::values::UrlState;
 use crate::storage::{StorageError, read};
 
@@ -43,7 +47,8 @@ impl Deduper {
             }));
         }
         candidates.retain(|c| {
-            let news = |depth| c.turned.is_none() && (depth > c.new.depth || (depth > 0 && c.new.found.is_sitemap()));
+            let said = c.new.found.is_sitemap() || c.new.lastmod.is_some();
+            let news = |depth| c.turned.is_none() && (depth > c.new.depth || said);
             let kept = self.popular.get(&c.key.url).is_none_or(news);
             if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
                 finder.met(c.key.host, &c.new.url);
@@ -60,7 +65,7 @@ impl Deduper {
                 Some((key, _)) if *key == candidate.key => known.next().and_then(|(_, state)| state),
                 _ => None,
             };
-            self.sort_out(candidate, state, finder.as_deref_mut(), &mut out);
+            self.sort_out(candidate, state, finder.as_deref_mut(), &mut out)?;
         }
         Ok(out)
     }
@@ -84,7 +89,7 @@ impl Deduper {
         state: Option<UrlState>,
         finder: Option<&mut Finder>,
         out: &mut LinkChange,
-    ) {
+    ) -> Result<(), StorageError> {
         let Candidate { key, new, turned } = candidate;
         let pending = self.pending.get(&key.url).copied();
         let standing = Standing::of(state, pending, new.seed);
@@ -114,8 +119,29 @@ impl Deduper {
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
+            (Some(UrlState::Done { captured, .. }), None) => match self.why_again(key, &new, captured)? {
+                Some(why) => out.again.push(KnownUrl { new, captured, why }),
+                None => {
+                    out.put_off |= new.lastmod.is_some_and(|at| at > captured);
+                    self.popular.put(key.url, 0);
+                }
+            },
             (Some(UrlState::Done { .. } | UrlState::Error { .. }), _) => self.popular.put(key.url, 0),
         }
+        Ok(())
+    }
+
+    /// Why a URL that is done is fetched once more, if it is.
+    fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
+        let (now, sitemaps) = (self.node.clock.now(), &self.node.rules.settings.sitemaps);
+        let again = self.node.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
+        if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
+            return Ok(Some(Again::Sitemap)); // its row may lack in a folder of an older program
+        }
+        let Some(lastmod) = new.lastmod.filter(|at| *at > captured) else { return Ok(None) };
+        let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
+        let visit = LastVisit { captured, unchanged: page.map_or(0, |page| page.unchanged) };
+        Ok(visit.is_outdated_by(lastmod, now, sitemaps.lastmod_gap).then_some(Again::Lastmod))
     }
 
     /// The judgement of shapes. What seeds are, their owner has chosen; sitemaps have a budget of their own.

@@ -14,6 +14,7 @@ use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::proxy::Proxy;
+use crate::storage::values::PageRecord;
 use crate::warc::page::PageRecords;
 
 /// What the request is for.
@@ -24,6 +25,8 @@ pub enum Errand {
         lease: Box<Lease>,
         /// What robots.txt says of the use of its content, to be recorded.
         usage: Option<String>,
+        /// Its latest capture, when it is fetched once more.
+        last: Option<Box<PageRecord>>,
         /// The page's permit, to its commit.
         permit: PagePermit,
     },

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::again::condition;
 use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
 use crate::actors::deduper::Parsed;
 use crate::actors::lease::Hands;
@@ -39,6 +40,13 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
     let begun = node.clock.now();
     let stopwatch = crate::clock::Stopwatch::start();
+    let conditional = match &errand {
+        Errand::Page { lease, last, .. } if node.rules.settings.store.keeps_status(304) => {
+            condition(lease, last.as_deref())
+        }
+        Errand::Page { .. } | Errand::Robots { .. } => None,
+    };
+    let asked = conditional.is_some();
     let anonymous = is_anonymous(&node, &errand, &url);
     let request = FetchRequest {
         url: url.clone(),
@@ -46,7 +54,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         headers: node.live().request_headers(&node.rules.headers, url.host()),
         via,
         anonymous,
-        conditional: None,
+        conditional,
         limits: match errand {
             Errand::Page { .. } => node.rules.limits.clone(),
             Errand::Robots { .. } => robots_limits(&node.rules.limits),
@@ -60,7 +68,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
-    let outcome = outcome_of(result.as_ref(), false, node.clock.now());
+    let outcome = outcome_of(result.as_ref(), asked, node.clock.now());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     if slot.finish(stopwatch.elapsed(), signal_of(anonymous, &outcome)) {
         node.host_blocked(
@@ -71,7 +79,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     drop(on_wire);
     match errand {
-        Errand::Page { lease, usage, permit } => {
+        Errand::Page { lease, usage, last, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
             let verdict = match judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry) {
@@ -85,7 +93,8 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             match result {
                 Ok(fetched) if verdict.stores() => {
                     note_certificate(&node, &url, &fetched);
-                    let parse = Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, begun };
+                    let parse =
+                        Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, last, begun };
                     node.doors().parser.tell(parse);
                 }
                 result => {
@@ -165,6 +174,7 @@ pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
     match verdict {
         Verdict::Retry { at, reason } => Ending::Retry { at: *at, reason: *reason },
         Verdict::Follow => Ending::Done(How::Redirect),
+        Verdict::NotModified => Ending::Done(How::NotModified),
         other => match other.final_state() {
             Some(FinalState::Error(failure)) => Ending::Error(failure),
             Some(FinalState::Rejected(reason)) => Ending::Rejected(reason),
@@ -187,7 +197,7 @@ fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMilli
         log::warn!("robots.txt was not archived: {e}");
         None
     });
-    let location = fetched.header("location").map(|v| v.into_owned());
+    let location = fetched.reference("location").map(|v| v.into_owned());
     RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
 }
 

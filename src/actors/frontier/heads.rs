@@ -6,7 +6,7 @@ use crate::domain::partition::Partition;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
 use crate::storage::ledger::HostNews;
-use crate::storage::tables::{Due, Parked, Table, Waiting};
+use crate::storage::tables::{Due, Parked, Sitemaps, Table, Waiting};
 use crate::storage::values::Place;
 use crate::storage::{Storage, StorageError, read};
 
@@ -15,12 +15,13 @@ const LOOK: usize = 64;
 
 type Result<T> = std::result::Result<T, StorageError>;
 
-/// Lower bounds of `waiting` (for each rank), `parked` and `due` over all partitions.
+/// Lower bounds of `waiting` (for each rank), `parked`, `due` and `sitemaps` over all partitions.
 #[derive(Default)]
 pub(super) struct Fronts {
     waiting: [Heads<u64>; RANKS],
     parked: Heads<UnixMillis>,
     due: Heads<UnixMillis>,
+    sitemaps: Heads<UnixMillis>,
 }
 
 impl Fronts {
@@ -34,6 +35,7 @@ impl Fronts {
         }
         load_times::<Parked>(storage, &mut fronts.parked, |k| (k.partition, k.time))?;
         load_times::<Due>(storage, &mut fronts.due, |k| (k.partition, k.time))?;
+        load_times::<Sitemaps>(storage, &mut fronts.sitemaps, |k| (k.partition, k.time))?;
         Ok(fronts)
     }
 
@@ -49,6 +51,9 @@ impl Fronts {
         if let Some(when) = news.due {
             self.due.lower(news.at.partition.0, when);
         }
+        if let Some(when) = news.sitemap {
+            self.sitemaps.lower(news.at.partition.0, when);
+        }
     }
 
     /// A host stands at this place.
@@ -62,7 +67,7 @@ impl Fronts {
 
     /// Rows that have a head.
     pub fn len(&self) -> usize {
-        self.waiting.iter().map(Heads::len).sum::<usize>() + self.parked.len() + self.due.len()
+        self.waiting.iter().map(Heads::len).sum::<usize>() + self.parked.len() + self.due.len() + self.sitemaps.len()
     }
 
     /// True when a host may wait at `rank`.
@@ -98,6 +103,16 @@ impl Fronts {
     /// Retries whose time has come by `now`, a page of them.
     pub fn due_until(&mut self, storage: &dyn Storage, now: UnixMillis) -> Result<Vec<DueKey>> {
         take_until::<Due>(storage, &mut self.due, now, |k| (k.partition, k.time))
+    }
+
+    /// Sitemaps whose last visit was at `before` or earlier, a page of them.
+    pub fn visited_until(&mut self, storage: &dyn Storage, before: UnixMillis) -> Result<Vec<DueKey>> {
+        take_until::<Sitemaps>(storage, &mut self.sitemaps, before, |k| (k.partition, k.time))
+    }
+
+    /// The earliest last visit of a sitemap.
+    pub fn first_visit(&self) -> Option<UnixMillis> {
+        self.sitemaps.first().map(|(visit, _)| visit)
     }
 
     /// The next moment at which something is due or a parking ends.

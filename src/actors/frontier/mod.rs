@@ -2,7 +2,7 @@
 //!
 //! Owns: which hosts are active, the heads of the on-disk queues, the cursors of hosts, the making and ending of leases.
 //! Receives: [`Committed`], [`LeaseReturned`], [`Want`], [`GaveUp`], [`Reload`], [`Look`]. Sends: leases to Hosts; `Yield`,
-//! `Unpark`, `Promote` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
+//! `Unpark`, `Promote`, `ReadAgain` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
 //! former life, sweeps leases that ended meanwhile, reads the heads; nothing else is scanned.
 
 mod active;
@@ -11,6 +11,7 @@ mod messages;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
@@ -25,6 +26,7 @@ use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
 use crate::domain::rank::RankChooser;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::time::{UnixMillis, millis};
 use crate::fault::Fault;
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
@@ -255,6 +257,9 @@ impl Frontier {
 
     fn times(&mut self) {
         let now = self.node.clock.now();
+        if let Some(after) = self.node.sitemaps_again() {
+            self.read_sitemaps_again(UnixMillis(now.0.saturating_sub(millis(after))));
+        }
         if self.fronts.next_time().is_none_or(|t| t > now) {
             return;
         }
@@ -269,6 +274,14 @@ impl Frontier {
         }
     }
 
+    fn read_sitemaps_again(&mut self, visited_before: UnixMillis) {
+        match self.fronts.visited_until(&*self.node.storage, visited_before) {
+            Ok(rows) if rows.is_empty() => {}
+            Ok(rows) => self.tell_store(Change::ReadAgain(rows)),
+            Err(e) => self.broken(&e),
+        }
+    }
+
     fn tell_store(&self, change: Change) {
         self.node.doors().store.tell(Commit::bare(change));
     }
@@ -278,6 +291,8 @@ impl Frontier {
         metrics.entries(Registry::ActiveHosts, self.active.len());
         metrics.entries(Registry::RestingHosts, self.resting.len());
         metrics.entries(Registry::Heads, self.fronts.len());
+        let visit = self.fronts.first_visit().map_or(u64::MAX, |visit| visit.0);
+        self.node.sitemap_visit.store(visit, Ordering::Relaxed);
     }
 
     fn look(&mut self) {

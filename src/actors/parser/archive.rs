@@ -6,12 +6,12 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, Fetched};
-use crate::storage::values::ContentValue;
+use crate::storage::values::{ContentValue, How};
 use crate::warc::digest::{Digests, WarcDigest};
 use crate::warc::id::{IdSource, Truncated};
 use crate::warc::metadata::{Metadata, Outlink};
 use crate::warc::page::{PageRecords, PageSource};
-use crate::warc::record::{Capture, PROFILE_IDENTICAL, RecordBuilder, RecordError, RefersTo};
+use crate::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo};
 use crate::warc::spool::SpoolRule;
 
 /// Bytes of a record that stay in memory.
@@ -91,13 +91,19 @@ impl Tools {
         self.exchange(&lease.url, begun, fetched, Some(metadata))
     }
 
-    /// Turns a page's response into a revisit of `first`.
+    /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
     ///
     /// # Errors
     /// As for [`exchange`](Self::exchange).
-    pub fn make_revisit(&mut self, records: &mut PageRecords, first: &ContentValue) -> Result<(), RecordError> {
-        let refers = RefersTo { profile: PROFILE_IDENTICAL, url: &first.url, date: first.date };
-        records.make_revisit(&mut self.builder, &refers)
+    pub fn make_revisit(
+        &mut self,
+        records: &mut PageRecords,
+        first: &ContentValue,
+        how: How,
+    ) -> Result<(), RecordError> {
+        let profile = if how == How::NotModified { PROFILE_NOT_MODIFIED } else { PROFILE_IDENTICAL };
+        let refers = RefersTo { profile, url: &first.url, date: first.date };
+        records.make_revisit(&mut self.builder, &refers, WarcDigest(first.payload))
     }
 }
 

@@ -165,7 +165,7 @@ impl<'p> Collected<'p> {
         if once.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
             let (depth, found) = (self.depth, FoundAs::Link);
-            list.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None });
+            list.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None, lastmod: None });
         }
     }
 
@@ -207,7 +207,7 @@ fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
     let via = Some(Arc::from(lease.url.as_str()));
     let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
     let found = lease.entry.found; // a sitemap may be moved
-    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)), found, rank: None }
+    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)), found, rank: None, lastmod: None }
 }
 
 /// The seed that what is found here goes back to.

@@ -7,6 +7,7 @@
 pub mod archive;
 mod links;
 mod page;
+mod revisit;
 mod sitemap;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +24,7 @@ use crate::domain::outcome::Verdict;
 use crate::domain::time::UnixMillis;
 use crate::fault::Fault;
 use crate::net::protocol::Fetched;
+use crate::storage::values::PageRecord;
 
 /// A document to be read. Dropping it gives back lease and permit.
 #[derive(Message)]
@@ -38,6 +40,8 @@ pub struct Parse {
     pub verdict: Verdict,
     /// What robots.txt says of the use of its content.
     pub usage: Option<String>,
+    /// Its latest capture, when it is fetched once more.
+    pub last: Option<Box<PageRecord>>,
     /// When the request was sent.
     pub begun: UnixMillis,
 }
@@ -72,7 +76,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     for job in work {
         let (core, url) = (job.lease.core().clone(), job.lease.url.clone());
         let in_hand = place.take(&core.url_key);
-        let at_work = pulse.work();
+        let at_work = pulse.work(node.clock.now());
         core.take(Hands::Parser);
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {

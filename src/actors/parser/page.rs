@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::archive::{Said, Tools, payload_of};
-use super::{Parse, links, sitemap};
+use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::lease::Lease;
@@ -23,7 +23,7 @@ const TITLE: usize = 512;
 
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
-    let Parse { lease, permit, fetched, verdict, usage, begun } = job;
+    let Parse { lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
     let at = (&lease.url, lease.entry.found.is_sitemap());
@@ -54,6 +54,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, &onward) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
+    record = revisit::after(last.as_deref(), record);
     let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict));
     let mut content = looked.content;
     if skipped {
@@ -134,6 +135,8 @@ fn record(
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
         origin: lease.entry.origin.clone(),
+        sitemap: revisit::as_sitemap(lease, fetched.status, looked.page.as_ref()),
+        unchanged: 0,
     }
 }
 
@@ -159,7 +162,11 @@ fn remarks(
 
 /// A status of redirection alone leads nowhere.
 fn how(verdict: &Verdict) -> How {
-    if matches!(verdict, Verdict::Follow) { How::Redirect } else { How::Stored }
+    match verdict {
+        Verdict::Follow => How::Redirect,
+        Verdict::NotModified => How::NotModified,
+        _ => How::Stored,
+    }
 }
 
 /// The first `max` characters.

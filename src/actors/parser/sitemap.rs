@@ -92,6 +92,7 @@ impl<'n> Chosen<'n> {
             via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),
             origin: Some(self.origin.clone()),
             found,
+            lastmod: entry.lastmod,
             rank: entry.priority.and_then(|p| self.node.rules.ranker.rank_with_priority(depth, p)),
         }
     }

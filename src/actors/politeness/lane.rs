@@ -28,6 +28,9 @@ use crate::domain::url::PageUrl;
 use crate::net::proxy::Proxy;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::Ending;
+use crate::storage::read;
+use crate::storage::tables::Pages;
+use crate::storage::values::PageRecord;
 use crate::telemetry::Phase;
 
 /// URLs asked for at a time.
@@ -121,7 +124,8 @@ impl Lane {
         let Leave { slot, page, on_wire } = leave;
         let url = lease.url.clone();
         let usage = self.robots.usage(&url);
-        let errand = Errand::Page { lease: Box::new(lease), usage, permit: page };
+        let last = self.last_capture(&lease);
+        let errand = Errand::Page { lease: Box::new(lease), usage, last, permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
         let _ = self.request(&self.at.host, url, way, slot, on_wire, errand).await;
         Next::GoOn
@@ -130,6 +134,13 @@ impl Lane {
     /// A body for which there was no room on our disk is not begun again before there is some.
     fn has_no_room(&self, lease: &Lease) -> bool {
         self.node.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0
+    }
+
+    /// The capture that a URL had before it was queued once more.
+    fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
+        let (again, core) = (lease.entry.again.as_ref()?, lease.core());
+        let key = core.queue_key.host_crawl().url(core.url_key).page(again.captured);
+        read::get::<Pages>(&*self.node.storage, &key).ok().flatten().map(Box::new) // without it all is asked for
     }
 
     /// Everything that a request for a page needs.

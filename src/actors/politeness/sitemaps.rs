@@ -51,6 +51,7 @@ fn at<'t>(
         origin: Some(Arc::clone(&origin)),
         found,
         rank: None,
+        lastmod: None,
     };
     texts.filter_map(|text| node.rules.canon.join(&base, text.trim(), None).ok()).map(new).collect()
 }

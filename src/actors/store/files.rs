@@ -35,6 +35,7 @@ pub(super) fn line_of<'c>(
     let reason = match &page.ending {
         Ending::Retry { .. } | Ending::Wait { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
+        Ending::Done(How::NotModified) => Some("not_modified"),
         Ending::Done(_) => page.capture.as_ref().filter(|capture| capture.how == How::Unstored).map(|_| "unstored"),
         Ending::Error(failure) => Some(failure.as_str()),
         Ending::Rejected(rejection) => Some(rejection.as_str()),

@@ -26,6 +26,7 @@ use crate::config::Sync;
 use crate::disk::DiskFault;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::orders::HostOrders;
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::fault::{Fault, Injected};
 use crate::storage::StorageError;
@@ -181,6 +182,7 @@ struct Written {
     contents: Vec<ContentDigest>,
     paces: Vec<(HostKey, Vec<u8>)>,
     ordered: Vec<(String, HostAt, HostOrders)>,
+    again: Vec<Again>,
     epoch: u64,
 }
 
@@ -190,12 +192,13 @@ fn links_of(commit: &Commit) -> u64 {
         Change::Forsake { urls, .. } => return urls.len() as u64,
         Change::FetchAgain(pages) => return pages.len() as u64,
         Change::TryAgain(urls) => return urls.len() as u64,
+        Change::ReadAgain(rows) => return rows.len() as u64,
         Change::Page(page) => &page.links,
         Change::Links(links) => links,
         Change::Robots { sitemaps, .. } => sitemaps,
         _ => return 0,
     };
-    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len()) as u64
+    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len() + links.again.len()) as u64
 }
 
 /// The politeness that a change stores, and whose.
@@ -221,11 +224,12 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let leased = |key: &UrlKey| node.leases.contains(key);
     let each = node.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
-    let (mut paces, mut ordered) = (Vec::new(), Vec::new());
+    let (mut paces, mut ordered, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for commit in group.iter() {
         let done = in_hands(node, commit, || open.ledger.apply(&mut txn, &commit.change, now, &leased))?;
         paces.extend(pace_in(commit).filter(|_| !done.void));
         urls.extend(done.settled);
+        again.extend(done.again);
         if let (Change::Order { host, .. }, Some((at, orders))) = (&commit.change, done.ordered) {
             ordered.push((host.clone(), at, orders));
         }
@@ -256,7 +260,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     open.unsynced.extend(listed);
     scope_is_noted(node, &joined);
-    Ok(Written { hosts, urls, contents, paces, ordered, epoch })
+    Ok(Written { hosts, urls, contents, paces, ordered, again, epoch })
 }
 
 /// Appends a group's records and lines and notes in each page where it stands; gives the lines.
@@ -335,6 +339,7 @@ impl Written {
             node.slots.set_min_delay(&at.host, orders.min_delay);
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
+        self.again.iter().for_each(|why| node.metrics.queued_again(*why));
         node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
         rejected.iter().for_each(|(reason, n)| node.metrics.rejected(*reason, *n));
         let mut ended = Vec::new();

@@ -54,10 +54,11 @@ fn in_hand(e: &Explanation, now: UnixMillis) -> String {
 fn waiting(e: &Explanation, now: UnixMillis) -> String {
     let host = &e.canonical.host;
     let Some(queue) = &e.queue else { return format!("Not crawled yet: waiting in the queue of {host}.") };
+    let begin = begin(queue);
     let mut text = match queue.due_ms {
-        Some(_) if queue.failed_attempts == 0 && e.attempts.is_empty() => "Not crawled yet: it was put off".into(),
-        Some(_) => format!("Not crawled yet: {}", failed(e, queue)),
-        None => format!("Not crawled yet: waiting in the queue of {host}, {}", place(queue)),
+        Some(_) if queue.failed_attempts == 0 && e.attempts.is_empty() => format!("{begin}: it was put off"),
+        Some(_) => format!("{begin}: {}", failed(e, queue)),
+        None => format!("{begin}: waiting in the queue of {host}, {}", place(queue)),
     };
     match &e.hold {
         Some(hold) => text += &format!("; nothing is begun now ({})", hold.sentence),
@@ -67,6 +68,18 @@ fn waiting(e: &Explanation, now: UnixMillis) -> String {
         text += &format!("; then robots.txt will turn it away ({})", e.robots_verdict.because);
     }
     text + "."
+}
+
+/// One that was fetched before is told apart.
+fn begin(queue: &QueueView) -> String {
+    let Some(again) = &queue.again else { return "Not crawled yet".into() };
+    let why = match (again.reason.as_str(), &queue.via) {
+        ("recrawl", _) => "because the operator wants its host crawled anew".to_owned(),
+        ("sitemap", _) => "because it is a sitemap, and sitemaps.revisit has passed since".to_owned(),
+        (_, Some(via)) => format!("because {via} says that it was changed since"),
+        (_, None) => "because a sitemap says that it was changed since".to_owned(),
+    };
+    format!("Crawled at {} and queued once more, {why}", iso(UnixMillis(again.captured_ms)))
 }
 
 fn place(queue: &QueueView) -> String {

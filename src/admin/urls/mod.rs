@@ -21,7 +21,7 @@ use super::room::{Room, getting};
 pub use answer::answer;
 pub use facts::deciding;
 pub use views::{
-    AttemptView, Explanation, FactView, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView,
+    AgainView, AttemptView, Explanation, FactView, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView,
 };
 
 /// What the room asks of the node. Reads only, bounded; nothing is asked of an actor.

@@ -86,6 +86,17 @@ pub struct QueueView {
     pub via: Option<String>,
     /// The seed it goes back to.
     pub origin: Option<String>,
+    /// Why it is queued although it was fetched before.
+    pub again: Option<AgainView>,
+}
+
+/// A URL that was fetched and is queued once more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgainView {
+    /// When it was fetched last.
+    pub captured_ms: u64,
+    /// `recrawl`, `sitemap` or `lastmod`.
+    pub reason: String,
 }
 
 /// One attempt. Failures are known of this process's last thousands, answers that were stored for good.

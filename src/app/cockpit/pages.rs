@@ -135,11 +135,11 @@ fn absent(target: &Target, at: Option<u64>) -> ControlError {
 fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
     match capture.how {
         How::Stored | How::Redirect | How::Unstored => Ok(Some(capture.clone())),
-        How::NotModified => {
+        How::NotModified if capture.content.is_none() => {
             let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
             Ok(older.find(|page| page.how == How::Stored).cloned())
         }
-        How::Duplicate => {
+        How::Duplicate | How::NotModified => {
             let Some(digest) = capture.content else { return Ok(None) };
             let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
             read::get::<tables::Pages>(&*node.storage, &first.first)

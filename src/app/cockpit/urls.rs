@@ -12,8 +12,8 @@ use crate::actors::admit::{LINK, explain};
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
-    AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView, Urls,
-    answer, deciding,
+    AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
+    Urls, answer, deciding,
 };
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
@@ -193,6 +193,10 @@ fn queue(
         discovered_ms: entry.discovered.0,
         via: entry.via.clone(),
         origin: entry.origin.clone(),
+        again: entry
+            .again
+            .as_ref()
+            .map(|last| AgainView { captured_ms: last.captured.0, reason: last.why.as_str().to_owned() }),
     }))
 }
 

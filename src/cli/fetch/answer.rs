@@ -225,6 +225,7 @@ fn verdict(judge: &Judge<'_>, read: &Read, not_stored: Option<&str>) -> String {
         (Verdict::StoreOnly(Some(failure)), _) => format!("stored; ends as error {failure}"),
         (Verdict::Follow, _) if read.next().is_some() => "stored; its target is the next URL".into(),
         (Verdict::Follow, _) => "stored".into(),
+        (Verdict::NotModified, _) => "unchanged since the last capture".into(),
         (Verdict::Retry { at, reason }, _) => {
             let wait = roughly(at.since(judge.session.clock.now()));
             format!("{reason}: not stored, tried again after {wait}")

@@ -60,8 +60,8 @@ impl Read {
     /// Where it leads, as written.
     pub(super) fn written(&self, reply: &Reply) -> Option<String> {
         match self.onward.target()?.1 {
-            Way::Location => reply.fetched.header("location").map(Into::into),
-            Way::RefreshHeader => reply.fetched.header("refresh").map(Into::into),
+            Way::Location => reply.fetched.reference("location").map(Into::into),
+            Way::RefreshHeader => reply.fetched.reference("refresh").map(Into::into),
             Way::MetaRefresh => Some(self.looked.page.as_ref()?.facts.refresh.as_ref()?.href.clone()),
         }
     }
@@ -75,7 +75,7 @@ impl Read {
             Verdict::Reject(rejection) => Some(rejection.to_string()),
             Verdict::Store if store.leaves_out(mime) => Some(format!("store.skip_types names {mime}")),
             _ if !store.keeps_status(status) => Some(format!("store.statuses does not name {status}")),
-            Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow => None,
+            Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow | Verdict::NotModified => None,
         }
     }
 

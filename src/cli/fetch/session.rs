@@ -330,7 +330,7 @@ impl Session {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get_within(&at, robots_limits(&self.rules.limits)).await?.fetched;
             last = fetched.status;
-            let target = fetched.header("location").map(|l| self.rules.canon.join(&at.to_url(), &l, None));
+            let target = fetched.reference("location").map(|l| self.rules.canon.join(&at.to_url(), &l, None));
             match target.filter(|_| (300..400).contains(&last)) {
                 Some(Ok(next)) => at = next,
                 Some(Err(_)) => return Ok((last, Ok(Vec::new()), ", and its redirect leads to no URL")),

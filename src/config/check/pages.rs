@@ -1,5 +1,7 @@
 //! What is read of a page: `[parse] [traps] [sitemaps] [[extract]]`.
 
+use std::time::Duration;
+
 use super::{Checked, ensure, within};
 use crate::config::sections::{ExtractSection, ParseSection, SitemapsSection, TrapsSection};
 use crate::domain::extract::RuleError;
@@ -23,7 +25,11 @@ pub(super) fn check_sitemaps(sitemaps: &SitemapsSection) -> Checked {
     within("sitemaps.max_urls", sitemaps.max_urls, 1, 1_000_000)?;
     within("sitemaps.max_bytes", sitemaps.max_bytes, 1_024, 1 << 30)?;
     within("sitemaps.max_nesting", sitemaps.max_nesting, 0, DEEPEST_NESTING)?;
-    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)
+    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)?;
+    let least = Duration::from_secs(1);
+    ensure(sitemaps.revisit.is_none_or(|after| after >= least), "sitemaps.revisit", || {
+        "must be at least 1s; leave it out to read each sitemap once".into()
+    })
 }
 
 /// Rules of `[[extract]]` at most; each is tried on every element.

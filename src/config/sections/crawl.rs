@@ -211,14 +211,14 @@ pub struct TrapsSection {
     pub max_repeats: usize,
     /// Most query parameters.
     pub max_params: usize,
-    /// Whether months more than two years ahead are turned away, and in queries those before 1970.
+    /// Whether months more than two years ahead are turned away, and in queries those before 1500.
     pub calendar: bool,
     /// New URLs of one suspicious shape at a host whose pages bring nothing new: a calendar, or a path that goes round; 0: no limit.
     pub suspect_pages: u32,
     /// New URLs of any one shape at a host, numbers and values left out; when absent none in the scope modes of chosen hosts,
     /// 2,000 in `any`.
     pub pages_per_pattern: Option<u32>,
-    /// Whether a parameter that is new at every place is taken for a session number.
+    /// Whether a parameter is taken for a session number when its pages come again under other values.
     pub sessions: bool,
     /// Whether a query is turned away that has been found with its parameters in another order.
     pub permutations: bool,

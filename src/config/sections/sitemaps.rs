@@ -1,8 +1,10 @@
 //! Where a site says what it has: `[sitemaps]`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::size;
+use crate::config::units::{duration, optional_duration, size};
 use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 
 /// `[sitemaps]`: sitemaps, and where they are looked for.
@@ -23,6 +25,12 @@ pub struct SitemapsSection {
     pub max_nesting: u8,
     /// Sitemaps taken from one robots.txt, or from one index.
     pub max_files: usize,
+    /// After so long a sitemap is read again; never when absent.
+    #[serde(with = "optional_duration")]
+    pub revisit: Option<Duration>,
+    /// A page is not fetched again for its `<lastmod>` before so long after its last visit.
+    #[serde(with = "duration")]
+    pub lastmod_gap: Duration,
 }
 
 impl Default for SitemapsSection {
@@ -34,6 +42,8 @@ impl Default for SitemapsSection {
             max_bytes: DEFAULT_MAX_BYTES,
             max_nesting: 2,
             max_files: 1_000,
+            revisit: None,
+            lastmod_gap: Duration::from_secs(3_600),
         }
     }
 }

@@ -17,7 +17,8 @@ const MAX_VALUES: usize = 100;
 const MAX_VALUE: usize = 8 * 1024;
 /// Bytes of all values of a page.
 const MAX_PAGE: usize = 64 * 1024;
-/// Steps of work for all rules of a page: a test of an element, an ancestor looked at, a byte of text. Under a second.
+/// Steps of work for all rules of a page: a test of an element, an ancestor or neighbour looked at, a byte of text or of an
+/// attribute's value. Under a second.
 const MAX_WORK: usize = 20_000_000;
 
 /// What of an element is taken.
@@ -111,18 +112,45 @@ impl ExtractRule {
     fn value(&self, node: &Node<'_>, work: &Work) -> Option<String> {
         let value = match &self.take {
             Take::Text => text_of(node, work),
-            Take::Attribute(name) => node.attr(name)?.to_owned(),
+            Take::Attribute(name) => begin_of(node.attr(name)?, work)?.to_owned(),
             Take::Html => html_of(node, work),
         };
         Some(cut_at(value.trim(), MAX_VALUE)).filter(|value| !value.is_empty()).map(str::to_owned)
     }
 }
 
+/// As much of a text as is kept, from its first character that is no white space.
+fn begin_of<'t>(text: &'t str, work: &Work) -> Option<&'t str> {
+    let begin = text.trim_start();
+    let kept = cut_at(begin, MAX_VALUE);
+    work.spend(text.len() - begin.len() + kept.len()).then_some(kept)
+}
+
+/// Goes through all within an element in the order of the page; no further than it is asked.
+struct Inside<'a>(Vec<Node<'a>>);
+
+impl<'a> Inside<'a> {
+    fn of(node: &Node<'a>) -> Self {
+        Self(node.first_child().into_iter().collect())
+    }
+
+    /// The next node; what is within it comes after [`Self::enter`].
+    fn next(&mut self) -> Option<Node<'a>> {
+        let node = self.0.pop()?;
+        self.0.extend(node.next());
+        Some(node)
+    }
+
+    fn enter(&mut self, node: &Node<'a>) {
+        self.0.extend(node.first_child());
+    }
+}
+
 /// The text within, in the order of the page; scripts and styles have none.
 fn text_of(node: &Node<'_>, work: &Work) -> String {
     let mut out = String::new();
-    let mut open = vec![*node];
-    while let Some(node) = open.pop() {
+    let mut inside = Inside::of(node);
+    while let Some(node) = inside.next() {
         if out.len() > MAX_VALUE || !work.spend(1) {
             break;
         }
@@ -130,10 +158,7 @@ fn text_of(node: &Node<'_>, work: &Work) -> String {
             Data::Text(text) if work.spend(text.len()) => fold(text, &mut out),
             Data::Text(_) => break,
             Data::Element(..) if matches!(node.name(), Some("script" | "style" | "template")) => {}
-            Data::Element(..) => {
-                let last = node.last_child();
-                open.extend(std::iter::successors(last, Node::prev));
-            }
+            Data::Element(..) => inside.enter(&node),
             Data::Comment(_) => {}
         }
     }
@@ -143,38 +168,50 @@ fn text_of(node: &Node<'_>, work: &Work) -> String {
 /// The markup as far as it is kept: written anew from the tree, for `select` would write all of it.
 fn html_of(node: &Node<'_>, work: &Work) -> String {
     let mut out = String::new();
-    let mut open = vec![Step::In(*node)];
+    let mut open = vec![Step::In(*node, false)];
     while let Some(step) = open.pop() {
         if out.len() > MAX_VALUE || !work.spend(1) {
             break;
         }
-        match step {
-            Step::Out(name) => out.extend(["</", name, ">"]),
-            Step::In(node) => match node.data() {
-                Data::Text(text) if work.spend(text.len()) => push_text(&node, text, &mut out),
-                Data::Text(_) => break,
-                Data::Comment(text) => out.extend(["<!--", text, "-->"]),
-                Data::Element(name, attrs) => {
-                    out.extend(["<", &*name.local]);
-                    for (name, value) in attrs {
-                        let value = value.replace('&', "&amp;").replace('\u{a0}', "&nbsp;").replace('"', "&quot;");
-                        out.extend([" ", &*name.local, "=\"", &value, "\""]);
-                    }
-                    out.push('>');
-                    if !VOID.contains(&&*name.local) {
-                        open.push(Step::Out(node.name().unwrap_or_default()));
-                        open.extend(std::iter::successors(node.last_child(), Node::prev).map(Step::In));
-                    }
+        let (node, more) = match step {
+            Step::Out(name) => {
+                out.extend(["</", name, ">"]);
+                continue;
+            }
+            Step::In(node, more) => (node, more),
+        };
+        if more {
+            open.extend(node.next().map(|next| Step::In(next, true)));
+        }
+        match node.data() {
+            Data::Text(text) => push_text(&node, kept(text, work), &mut out),
+            Data::Comment(text) => out.extend(["<!--", kept(text, work), "-->"]),
+            Data::Element(name, attrs) => {
+                out.extend(["<", &*name.local]);
+                for (name, value) in attrs {
+                    let value = kept(value, work).replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
+                    out.extend([" ", &*name.local, "=\"", &value.replace('"', "&quot;"), "\""]);
                 }
-            },
+                out.push('>');
+                if !VOID.contains(&&*name.local) {
+                    open.push(Step::Out(node.name().unwrap_or_default()));
+                    open.extend(node.first_child().map(|first| Step::In(first, true)));
+                }
+            }
         }
     }
     out
 }
 
-/// A node to be written, or the end of one.
+/// As much of a text as is kept; nothing when there is no work left for it.
+fn kept<'t>(text: &'t str, work: &Work) -> &'t str {
+    let kept = cut_at(text, MAX_VALUE);
+    if work.spend(kept.len()) { kept } else { "" }
+}
+
+/// A node to be written, with those that stand behind it or without; or the end of one.
 enum Step<'a> {
-    In(Node<'a>),
+    In(Node<'a>, bool),
     Out(&'a str),
 }
 
@@ -186,9 +223,9 @@ const VOID: [&str; 13] =
 fn push_text(node: &Node<'_>, text: &str, out: &mut String) {
     let raw = node.parent().and_then(|parent| parent.name()).is_some_and(|name| matches!(name, "script" | "style"));
     if raw {
-        out.push_str(cut_at(text, MAX_VALUE));
+        out.push_str(text);
     } else {
-        let text = cut_at(text, MAX_VALUE).replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
+        let text = text.replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
         out.push_str(&text.replace('<', "&lt;").replace('>', "&gt;"));
     }
 }
@@ -343,6 +380,18 @@ mod tests {
         let spaces = tree(&format!("{}{}", "<div class=a>".repeat(490), " ".repeat(1_900_000))).unwrap();
         for take in ["html", "text"] {
             assert!(!rules(64, ".a", take).on("http://a.test/", &spaces).whole, "{take}");
+        }
+        let long = "a".repeat(800_000);
+        let wide = tree(&format!("<div class='{long}' data-x='{long}'>{}", "<b></b>".repeat(20_000))).unwrap();
+        let blank = tree(&format!("<b title='{}x'></b>", " ".repeat(1_000_000)).repeat(2)).unwrap();
+        for (selector, take, page) in [
+            (".x b", "text", &wide),
+            ("[data-x~=x] > b", "text", &wide),
+            ("[data-x*=aaab] b", "text", &wide),
+            (":not(.x) b", "text", &wide),
+            ("b", "attr:title", &blank),
+        ] {
+            assert!(!rules(64, selector, take).on("http://a.test/", page).whole, "{selector} {take}");
         }
         let plain = tree("<h1>one</h1>").unwrap();
         assert!(rules(64, "h1", "text").on("http://a.test/", &plain).whole);

@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-use select::node::Node;
-use select::predicate::{Any, Attr, Class, Element, Name, Predicate};
+use select::node::{Data, Node};
+use select::predicate::{Any, Element, Name, Predicate};
 
 /// Steps of one selector at most.
 const MAX_STEPS: usize = 16;
@@ -62,57 +62,92 @@ enum Compare {
 }
 
 impl Test {
-    fn fits(&self, node: &Node<'_>) -> bool {
-        let value = |name: &str| node.attr(name);
+    /// Spends what it looks at: a value may have megabytes, and stand at an ancestor of every element of the page. What there is
+    /// no work left for does not fit.
+    fn fits(&self, node: &Node<'_>, work: &Work) -> bool {
         match self {
             Self::Any => Any.matches(node),
             Self::Tag(name) => Name(name.as_str()).matches(node),
-            Self::Id(id) => Attr("id", id.as_str()).matches(node),
-            Self::Class(class) => Class(class.as_str()).matches(node),
-            Self::First => sibling(node, Node::prev).is_none(),
-            Self::Last => sibling(node, Node::next).is_none(),
-            Self::Not(inner) => !inner.fits(node),
-            Self::Attribute(name, compare, wanted) => value(name).is_some_and(|value| match compare {
-                Compare::Present => true,
-                Compare::Equal => value == wanted,
-                Compare::Word => value.split_ascii_whitespace().any(|word| word == wanted),
-                Compare::Start => !wanted.is_empty() && value.starts_with(wanted.as_str()),
-                Compare::End => !wanted.is_empty() && value.ends_with(wanted.as_str()),
-                Compare::Part => !wanted.is_empty() && value.contains(wanted.as_str()),
-            }),
+            Self::Id(id) => self.value(node, "id", work).is_some_and(|value| value == id),
+            Self::Class(class) => self.value(node, "class", work).is_some_and(|value| has_word(value, class)),
+            Self::First => has_none(node, Node::prev, work),
+            Self::Last => has_none(node, Node::next, work),
+            Self::Not(inner) => !inner.fits(node, work) && !work.is_over(),
+            Self::Attribute(name, compare, wanted) => {
+                self.value(node, name, work).is_some_and(|value| compare.fits(value, wanted))
+            }
+        }
+    }
+
+    /// The value of an attribute, paid for as far as it is gone through.
+    fn value<'a>(&self, node: &Node<'a>, name: &str, work: &Work) -> Option<&'a str> {
+        let Data::Element(_, attrs) = node.data() else { return None };
+        if !work.spend(attrs.len()) {
+            return None;
+        }
+        let value = node.attr(name)?;
+        let gone_through = match self {
+            Self::Class(_) | Self::Attribute(_, Compare::Word | Compare::Part, _) => value.len(),
+            _ => 0, // no more than the selector's own value is
+        };
+        work.spend(gone_through).then_some(value)
+    }
+}
+
+impl Compare {
+    fn fits(self, value: &str, wanted: &str) -> bool {
+        match self {
+            Self::Present => true,
+            Self::Equal => value == wanted,
+            Self::Word => has_word(value, wanted),
+            Self::Start => !wanted.is_empty() && value.starts_with(wanted),
+            Self::End => !wanted.is_empty() && value.ends_with(wanted),
+            Self::Part => !wanted.is_empty() && value.contains(wanted),
         }
     }
 }
 
-/// The next element on one side.
-fn sibling<'a>(node: &Node<'a>, step: impl Fn(&Node<'a>) -> Option<Node<'a>>) -> Option<Node<'a>> {
-    std::iter::successors(step(node), step).find(|n| Element.matches(n))
+fn has_word(value: &str, wanted: &str) -> bool {
+    value.split_ascii_whitespace().any(|word| word == wanted)
+}
+
+/// Whether no element stands on that side; text and comments are passed over.
+fn has_none<'a>(node: &Node<'a>, step: impl Fn(&Node<'a>) -> Option<Node<'a>>, work: &Work) -> bool {
+    let mut at = step(node);
+    while let Some(other) = at {
+        if !work.spend(1) || Element.matches(&other) {
+            return false;
+        }
+        at = step(&other);
+    }
+    true
 }
 
 impl Path {
     /// Goes up from the element; each step keeps all places among its ancestors where what is below it fits, so that the work is
     /// the depth times the steps whatever the page looks like.
     fn fits(&self, node: &Node<'_>, work: &Work) -> bool {
-        let fits = |tests: &[Test], node: &Node<'_>| tests.iter().all(|test| test.fits(node));
+        let fits = |tests: &[Test], node: &Node<'_>| tests.iter().all(|test| test.fits(node, work));
         let Some(((join, own), above)) = self.0.split_last() else { return false };
-        if !fits(own, node) {
+        if !work.spend(own.len()) || !fits(own, node) {
             return false;
         }
         if above.is_empty() {
             return true;
         }
         let ancestors: Vec<Node<'_>> = std::iter::successors(node.parent(), Node::parent).collect();
-        if !work.spend(ancestors.len() * self.0.len()) {
+        let tests: usize = above.iter().map(|(_, tests)| tests.len()).sum();
+        if !work.spend(ancestors.len() * (self.0.len() + tests)) {
             return false;
         }
-        // Place n is ancestors[n - 1]; 0 is the element itself.
+        // Place n is ancestors[n - 1]; 0 is the element itself. They are in order.
         let mut places = vec![0_usize];
         let mut join = *join;
         for (next_join, tests) in above.iter().rev() {
-            let lowest = places.iter().copied().min().unwrap_or(usize::MAX);
+            let lowest = places.first().copied().unwrap_or(usize::MAX);
             let reached = |n: usize| match join {
                 Join::Within => n > lowest,
-                Join::Child => places.contains(&(n - 1)),
+                Join::Child => places.binary_search(&(n - 1)).is_ok(),
             };
             places = ancestors
                 .iter()

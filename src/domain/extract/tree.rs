@@ -2,15 +2,19 @@
 //!
 //! `select` builds its tree by recursion and takes any number of nodes. Formatting elements that are left open are built anew in each
 //! paragraph, so a page of a megabyte can ask for 10^10 nodes; nesting of 10^5 takes the parser minutes and would end the process. So
-//! the parser's sink counts nodes and depth and stops it, and the tree is turned into `select`'s list without recursion.
+//! the parser's sink counts nodes, depth and work and stops it, and the tree is turned into `select`'s list without recursion.
+//!
+//! | file | what |
+//! |---|---|
+//! | `feed` | gives the tokenizer a page piece by piece, and ends it within a tag that is too much |
+//! | `sink` | takes the tree, and ends it when it is too much |
 
-use std::borrow::Cow;
+mod feed;
+mod sink;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use html5ever::tendril::{StrTendril, TendrilSink};
-use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
-use html5ever::{Attribute, ExpandedName, ParseOpts, QualName, parse_document};
-use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use markup5ever_rcdom::{Handle, NodeData};
 use select::document::Document;
 use select::node::{Data, Raw};
 
@@ -20,16 +24,28 @@ const MAX_NODES: usize = 200_000;
 const MAX_DEPTH: usize = 512;
 /// Nodes that stand wrongly in a table at most: each is put before it, where all that were put there before are gone through.
 const MAX_FOSTERED: usize = 20_000;
+/// Attributes of one tag at most, as for the links of a page.
+const MAX_ATTRIBUTES: usize = 256;
+/// Steps of work for the tree of a page: an open element looked at, an attribute copied. Pages take two for each of their bytes;
+/// these are a tenth of a second.
+const MAX_WORK: usize = 30_000_000;
 
 /// Why a page is not read into a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeFault {
     /// Too many nodes, or too many to be moved.
-    #[error("its tree would have more than 200,000 nodes, or 20,000 to be moved out of tables")]
+    #[error(
+        "its tree would have more than 200,000 nodes, 20,000 to be moved out of tables, or 256 attributes on one element"
+    )]
     TooLarge,
     /// Too deep.
     #[error("its elements stand more than 512 deep within each other")]
     TooDeep,
+    /// Its markup is wrong in a way that makes a tree builder go through the same elements over and over.
+    #[error(
+        "its markup takes more work than a page is given: misnested elements, or a tag or comment of more than 20,000 words"
+    )]
+    TooCostly,
 }
 
 /// The tree of a page, as browsers without scripts build it.
@@ -37,10 +53,7 @@ pub enum TreeFault {
 /// # Errors
 /// The page is beyond the bounds.
 pub fn tree(html: &str) -> Result<Document, TreeFault> {
-    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
-    let opts = ParseOpts { tree_builder, ..ParseOpts::default() };
-    let parse = || parse_document(Counting::default(), opts).one(StrTendril::from(html));
-    match catch_unwind(AssertUnwindSafe(parse)) {
+    match catch_unwind(AssertUnwindSafe(|| feed::parse(html))) {
         Ok(dom) => Ok(flatten(&dom.document)),
         Err(stop) => Err(*stop.downcast::<TreeFault>().unwrap_or_else(|fault| resume_unwind(fault))),
     }
@@ -88,127 +101,6 @@ fn data_of(node: &Handle) -> Option<Data> {
     }
 }
 
-/// Ends the parser from within its sink; no panic, so no hook is called.
-fn stop(fault: TreeFault) -> ! {
-    resume_unwind(Box::new(fault))
-}
-
-/// The elements above and including this one, as far as they count.
-fn depth(node: &Handle) -> usize {
-    let up = |node: &Handle| {
-        let parent = node.parent.take();
-        node.parent.set(parent.clone());
-        parent?.upgrade()
-    };
-    std::iter::successors(Some(node.clone()), up).take(MAX_DEPTH + 1).count()
-}
-
-/// `RcDom` that stops when it is full.
-#[derive(Default)]
-struct Counting {
-    dom: RcDom,
-    nodes: usize,
-    fostered: usize,
-}
-
-impl Counting {
-    fn count(&mut self) {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
-            stop(TreeFault::TooLarge);
-        }
-    }
-}
-
-impl TreeSink for Counting {
-    type Handle = Handle;
-    type Output = RcDom;
-
-    fn finish(self) -> RcDom {
-        self.dom
-    }
-
-    /// Pages are full of them; they are not kept.
-    fn parse_error(&mut self, _: Cow<'static, str>) {}
-
-    fn get_document(&mut self) -> Handle {
-        self.dom.get_document()
-    }
-
-    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
-        self.dom.elem_name(target)
-    }
-
-    fn create_element(&mut self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
-        self.count();
-        self.dom.create_element(name, attrs, flags)
-    }
-
-    fn create_comment(&mut self, text: StrTendril) -> Handle {
-        self.count();
-        self.dom.create_comment(text)
-    }
-
-    fn create_pi(&mut self, target: StrTendril, data: StrTendril) -> Handle {
-        self.count();
-        self.dom.create_pi(target, data)
-    }
-
-    fn append(&mut self, parent: &Handle, child: NodeOrText<Handle>) {
-        self.count();
-        if matches!(child, NodeOrText::AppendNode(_)) && depth(parent) > MAX_DEPTH {
-            stop(TreeFault::TooDeep);
-        }
-        self.dom.append(parent, child);
-    }
-
-    fn append_based_on_parent_node(&mut self, element: &Handle, prev: &Handle, child: NodeOrText<Handle>) {
-        self.count();
-        self.fostered += 1;
-        if self.fostered > MAX_FOSTERED {
-            stop(TreeFault::TooLarge);
-        }
-        self.dom.append_based_on_parent_node(element, prev, child);
-    }
-
-    fn append_doctype_to_document(&mut self, name: StrTendril, public: StrTendril, system: StrTendril) {
-        self.dom.append_doctype_to_document(name, public, system);
-    }
-
-    fn get_template_contents(&mut self, target: &Handle) -> Handle {
-        self.dom.get_template_contents(target)
-    }
-
-    fn same_node(&self, x: &Handle, y: &Handle) -> bool {
-        self.dom.same_node(x, y)
-    }
-
-    fn set_quirks_mode(&mut self, mode: QuirksMode) {
-        self.dom.set_quirks_mode(mode);
-    }
-
-    fn append_before_sibling(&mut self, sibling: &Handle, child: NodeOrText<Handle>) {
-        self.count();
-        self.dom.append_before_sibling(sibling, child);
-    }
-
-    fn add_attrs_if_missing(&mut self, target: &Handle, attrs: Vec<Attribute>) {
-        self.dom.add_attrs_if_missing(target, attrs);
-    }
-
-    fn remove_from_parent(&mut self, target: &Handle) {
-        self.dom.remove_from_parent(target);
-    }
-
-    fn reparent_children(&mut self, node: &Handle, new_parent: &Handle) {
-        self.dom.reparent_children(node, new_parent);
-    }
-
-    fn is_mathml_annotation_xml_integration_point(&self, target: &Handle) -> bool {
-        self.dom.is_mathml_annotation_xml_integration_point(target)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,11 +125,55 @@ mod tests {
             ("nested", "<div>".repeat(100_000), TreeFault::TooDeep),
             ("nested in svg", format!("<svg>{}", "<g>".repeat(100_000)), TreeFault::TooDeep),
             ("many", "<i></i>".repeat(MAX_NODES), TreeFault::TooLarge),
-            ("built anew in each paragraph", formatting + &"<p>".repeat(100_000), TreeFault::TooLarge),
+            ("built anew in each paragraph", formatting + &"<p>".repeat(100_000), TreeFault::TooCostly),
             ("put before a table", "<table><div>".repeat(MAX_FOSTERED + 1), TreeFault::TooLarge),
             ("tables in tables", "<table><td>".repeat(100_000), TreeFault::TooDeep),
         ] {
             assert_eq!(tree(&html).unwrap_err(), fault, "{name}");
+        }
+    }
+
+    /// Names that differ, as many as wanted.
+    fn attributes(n: usize) -> String {
+        (0..n).map(|n| format!(" a{n:x}")).collect()
+    }
+
+    /// Each of these takes a tree builder minutes, hours for some.
+    #[test]
+    fn markup_that_makes_a_tree_builder_go_through_the_same_over_and_over_is_refused() {
+        let wide = format!("<b{}>", attributes(200));
+        let open: String = (0..250).map(|n| format!("<b id=x{n}>")).collect();
+        for (name, html) in [
+            ("one tag", format!("<div{}>", attributes(250_000))),
+            ("a tag after a comment", format!("<!-- <a x=\" --></><div{}>", attributes(250_000))),
+            ("the end of a script", format!("<script>a</script{}>", attributes(250_000))),
+            ("many large tags", format!("<div{}>", attributes(20_000)).repeat(12)),
+            ("the root again and again", (0..150_000).map(|n| format!("<html a{n:x}>")).collect()),
+            ("end tags of nothing", "<x>".repeat(500) + &"</y>".repeat(490_000)),
+            ("paragraphs deep within", "<span>".repeat(500) + &"</p>".repeat(60_000).replace("</p>", "</p><p></p>")),
+            ("wide formatting", wide.repeat(400) + &"<b></b>".repeat(40_000)),
+            ("formatting that ends wrongly", open + &"<div>".repeat(250) + &"</b><b id=y>".repeat(100_000)),
+        ] {
+            let fault = tree(&html).unwrap_err();
+            assert!(matches!(fault, TreeFault::TooCostly | TreeFault::TooLarge), "{name}: {fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_as_there_are_is_far_from_the_bounds() {
+        let path = "M10.5 20.25 L3 4 ".repeat(2_500);
+        let data = format!("{}/", "iVBORw0KGgo".repeat(6)).repeat(10_000);
+        let row = "<tr><td class='a b'><a href='/x' title='y'>one <b>two</b></a><td><p>three<td><ul><li>4<li>5</ul>";
+        for (name, html) in [
+            ("a picture in a tag", format!("<img src='data:image/png;base64,{data}'>")),
+            ("a drawing", format!("<svg><path d='{path}'/></svg>")),
+            ("a comment", format!("<!-- {} -->", "<p class=x>some words</p> ".repeat(4_000))),
+            ("a script", format!("<script>{}</script>", "if (a<b) { c = 'd'; } ".repeat(30_000))),
+            ("a table", format!("{}<table>{}</table>", "<div>".repeat(30), row.repeat(4_000))),
+            ("lines", format!("<pre>{}</pre>", "one line of a log\n".repeat(100_000))),
+        ] {
+            let spent = feed::run(&html).spent();
+            assert!(spent * 3 < MAX_WORK && tree(&html).is_ok(), "{name}: {spent}");
         }
     }
 }

@@ -42,11 +42,20 @@ fn a_success_is_stored_and_parsed_however_it_was_cut() {
 fn a_redirect_needs_a_location() {
     for status in [300, 301, 302, 303, 307, 308] {
         assert_eq!(first(with_location(status)), Verdict::Follow, "status {status}");
-        assert_eq!(first(answer(status)), Verdict::StoreOnly(None), "status {status} without Location");
+        assert_eq!(first(answer(status)), Verdict::Store, "status {status} without Location is a page");
     }
     for status in [305, 306, 399] {
-        assert_eq!(first(with_location(status)), Verdict::StoreOnly(None), "status {status}");
+        assert_eq!(first(with_location(status)), Verdict::Store, "status {status}");
     }
+}
+
+#[test]
+fn an_answer_that_nothing_has_changed_is_believed_when_that_was_asked() {
+    let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
+    assert_eq!(first(asked), Verdict::NotModified);
+    assert!(Verdict::NotModified.stores() && !Verdict::NotModified.parses());
+    assert_eq!(first(FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(200) })), Verdict::Store);
+    assert!(matches!(first(answer(304)), Verdict::Retry { reason: Failure::NotModifiedUnasked, .. }));
 }
 
 #[test]
@@ -166,12 +175,13 @@ fn a_challenge_is_a_refusal_whatever_status_it_wears() {
 }
 
 #[test]
-fn every_answer_is_stored_in_the_end_and_only_successes_are_parsed() {
+fn every_answer_is_stored_in_the_end_and_only_pages_are_parsed() {
     for status in (0..=1000).filter(|status| *status != 304) {
-        for outcome in [answer(status), with_location(status)] {
+        let redirects = matches!(status, 300..=303 | 307 | 308);
+        for (outcome, leads_on) in [(answer(status), false), (with_location(status), redirects)] {
             let (_, end) = story(outcome);
             assert!(end.stores(), "{outcome:?}");
-            assert_eq!(end.parses(), (200..=299).contains(&status), "{outcome:?}");
+            assert_eq!(end.parses(), (200..=399).contains(&status) && !leads_on, "{outcome:?}");
             let done = end.final_state() == Some(FinalState::Done);
             assert_eq!(done, (200..=399).contains(&status), "{outcome:?}");
         }
@@ -227,7 +237,7 @@ fn an_unasked_not_modified_is_asked_once_more_and_then_an_error_and_never_stored
     let (waits, end) = story(answer(304));
     assert_eq!((waits, end), (vec![60], Verdict::Fail(Failure::NotModifiedUnasked)));
     let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
-    assert_eq!(story(asked), (vec![], Verdict::StoreOnly(None)));
+    assert_eq!(story(asked), (vec![], Verdict::NotModified));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::lines::{Field, Line, lines};
 use super::pattern::{Pattern, Spelling};
 use super::rules::{RobotsGroup, RobotsRules, Rule, Span};
 use super::usage::UsageRule;
+use crate::domain::text::url_text;
 
 /// Longest Crawl-delay that is taken at its word; a longer one counts as this.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -26,7 +27,7 @@ impl RobotsRules {
         for line in lines(text) {
             match line.record() {
                 Some((Field::Sitemap, value)) if !value.is_empty() => {
-                    sitemaps.push(String::from_utf8_lossy(value).into_owned());
+                    sitemaps.push(url_text(value).into_owned());
                 }
                 Some((field, value)) => collected.take(&mut group, choice, &line, field, value),
                 None => {}

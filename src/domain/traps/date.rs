@@ -5,8 +5,8 @@ use crate::domain::url::PageUrl;
 
 /// Years ahead of now that a page may be about.
 const AHEAD: u64 = 2;
-/// The first year that a calendar is believed to have.
-const FIRST: u64 = 1970;
+/// The first year that a calendar is believed to have: older months are those of archives, or no months.
+const FIRST: u64 = 1500;
 /// Names of parameters that hold a date or a part of it, in lower case.
 const NAMES: [&str; 17] = [
     "y",

@@ -1,4 +1,5 @@
-//! Pages that come again under other identifiers in their path: a whole site under ever new session numbers.
+//! Pages that come again under other identifiers, in their path or as the value of a parameter: a whole site under ever new
+//! session numbers.
 //!
 //! A *place* is a URL with its identifiers left out and its numbers kept. When page after page shows what its place has shown
 //! before, under another identifier, the identifiers name nothing.
@@ -23,9 +24,12 @@ pub(super) struct Places {
 impl Places {
     /// Whether a place is found once more where identifiers name nothing, as so many pages in a row have shown.
     pub(super) fn know(&self, place: u64, pages: u32) -> bool {
-        pages > 0
-            && self.same >= pages
-            && bits(place).all(|(word, bit)| self.found.get(word).is_some_and(|w| w & bit != 0))
+        pages > 0 && self.same >= pages && self.has(place)
+    }
+
+    /// Whether a URL was found for a place.
+    pub(super) fn has(&self, place: u64) -> bool {
+        bits(place).all(|(word, bit)| self.found.get(word).is_some_and(|w| w & bit != 0))
     }
 
     /// Takes in a place that a URL was found for.

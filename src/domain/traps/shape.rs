@@ -18,8 +18,10 @@ pub(super) struct Shape {
     pub key: u64,
     /// The wider space it lies in: everything below its first folder, or every query of its path. None at the top of a host.
     pub space: Option<u64>,
-    /// It without the identifiers of its path, when there are any; numbers are kept.
+    /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
     pub place: Option<u64>,
+    /// A parameter, of the query or of the path, has an identifier for its value: perhaps a session number.
+    pub ticket: bool,
     /// A calendar, or a path that goes round.
     pub suspicious: bool,
 }
@@ -51,7 +53,8 @@ impl Shape {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        Self { key: hash.digest(), space, place: place(url), suspicious: round || date::is_calendar(url) }
+        let (place, ticket) = place(url);
+        Self { key: hash.digest(), space, place, ticket, suspicious: round || date::is_calendar(url) }
     }
 }
 
@@ -62,19 +65,28 @@ fn space(kind: &[u8], hash: &Xxh3) -> u64 {
     hash.digest()
 }
 
-fn place(url: &PageUrl) -> Option<u64> {
-    let (mut hash, mut any) = (Xxh3::new(), false);
+/// The place of a URL with identifiers, and whether a parameter has one.
+fn place(url: &PageUrl) -> (Option<u64>, bool) {
+    let (mut hash, mut any, mut ticket) = (Xxh3::new(), false, false);
+    let mut parameters = |parts: &mut dyn Iterator<Item = &str>, hash: &mut Xxh3| {
+        for part in parts {
+            let token = part.split_once('=').filter(|(_, value)| is_token(value));
+            ticket |= token.is_some();
+            hash.update(b";");
+            hash.update(token.map_or(part, |(name, _)| name).as_bytes());
+        }
+    };
     for segment in url.path().split('/') {
-        let identifier = is_identifier(segment);
+        let mut parts = segment.split(';');
+        let name = parts.next().unwrap_or_default();
+        let identifier = is_identifier(name);
         any |= identifier;
-        hash.update(if identifier { b"*" } else { segment.as_bytes() });
+        hash.update(if identifier { b"*" } else { name.as_bytes() });
+        parameters(&mut parts, &mut hash);
         hash.update(b"/");
     }
-    if !any {
-        return None;
-    }
-    hash.update(url.query().unwrap_or_default().as_bytes());
-    Some(hash.digest())
+    parameters(&mut url.query().unwrap_or_default().split('&'), &mut hash);
+    ((any || ticket).then(|| hash.digest()), ticket)
 }
 
 fn names_of_params(url: &PageUrl) -> SmallVec<[&str; 8]> {
@@ -179,6 +191,11 @@ mod tests {
         assert_ne!(shape("/s/9f3ab27c/p/7").place, shape("/s/00000a1/p/8").place);
         assert_ne!(shape("/s/9f3ab27c/p?a=7").place, shape("/s/00000a1/p?a=8").place);
         assert_eq!(shape("/s/7/p").place, None);
+        assert_eq!(shape("/p/7?sid=0123456789abcdef").place, shape("/p/7?sid=fedcba9876543210").place);
+        assert_ne!(shape("/p/7?sid=0123456789abcdef").place, shape("/p/8?sid=0123456789abcdef").place);
+        assert_eq!(shape("/p/7;v=1;t=0123456789abcdef").place, shape("/p/7;v=1;t=fedcba9876543210").place);
+        let tickets = ["/p?a=1&sid=0123456789abcdef", "/p;t=0123456789abcdef", "/0123456789abcdef/p", "/p?a=1"];
+        assert_eq!(tickets.map(|tail| shape(tail).ticket), [true, true, false, false]);
     }
 
     #[test]

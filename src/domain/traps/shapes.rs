@@ -18,7 +18,6 @@ use super::ids::Places;
 use super::news::{KnownRuns, Run};
 use super::permuted::Orders;
 use super::shape::Shape;
-use super::tokens::Tokens;
 use super::yields::{Brought, MET, Yield};
 use crate::domain::fingerprint::{HostKey, KeyMap};
 use crate::domain::host::registrable_domain;
@@ -86,7 +85,6 @@ pub struct Shapes {
 struct OfHost {
     shapes: Counted<Count, SHAPES>,
     spaces: Counted<Yield, SPACES>,
-    tokens: Tokens,
     orders: Orders,
     places: Places,
     known: KnownRuns,
@@ -226,9 +224,6 @@ impl Shapes {
     ) -> Result<(), Rejection> {
         self.admit_host(finder, host, url, rules)?;
         let of_host = self.of_host(host);
-        if rules.sessions && of_host.tokens.are_sessions(url) {
-            return Err(Rejection::Session);
-        }
         let feeds = finder.filter(|finder| finder.host == host);
         of_host.judge(feeds, shape, rules)?;
         if rules.permutations && of_host.orders.know_another(url) {
@@ -342,12 +337,26 @@ impl OfHost {
         if rules.max_duplicates > 0 && count.duplicates >= rules.max_duplicates {
             return Err(Rejection::Duplicates);
         }
+        let ticket = shape.place.filter(|_| rules.sessions && shape.ticket);
+        if ticket.is_some_and(|at| self.places.know(at, SUSPECT_BARREN) || (barren && self.places.has(at))) {
+            return Err(Rejection::Session);
+        }
+        self.judge_fed(finder, shape, rules)
+    }
+
+    /// What a space finds of itself.
+    fn judge_fed(&self, finder: Option<&Finder>, shape: &Shape, rules: &ShapeRules) -> Result<(), Rejection> {
         let Some(finder) = finder else { return Ok(()) };
         let within = finder.shape.place.is_some() && finder.shape.space == shape.space;
-        if shape.place.is_some_and(|place| within && self.places.know(place, rules.barren_pages)) {
+        if shape
+            .place
+            .filter(|_| !shape.ticket)
+            .is_some_and(|place| within && self.places.know(place, rules.barren_pages))
+        {
             return Err(Rejection::Barren);
         }
-        let own_shape = (finder.shape.key == shape.key).then_some(&count.yields);
+        let own_shape = (finder.shape.key == shape.key).then(|| self.shapes.known(shape.key)).flatten();
+        let own_shape = own_shape.map(|count| &count.yields);
         let own_space = shape.space.filter(|space| finder.shape.space == Some(*space));
         let own_space = own_space.and_then(|space| self.spaces.known(space));
         let fed: SmallVec<[&Yield; 2]> = own_shape.into_iter().chain(own_space).collect();

@@ -203,7 +203,7 @@ impl Http {
         let exchange::Answer { status, version, headers, request_head, response_head, body, .. } = answer;
         let exchange::Answer { ambiguous, framing, plain, .. } = answer;
         injected(self.faults.wait("net.head").await)?;
-        if link.tls_fault().is_none() {
+        if link.tls_fault().is_none() && !request.anonymous {
             self.access.learn(&request.url, &headers);
         }
         let (throttle, exact) = (self.throttle.as_deref(), self.exact && plain);

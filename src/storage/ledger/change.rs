@@ -6,6 +6,7 @@ use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
@@ -32,6 +33,19 @@ pub struct NewUrl {
     pub found: FoundAs,
     /// Its place among the ranks, where more is known of it than its depth.
     pub rank: Option<u8>,
+    /// When it was changed last, as a sitemap says.
+    pub lastmod: Option<UnixMillis>,
+}
+
+/// A URL that is done and to be fetched once more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownUrl {
+    /// As it was found now.
+    pub new: NewUrl,
+    /// Its capture: when there is a later one by now, nothing is done.
+    pub captured: UnixMillis,
+    /// Why.
+    pub why: Again,
 }
 
 /// A URL turned away, with the reason.
@@ -100,6 +114,10 @@ pub struct LinkChange {
     pub readmitted: Vec<NewUrl>,
     /// Waiting URLs found again by a shorter path.
     pub shorter: Vec<NewUrl>,
+    /// URLs that are done, to be fetched once more.
+    pub again: Vec<KnownUrl>,
+    /// Some are said to have changed and are not to be fetched once more yet.
+    pub put_off: bool,
     /// Seeds among them or known before, with what is said of them.
     pub seeds: Vec<SeedValue>,
 }
@@ -164,6 +182,8 @@ pub enum Change {
     FetchAgain(Vec<PageKey>),
     /// URLs given up are queued again, as if they were new.
     TryAgain(Vec<SeenKey>),
+    /// Sitemaps of these rows are queued again: their time has come.
+    ReadAgain(Vec<DueKey>),
 }
 
 /// What a commit changed for one host: the Frontier's news.
@@ -181,6 +201,8 @@ pub struct HostNews {
     pub put: Vec<(u8, u64)>,
     /// Earliest retry put.
     pub due: Option<UnixMillis>,
+    /// Earliest visit of a sitemap noted.
+    pub sitemap: Option<UnixMillis>,
 }
 
 /// What one change did, beside its writes.
@@ -194,4 +216,6 @@ pub struct Done {
     pub unsynced: Option<UnsyncedPage>,
     /// What stands for a host now, after an order.
     pub ordered: Option<(HostAt, HostOrders)>,
+    /// URLs that were queued once more, by why.
+    pub again: Vec<Again>,
 }

@@ -52,7 +52,8 @@ impl Ledger {
         self.counters.sub_error(reason);
         let at = seen.host_crawl().host_at();
         self.hosts.with(txn, at, |row| row.counts.errors = row.counts.errors.saturating_sub(1))?;
-        if txn.get::<Failed>(&seen)?.is_some() {
+        if let Some(kept) = txn.get::<Failed>(&seen)? {
+            self.no_sitemap(txn, seen, kept.when)?;
             self.counters.failed = self.counters.failed.saturating_sub(1);
             txn.delete::<Failed>(&seen);
         }
@@ -62,16 +63,22 @@ impl Ledger {
     /// Queues URLs that were given up as if they were new, with all their attempts before them; captures stay.
     pub(super) fn try_again(&mut self, txn: &mut Txn<'_>, urls: &[SeenKey]) -> Result<Done> {
         for seen in urls {
-            let Some(UrlState::Error { reason }) = txn.get::<Seen>(seen)? else { continue };
-            let Some(entry) = txn.get::<Failed>(seen)?.and_then(entry_of) else { continue };
-            if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_some() {
-                continue;
-            }
-            self.no_error(txn, *seen, reason)?;
-            self.counters.queued += 1;
-            self.put_in_queue(txn, *seen, &entry)?;
+            self.try_once_more(txn, *seen)?;
         }
         Ok(Done::default())
+    }
+
+    /// Queues a URL that was given up, unless its host refuses; true when it did.
+    pub(super) fn try_once_more(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<bool> {
+        let Some(UrlState::Error { reason }) = txn.get::<Seen>(&seen)? else { return Ok(false) };
+        let Some(entry) = txn.get::<Failed>(&seen)?.and_then(entry_of) else { return Ok(false) };
+        if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_some() {
+            return Ok(false);
+        }
+        self.no_error(txn, seen, reason)?;
+        self.counters.queued += 1;
+        self.put_in_queue(txn, seen, &entry)?;
+        Ok(true)
     }
 }
 
@@ -89,5 +96,6 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         discovered: failed.discovered,
         origin: failed.origin,
         via: failed.via,
+        again: None,
     })
 }

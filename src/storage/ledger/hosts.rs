@@ -27,6 +27,7 @@ pub(super) struct Row {
     counted: FrontierCounts,
     put: Vec<(u8, u64)>,
     due: Option<UnixMillis>,
+    sitemap: Option<UnixMillis>,
 }
 
 /// The hosts of the ledger: those of the batch under construction and those kept from before.
@@ -152,6 +153,13 @@ impl Hosts {
         }
     }
 
+    /// A sitemap of the host was visited at `when`.
+    pub fn note_sitemap(&mut self, at: HostAt, when: UnixMillis) {
+        if let Some(row) = self.rows.get_mut(&at) {
+            row.sitemap = Some(row.sitemap.map_or(when, |earlier| earlier.min(when)));
+        }
+    }
+
     /// True when the host is parked.
     pub fn is_parked(&mut self, txn: &Txn<'_>, at: HostAt) -> Result<bool> {
         Ok(matches!(self.row(txn, at)?.counts.place, Place::Parked { .. }))
@@ -227,6 +235,7 @@ impl Hosts {
                 finished: row.counts.done.saturating_add(row.counts.errors),
                 put: std::mem::take(&mut row.put),
                 due: row.due.take(),
+                sitemap: row.sitemap.take(),
             });
         }
         Ok(news)

@@ -3,6 +3,7 @@
 //! It belongs to the Store, the only writer. Its memory is a cache: after a failed write it is thrown away and read again.
 //! One batch holds the changes of several pages; a change reads through the writes of those before it.
 
+mod again;
 mod change;
 mod counts;
 mod failures;
@@ -16,6 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::{Failure, Rejection};
@@ -29,7 +31,7 @@ use super::txn::Txn;
 use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
 use super::{Storage, StorageError};
 
-pub use change::{Change, Done, Ending, HostNews, LinkChange, NewUrl, PageChange, Turned};
+pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, Turned};
 pub use counts::counters;
 use hosts::Hosts;
 
@@ -139,6 +141,7 @@ impl Ledger {
             Change::Forsake { urls, reason } => self.forsake(txn, urls, *reason, leased),
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
+            Change::ReadAgain(rows) => self.read_again(txn, rows),
             Change::Settings { record, rules, digest } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
@@ -200,16 +203,17 @@ impl Ledger {
         let Some(UrlState::Waiting { rank, order, depth, due: None }) = txn.get::<Seen>(&seen)? else {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
             log::warn!("a page was offered for commit again and is left out: url={}", page.url);
-            let settled = self.links(txn, &page.links, now, leased)?.settled;
-            return Ok(Done { void: true, settled, ..Done::default() });
+            return Ok(Done { void: true, ..self.links(txn, &page.links, now, leased)? });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
         let entry = txn.get::<Queue>(&queue_key)?;
         txn.delete::<Queue>(&queue_key);
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
         let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
+        let found = entry.as_ref().map_or(FoundAs::Link, |entry| entry.found);
         let state = self.end_state(txn, page, seen, (rank, order, depth), entry, now)?;
         txn.put::<Seen>(&seen, &state);
+        self.note_sitemap(txn, seen, page, &state, (found, now));
         self.store_capture(txn, page, seen)?;
         if let Some((digest, first)) = &page.first_with {
             txn.put::<Content>(&ContentKey::from(*digest), first);
@@ -267,7 +271,7 @@ impl Ledger {
             Ending::Rejected(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.count_rejected(*reason);
-                let from = entry.map(|e| Found { via: e.via, origin: e.origin }).unwrap_or_default();
+                let from = entry.map(|e| Found { via: e.via, origin: e.origin, found: e.found }).unwrap_or_default();
                 self.keep_rejected(txn, seen, &page.url, *reason, depth, from);
                 UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
             }
@@ -296,11 +300,11 @@ impl Ledger {
         url: &PageUrl,
         reason: Rejection,
         depth: u16,
-        Found { via, origin }: Found,
+        Found { via, origin, found }: Found,
     ) {
         if self.rules.keep_rejected {
             let (url, generation) = (url.as_str().to_owned(), self.rules.generation);
-            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin });
+            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin, found });
         }
     }
 
@@ -326,7 +330,11 @@ impl Ledger {
         for shorter in &links.shorter {
             self.shorten(txn, shorter, leased)?;
         }
-        Ok(Done { settled, ..Done::default() })
+        let mut again = Vec::new();
+        for known in &links.again {
+            again.extend(self.named_again(txn, known)?);
+        }
+        Ok(Done { settled, again, ..Done::default() })
     }
 
     /// `rank`: where it is to stand, if that was said.
@@ -372,6 +380,7 @@ impl Ledger {
             discovered: now,
             origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
+            again: None,
         };
         self.counters.queued += 1;
         self.put_at(txn, seen, &entry, rank)
@@ -463,16 +472,18 @@ impl Ledger {
     }
 }
 
-/// The page a URL was found on, and the seed it goes back to.
+/// As what a URL was found and on which page, and the seed it goes back to.
 #[derive(Default)]
 struct Found {
     via: Option<String>,
     origin: Option<String>,
+    found: FoundAs,
 }
 
 impl Found {
     fn of(new: &NewUrl) -> Self {
-        Self { via: new.via.as_deref().map(str::to_owned), origin: new.origin.as_deref().map(str::to_owned) }
+        let (via, origin) = (new.via.as_deref().map(str::to_owned), new.origin.as_deref().map(str::to_owned));
+        Self { via, origin, found: new.found }
     }
 }
 
@@ -516,5 +527,5 @@ fn counters_of(counters: &mut Counters, capture: &PageRecord, stored: bool) {
     counters.bytes = by(counters.bytes, capture.bytes);
     counters.fetch_ms = by(counters.fetch_ms, u64::from(capture.took_ms));
     counters.pages_stored = by(counters.pages_stored, 1);
-    counters.revisits = by(counters.revisits, u64::from(capture.how == How::Duplicate));
+    counters.revisits = by(counters.revisits, u64::from(capture.how.is_revisit()));
 }

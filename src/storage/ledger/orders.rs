@@ -1,17 +1,16 @@
-//! What the operator says: orders of hosts, URLs that are turned away after all, URLs that are fetched once more.
+//! What the operator says: orders of hosts, URLs that are turned away after all.
 
 use super::{Done, Found, Ledger, Result};
 use crate::domain::fingerprint::UrlKey;
-use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::storage::keys::{HostAt, PageKey, SeenKey};
-use crate::storage::tables::{Due, Pages, Queue, Seen};
+use crate::storage::keys::{HostAt, SeenKey};
+use crate::storage::tables::{Due, Queue, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{How, OrderedHosts, PageRecord, QueueEntry, UrlState};
+use crate::storage::values::{OrderedHosts, QueueEntry, UrlState};
 
 impl Ledger {
     /// Keeps an order, and the host on the list of those that have any.
@@ -52,7 +51,7 @@ impl Ledger {
             self.count_rejected(reason);
             match PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) {
                 Ok(url) => {
-                    let from = Found { via: entry.via, origin: entry.origin };
+                    let from = Found { via: entry.via, origin: entry.origin, found: entry.found };
                     self.turned(txn, *seen, &url, reason, depth, from);
                 }
                 Err(e) => {
@@ -87,44 +86,4 @@ impl Ledger {
         };
         Ok(Some((entry, depth)))
     }
-
-    /// Queues URLs once more that are done by these captures. They leave the state done until they are fetched (ADR 11).
-    pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
-        for key in pages {
-            let seen = key.seen();
-            let at = seen.host_crawl().host_at();
-            let how = match txn.get::<Seen>(&seen)? {
-                Some(UrlState::Done { captured, how }) if captured == key.captured.0 => how,
-                _ => continue,
-            };
-            let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(&page)) else { continue };
-            if self.hosts.orders(txn, at)?.refusal().is_some() {
-                continue;
-            }
-            self.counters.done = self.counters.done.saturating_sub(1);
-            self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == How::Redirect));
-            self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
-            self.counters.queued += 1;
-            self.put_in_queue(txn, seen, &entry)?;
-        }
-        Ok(Done::default())
-    }
-}
-
-/// What it takes to fetch a captured page again.
-fn entry_of(page: &PageRecord) -> Option<QueueEntry> {
-    let url = PageUrl::from_canonical(&page.url).ok()?;
-    Some(QueueEntry {
-        scheme: url.scheme(),
-        port: url.port(),
-        tail: url.tail().to_owned(),
-        depth: page.depth,
-        hops: page.hops,
-        attempts: 0,
-        seed: page.depth == 0 && page.hops == 0,
-        found: FoundAs::Link, // a capture does not say; a sitemap is known by its content
-        discovered: page.fetched,
-        origin: page.origin.clone(),
-        via: None,
-    })
 }

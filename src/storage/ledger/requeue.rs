@@ -21,6 +21,7 @@ impl Ledger {
         self.uncapture(txn, lost, &page)?;
         match state {
             UrlState::Done { captured, how } if captured == page.fetched => {
+                self.no_sitemap(txn, seen, captured)?;
                 self.counters.done = self.counters.done.saturating_sub(1);
                 if how == How::Redirect {
                     self.counters.redirects = self.counters.redirects.saturating_sub(1);
@@ -101,6 +102,7 @@ mod tests {
             origin: None,
             found: crate::domain::found_as::FoundAs::Link,
             rank: None,
+            lastmod: None,
         }
     }
 
@@ -127,6 +129,8 @@ mod tests {
             charset: None,
             remarks: Default::default(),
             origin: None,
+            sitemap: None,
+            unchanged: 0,
         };
         let (url, payload) = (capture.url.clone(), capture.payload_digest);
         let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };

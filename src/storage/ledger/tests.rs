@@ -5,9 +5,11 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
 use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::storage::tables::{Failed, Seeds};
-use crate::storage::values::{HostCounts, OrderedHosts, Place, SeedValue};
+use crate::storage::keys::KeyRange;
+use crate::storage::tables::{Failed, Seeds, Sitemaps};
+use crate::storage::values::{AsSitemap, HostCounts, LastTime, OrderedHosts, Place, SeedValue};
 use crate::storage::{MemoryStorage, read};
 
 const NOW: UnixMillis = UnixMillis(1_000);
@@ -24,7 +26,17 @@ fn rules() -> LedgerRules {
 
 fn new(url: &str, depth: u16) -> NewUrl {
     let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
-    NewUrl { url, depth, hops: 0, seed: false, via: None, origin: None, found: FoundAs::Link, rank: None }
+    NewUrl {
+        url,
+        depth,
+        hops: 0,
+        seed: false,
+        via: None,
+        origin: None,
+        found: FoundAs::Link,
+        rank: None,
+        lastmod: None,
+    }
 }
 
 fn bare(url: &NewUrl, ending: Ending) -> Change {
@@ -303,10 +315,12 @@ fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
 }
 
 #[test]
-fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to() {
+fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to_and_as_what_it_was_found() {
     let mut bench = Bench::new();
     let origin = Some(std::sync::Arc::from("http://h.test/"));
-    let found = |path: &str| NewUrl { origin: origin.clone(), ..new(&format!("http://h.test/{path}"), 1) };
+    let as_map = FoundAs::SitemapFile { nesting: 1 };
+    let found =
+        |path: &str| NewUrl { origin: origin.clone(), found: as_map, ..new(&format!("http://h.test/{path}"), 1) };
     let (queued, ended, late, turned) = (found("queued"), found("ended"), found("late"), found("turned"));
     bench.found(&[queued.clone(), ended.clone()]);
     bench.commit(&[bare(&ended, Ending::Rejected(Rejection::Robots)), order(HostOrder::Drop)]);
@@ -316,6 +330,111 @@ fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to() {
     bench.commit(&[forsake, Change::Links(Box::new(links))]);
     for url in [queued, ended, late, turned] {
         let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&url.url)).unwrap().unwrap();
-        assert_eq!(kept.origin.as_deref(), Some("http://h.test/"), "{}", kept.url);
+        assert_eq!((kept.origin.as_deref(), kept.found), (Some("http://h.test/"), as_map), "{}", kept.url);
     }
+}
+
+/// A sitemap that robots.txt named, and its capture at a time.
+fn map() -> NewUrl {
+    let via = Some(std::sync::Arc::from("http://h.test/robots.txt"));
+    NewUrl { via, found: FoundAs::SitemapFile { nesting: 0 }, ..new("http://h.test/s.xml", 0) }
+}
+
+fn captured(url: &NewUrl, at: u64) -> Change {
+    let via = url.via.as_deref().map(str::to_owned);
+    let capture = PageRecord {
+        url: url.url.as_str().to_owned(),
+        status: 200,
+        fetched: UnixMillis(at),
+        took_ms: 1,
+        mime: None,
+        bytes: 1,
+        payload_digest: [1; 20],
+        content: None,
+        warc: None,
+        etag: None,
+        last_modified: None,
+        title: None,
+        out_links: 0,
+        depth: url.depth,
+        hops: 0,
+        how: How::Stored,
+        cut: None,
+        charset: None,
+        remarks: Default::default(),
+        origin: None,
+        sitemap: url.found.is_sitemap().then_some(AsSitemap { found: url.found, via, put_off: false }),
+        unchanged: 0,
+    };
+    let Change::Page(page) = bare(url, Ending::Done(How::Stored)) else { panic!("a page") };
+    Change::Page(Box::new(PageChange { capture: Some(capture), ..*page }))
+}
+
+fn rows(bench: &Bench) -> Vec<UnixMillis> {
+    let rows = read::scan::<Sitemaps>(&bench.storage, &KeyRange::all(), 9).unwrap();
+    rows.into_iter().map(|(key, ())| key.time).collect()
+}
+
+fn entry(bench: &Bench, url: &NewUrl) -> Option<QueueEntry> {
+    let Some(UrlState::Waiting { rank, order, .. }) = bench.state(url) else { return None };
+    let key = bench.ledger.seen_key(&url.url).host_crawl().queue(rank, order);
+    read::get::<Queue>(&bench.storage, &key).unwrap()
+}
+
+#[test]
+fn a_sitemap_stands_in_its_row_while_it_is_done_and_comes_back_as_what_it_was_found() {
+    let mut bench = Bench::new();
+    let map = map();
+    bench.found(std::slice::from_ref(&map));
+    let news = bench.commit(&[captured(&map, 7)]);
+    assert_eq!((rows(&bench), news[0].sitemap), (vec![UnixMillis(7)], Some(UnixMillis(7))));
+    let row = bench.ledger.seen_key(&map.url).due(UnixMillis(7));
+    bench.commit(&[Change::ReadAgain(vec![row, row])]);
+    let back = entry(&bench, &map).unwrap();
+    assert_eq!((back.found, back.via.as_deref(), back.seed), (map.found, Some("http://h.test/robots.txt"), false));
+    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: Again::Sitemap }));
+    assert!(rows(&bench).is_empty());
+    bench.commit(&[captured(&map, 9), Change::ReadAgain(vec![row])]);
+    assert_eq!(rows(&bench), [UnixMillis(9)], "an older row says nothing");
+    let c = bench.ledger.committed();
+    assert_eq!((c.done, c.queued, c.pages_stored), (1, 0, 2));
+}
+
+#[test]
+fn a_sitemap_that_was_given_up_is_tried_again_in_time_and_an_order_to_its_host_is_heeded() {
+    let mut bench = Bench::new();
+    let map = map();
+    bench.found(std::slice::from_ref(&map));
+    bench.commit(&[bare(&map, Ending::Error(Failure::Reset))]);
+    let row = bench.ledger.seen_key(&map.url).due(NOW);
+    assert_eq!(rows(&bench), [NOW]);
+    bench.commit(&[order(HostOrder::Block), Change::ReadAgain(vec![row])]);
+    assert_eq!((rows(&bench), entry(&bench, &map)), (vec![NOW], None));
+    bench.commit(&[order(HostOrder::Unblock), Change::ReadAgain(vec![row])]);
+    assert_eq!(entry(&bench, &map).map(|entry| entry.found), Some(map.found));
+    bench.commit(&[bare(&map, Ending::Error(Failure::Poison))]);
+    assert!(rows(&bench).is_empty(), "it has ended its room");
+}
+
+#[test]
+fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
+    let mut bench = Bench::new();
+    let page = new("http://h.test/a", 1);
+    bench.found(std::slice::from_ref(&page));
+    bench.commit(&[captured(&page, 7)]);
+    let via = Some(std::sync::Arc::from("http://h.test/s.xml"));
+    let named = NewUrl { via, depth: 9, found: FoundAs::SitemapEntry, rank: Some(6), ..page.clone() };
+    let links = |captured| {
+        let known = KnownUrl { new: named.clone(), captured: UnixMillis(captured), why: Again::Lastmod };
+        Change::Links(Box::new(LinkChange { again: vec![known.clone(), known], ..LinkChange::default() }))
+    };
+    bench.commit(&[links(6)]);
+    assert_eq!(entry(&bench, &page), None, "it was captured since");
+    bench.commit(&[links(7)]);
+    let back = entry(&bench, &page).unwrap();
+    assert_eq!((back.depth, back.found, back.via.as_deref()), (1, FoundAs::Link, Some("http://h.test/s.xml")));
+    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: Again::Lastmod }));
+    assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
+    let c = bench.ledger.committed();
+    assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
 }

@@ -89,7 +89,7 @@ fn family_options(family: Family, budget: &Budget) -> Options {
         }
         // Rows that are consumed from the front: files with many deletions are compacted soon, so that a scan
         // that has lost its head does not walk long over them.
-        Family::Queue | Family::Waiting | Family::Parked | Family::Due => {
+        Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps => {
             options.add_compact_on_deletion_collector_factory(4096, 2048, 0.5);
         }
         // The Bloom filter stands before it, so nearly every look-up hits: the last level, nine tenths of the data, can do
@@ -110,7 +110,7 @@ fn table(family: Family, budget: &Budget) -> BlockBasedOptions {
     table.set_pin_top_level_index_and_filter(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     // Rows are only scanned; a filter would never be asked.
-    if !matches!(family, Family::Queue | Family::Waiting | Family::Parked | Family::Due) {
+    if !matches!(family, Family::Queue | Family::Waiting | Family::Parked | Family::Due | Family::Sitemaps) {
         table.set_bloom_filter(10.0, false);
         table.set_partition_filters(true);
         table.set_optimize_filters_for_memory(true);

@@ -48,7 +48,7 @@ impl Wire for FailedValue {
         self.attempts.put(out);
         self.depth.put(out);
         self.hops.put(out);
-        put_way(self.seed, self.found, out);
+        put_way(self.seed, self.found, false, out);
         self.discovered.put(out);
         self.origin.put(out);
         self.via.put(out);
@@ -58,7 +58,10 @@ impl Wire for FailedValue {
         let (url, reason, status) = (String::read(from)?, Failure::read(from)?, Option::read(from)?);
         let (when, captured, attempts) = (UnixMillis::read(from)?, Option::read(from)?, u8::read(from)?);
         let (depth, hops) = (u16::read(from)?, u8::read(from)?);
-        let (seed, found) = take_way(from)?;
+        let (seed, found, again) = take_way(from)?;
+        if again {
+            return Err(ValueError::Tag("way of being found"));
+        }
         let discovered = UnixMillis::read(from)?;
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
         Ok(Self { url, reason, status, when, captured, attempts, depth, hops, seed, found, discovered, origin, via })

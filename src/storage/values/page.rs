@@ -4,6 +4,7 @@ use super::grown::Grown;
 use super::wire::fields;
 use crate::domain::coded::codes;
 use crate::domain::fingerprint::ContentDigest;
+use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
 
@@ -20,6 +21,14 @@ codes! {
         Redirect = 4, "redirect";
         /// Fetched, and left out of the WARC by the settings.
         Unstored = 5, "unstored";
+    }
+}
+
+impl How {
+    /// True when its record in the archive refers to an earlier one.
+    #[must_use]
+    pub fn is_revisit(self) -> bool {
+        matches!(self, Self::Duplicate | Self::NotModified)
     }
 }
 
@@ -109,15 +118,33 @@ fields! {
         remarks: Remarks,
         /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
         origin: Option<String>,
+        /// As what sitemap it was found, when it is one.
+        sitemap: Option<AsSitemap>,
+        /// How often in a row until now it was found unchanged since the capture before.
+        unchanged: u8,
     }
 }
 
-/// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`.
+fields! {
+    /// As what a sitemap was found: with that it may speak for the same hosts when it is read again.
+    AsSitemap {
+        /// As what.
+        found: FoundAs,
+        /// The robots.txt, index or page that led to it.
+        via: Option<String>,
+        /// It says of a page that it was changed, and that was not heeded yet: it must be read again even if it has not changed.
+        put_off: bool,
+    }
+}
+
+/// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`, version 3 before
+/// `sitemap`.
 impl Grown for PageRecord {
-    const LATEST: u8 = 3;
+    const LATEST: u8 = 4;
 
     fn version(&self) -> u8 {
         match self.origin {
+            _ if self.sitemap.is_some() || self.unchanged > 0 => 4,
             Some(_) => 3,
             None if self.remarks != Remarks::default() => 2,
             None => 1,
@@ -126,8 +153,9 @@ impl Grown for PageRecord {
 
     fn missing(version: u8) -> usize {
         match version {
-            1 => 6,
-            2 => 1,
+            1 => 8,
+            2 => 3,
+            3 => 2,
             _ => 0,
         }
     }

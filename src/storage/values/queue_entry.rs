@@ -2,8 +2,9 @@
 
 use super::ValueError;
 use super::way::{put_way, take_way};
-use super::wire::{Reader, Wire};
+use super::wire::{Reader, Wire, fields};
 use crate::domain::found_as::FoundAs;
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
@@ -32,6 +33,18 @@ pub struct QueueEntry {
     pub origin: Option<String>,
     /// The page it was found on.
     pub via: Option<String>,
+    /// When it was fetched last, and why it is queued once more; `None` for one that was not fetched yet.
+    pub again: Option<LastTime>,
+}
+
+fields! {
+    /// The last time of a URL that is fetched once more.
+    LastTime {
+        /// Its latest capture.
+        captured: UnixMillis,
+        /// Why it is queued again.
+        why: Again,
+    }
 }
 
 impl Wire for QueueEntry {
@@ -42,18 +55,22 @@ impl Wire for QueueEntry {
         self.depth.put(out);
         self.hops.put(out);
         self.attempts.put(out);
-        put_way(self.seed, self.found, out);
+        put_way(self.seed, self.found, self.again.is_some(), out);
         self.discovered.put(out);
         self.origin.put(out);
         self.via.put(out);
+        if let Some(again) = &self.again {
+            again.put(out);
+        }
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let (scheme, port, tail) = (Scheme::read(from)?, u16::read(from)?, String::read(from)?);
         let (depth, hops, attempts) = (u16::read(from)?, u8::read(from)?, u8::read(from)?);
-        let (seed, found) = take_way(from)?;
+        let (seed, found, again) = take_way(from)?;
         let discovered = UnixMillis::read(from)?;
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
-        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via })
+        let again = if again { Some(LastTime::read(from)?) } else { None };
+        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via, again })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::grown::Grown;
 use super::wire::fields;
+use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Rejection;
 
 fields! {
@@ -19,18 +20,24 @@ fields! {
         via: Option<String>,
         /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
         origin: Option<String>,
+        /// As what it was found; a link in what an older program wrote.
+        found: FoundAs,
     }
 }
 
-/// Version 1 ends before `origin`.
+/// Version 1 ends before `origin`, version 2 before `found`.
 impl Grown for RejectedValue {
-    const LATEST: u8 = 2;
+    const LATEST: u8 = 3;
 
     fn version(&self) -> u8 {
-        if self.origin.is_some() { 2 } else { 1 }
+        match (self.found, &self.origin) {
+            (FoundAs::Link, None) => 1,
+            (FoundAs::Link, Some(_)) => 2,
+            _ => 3,
+        }
     }
 
     fn missing(version: u8) -> usize {
-        usize::from(version == 1)
+        usize::from(3_u8.saturating_sub(version))
     }
 }

@@ -11,6 +11,7 @@ use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, SeenKey};
@@ -32,6 +33,7 @@ fn queue_entry() -> QueueEntry {
         discovered: UnixMillis(1_700_000_000_000),
         origin: Some("http://h.test/".into()),
         via: Some("https://h0.test/".into()),
+        again: None,
     }
 }
 
@@ -61,6 +63,8 @@ fn page_record() -> PageRecord {
         charset: Some("utf-8".into()),
         remarks: Remarks::default(),
         origin: None,
+        sitemap: None,
+        unchanged: 0,
     }
 }
 
@@ -122,6 +126,13 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         let page = seen().page(UnixMillis(5));
         check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place() }]));
     }
+    for (why, found) in Again::ALL.iter().zip([FoundAs::Link, FoundAs::SitemapFile { nesting: 15 }, FoundAs::Link]) {
+        let again = Some(LastTime { captured: UnixMillis(7), why: *why });
+        let entry = QueueEntry { again, found, seed: true, ..queue_entry() };
+        assert_eq!(check(&entry)[0], 3, "older programs do not take it for one that is new");
+        let page = seen().page(UnixMillis(5));
+        check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place() }]));
+    }
     check(&HostState::default());
     check(&HostState { name: "h0.test".into(), pace: vec![0, 255], ..HostState::default() });
     let orders = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
@@ -158,12 +169,17 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     let remarked = PageRecord { remarks, ..page_record() };
     let (plain, whole) = (page_record(), PageRecord { origin: origin.clone(), ..remarked.clone() });
     check(&PageRecord { origin: Some(String::new()), charset: None, ..page_record() });
+    let sitemap = Some(AsSitemap { found: FoundAs::SitemapFile { nesting: 1 }, via: Some("u".into()), put_off: true });
+    let map = PageRecord { sitemap, ..whole.clone() };
     let all = [plain, remarked, whole, PageRecord { origin: origin.clone(), ..page_record() }];
     assert_eq!(all.map(|page| check(&page)[0]), [1, 2, 3, 3], "what older programs wrote stays as it is");
-    let rejected =
-        RejectedValue { url: "u".into(), reason: Rejection::Scope, generation: 1, depth: 2, via: None, origin: None };
-    let all = [rejected.clone(), RejectedValue { origin, ..rejected }];
-    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2], "what older programs wrote stays as it is");
+    let again = [map, PageRecord { unchanged: 255, ..page_record() }];
+    assert_eq!(again.map(|page| check(&page)[0]), [4, 4]);
+    let (url, reason, found) = ("u".into(), Rejection::Scope, FoundAs::Link);
+    let rejected = RejectedValue { url, reason, generation: 1, depth: 2, via: None, origin: None, found };
+    let map = RejectedValue { found: FoundAs::SitemapFile { nesting: 0 }, ..rejected.clone() };
+    let all = [rejected.clone(), RejectedValue { origin, ..rejected }, map];
+    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2, 3], "what older programs wrote stays as it is");
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),
         url: "http://h0.test/".into(),

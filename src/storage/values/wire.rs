@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::ValueError;
 use super::page::{Cut, How};
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
+use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
@@ -274,6 +276,7 @@ macro_rules! coded {
     )*};
 }
 coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", How "way to be done", Cut "cut");
+coded!(FoundAs "way of being found", Again "reason to be queued again");
 
 /// Declares a struct and writes its fields in the order they are declared.
 macro_rules! fields {

@@ -12,6 +12,7 @@ use super::parts::{Each, Register, count, follow, named, position, put, set, wid
 use super::{Metrics, Phase};
 use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::sitemap::End;
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;
@@ -41,6 +42,7 @@ pub(super) struct Pages {
     lookups: Each<Counter>,
     looking_up: Gauge,
     sitemaps: Each<Counter>,
+    queued_again: Each<Counter>,
     sitemap_urls: Counter,
     lateness: Histogram,
     commit_lag: Histogram,
@@ -99,7 +101,7 @@ impl Pages {
                 &named(Note::ALL, Note::as_str),
             ),
             stored: r.counter("lycosa_pages_stored", "Answers stored in full"),
-            revisits: r.counter("lycosa_revisits", "Answers with known content, stored as references"),
+            revisits: r.counter("lycosa_revisits", "Answers with known or unchanged content, stored as references"),
             received,
             in_hand: r.gauges(
                 "lycosa_in_flight",
@@ -126,6 +128,12 @@ impl Pages {
                 "Sitemaps read, by how that ended",
                 "result",
                 &named(End::ALL, |end| end.as_str()),
+            ),
+            queued_again: r.counters(
+                "lycosa_revisits_queued",
+                "URLs fetched before that were queued once more, by why",
+                "reason",
+                &named(Again::ALL, Again::as_str),
             ),
             sitemap_urls: r.counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too"),
             lateness: r.times("lycosa_politeness_lateness", late),
@@ -195,6 +203,11 @@ impl Metrics {
     pub fn sitemap(&self, end: End, urls: u64) {
         count(&self.0.pages.sitemaps, position(End::ALL, &end));
         self.0.pages.sitemap_urls.inc_by(urls);
+    }
+
+    /// A URL that was fetched is queued once more.
+    pub fn queued_again(&self, why: Again) {
+        count(&self.0.pages.queued_again, position(Again::ALL, &why));
     }
 
     /// A phase of a fetch took so long.

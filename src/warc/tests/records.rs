@@ -122,8 +122,8 @@ fn a_page_becomes_a_revisit_under_the_same_name() {
     };
     let before = name(&page);
     let refers_to = RefersTo { profile: PROFILE_IDENTICAL, url: "http://h.test/first", date: NOON };
-    page.make_revisit(&mut maker.builder, &refers_to).unwrap();
-    assert!(page.is_revisit());
+    page.make_revisit(&mut maker.builder, &refers_to, WarcDigest([7; 20])).unwrap();
+    assert!(page.is_revisit() && page.payload_digest() == WarcDigest([7; 20]));
     assert_eq!(name(&page), before, "request and metadata refer to it");
     assert!(!text(&page.records()[0]).contains("<p>"));
 }

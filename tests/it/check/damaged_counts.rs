@@ -2,12 +2,13 @@
 
 use lycosa::check::Fault;
 use lycosa::domain::fingerprint::CrawlId;
+use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::time::UnixMillis;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{Counters, Place};
+use lycosa::storage::values::{AsSitemap, Counters, PageRecord, Place};
 
-use super::{Named, all, host_with_queue, remove, write};
+use super::{Named, all, done_page, host_with_queue, remove, write};
 
 /// Each alone.
 pub const ALL: &[Named] = &[
@@ -77,6 +78,23 @@ pub const ALL: &[Named] = &[
             write(s, |b| b.put::<tables::HostCounts>(&at, &counts));
         },
         &[Fault::RowStray, Fault::HostPlace],
+    ),
+    (
+        "a sitemap is not in its row",
+        |s, _| {
+            let (key, page) = done_page(s);
+            let sitemap = Some(AsSitemap { found: FoundAs::SitemapFile { nesting: 0 }, via: None, put_off: false });
+            write(s, |b| b.put::<tables::Pages>(&key, &PageRecord { sitemap, ..page }));
+        },
+        &[Fault::SitemapMissing],
+    ),
+    (
+        "a row of sitemaps is no last visit",
+        |s, _| {
+            let row = done_page(s).0.seen().due(UnixMillis(77));
+            write(s, |b| b.put::<tables::Sitemaps>(&row, &()));
+        },
+        &[Fault::SitemapStray],
     ),
     (
         "counters are off",

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use lycosa::check::{Fault, Report};
 use lycosa::cli::testweb::TestWebConfig;
-use lycosa::storage::keys::{KeyRange, SeenKey};
+use lycosa::storage::keys::{KeyRange, PageKey, SeenKey};
 use lycosa::storage::tables::{self, MetaRecord, Table};
-use lycosa::storage::values::UrlState;
+use lycosa::storage::values::{PageRecord, UrlState};
 use lycosa::storage::{Batch, MemoryStorage, Storage, read};
 
 use crate::support::{Fork, Sandbox, checker, fsck};
@@ -105,6 +105,15 @@ fn stored(storage: &MemoryStorage) -> (SeenKey, UrlState) {
 fn host_with_queue(storage: &MemoryStorage) -> (lycosa::storage::keys::HostCrawl, lycosa::storage::values::HostCounts) {
     let all = all::<tables::HostCounts>(storage);
     all.into_iter().find(|(_, c)| c.queued_total() > 0).expect("the fixture has one")
+}
+
+/// The capture of a URL that is done.
+fn done_page(storage: &MemoryStorage) -> (PageKey, PageRecord) {
+    let is_done = |key: &PageKey| {
+        let state = read::seen_state(storage, key.seen()).unwrap();
+        matches!(state, Some(UrlState::Done { captured, .. }) if captured == key.captured.0)
+    };
+    all::<tables::Pages>(storage).into_iter().find(|(key, _)| is_done(key)).expect("the fixture has one")
 }
 
 fn meta<M: MetaRecord<Of = ()>>(storage: &MemoryStorage) -> M {

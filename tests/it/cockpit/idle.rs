@@ -95,6 +95,28 @@ fn holds_of_the_whole_crawl_are_named() {
 }
 
 #[test]
+fn a_page_that_the_parser_has_for_long_is_told_first() {
+    on(
+        &plain(),
+        |live, desk| {
+            let node = &live.node;
+            let thread = node.pulses.worker("parser");
+            let of = |ago: u64| UnixMillis(node.clock.now().0.saturating_sub(ago));
+            let just_now = thread.work(of(0));
+            assert_eq!(codes(desk).0, ["frontier_empty"]);
+            drop(just_now);
+            let for_long = thread.work(of(120_000));
+            let (told, why) = codes(desk);
+            assert_eq!(told, ["parser_slow", "frontier_empty"]);
+            assert!(why["answer"].as_str().unwrap().contains("the parser has worked on one page for 2"), "{why:#}");
+            drop(for_long);
+            assert_eq!(codes(desk).0, ["frontier_empty"]);
+        },
+        &[],
+    );
+}
+
+#[test]
 fn permits_that_are_all_taken_and_short_memory_are_named() {
     on(
         &plain(),

@@ -112,6 +112,15 @@ fn answers() -> Vec<Fault> {
             let next = path.trim_matches('/').parse::<u32>().unwrap_or(0) + 1;
             send(stream, &answer(&format!("302 Found\r\nLocation: /{next}"), "text/plain", b""));
         }),
+        fault("to-bytes", "302 done -", &[], |stream, path| {
+            let to = b"HTTP/1.1 302 Found\r\nLocation: /\xc4\xe3?\xba\xc3\r\nContent-Length: 0\r\n\r\n";
+            let page = answer("200 OK", "text/html", PAGE);
+            send(stream, if path == "/" { to } else { &page });
+        }),
+        fault("no-location", "300 done -", &["redirect_nowhere"], |stream, path| {
+            let status = if path == "/" { "300 Multiple Choices" } else { "200 OK" };
+            send(stream, &answer(status, "text/html", b"<a href=/choice>one of them</a>"));
+        }),
         says("refresh", "200 done -", &["refresh"], answer("200 OK\r\nRefresh: 0; url=/next", "text/html", PAGE)),
         says("many-lines", "- bad_http -", &[], answer(&format!("200 OK\r\n{}", lines.trim_end()), "text/html", PAGE)),
         says("challenge", "- challenge -", &[], answer("200 OK\r\ncf-mitigated: challenge", "text/html", PAGE)),

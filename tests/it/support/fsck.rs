@@ -52,6 +52,7 @@ pub fn fsck_as(storage: &dyn Storage, seed: u64, folder: Option<&Path>, again: b
     found.hosts_are_counted_right(storage);
     found.the_counters_are_right();
     found.rejections_are_kept(storage);
+    found.sitemaps_are_in_their_row(storage);
     found.failures_are_kept(storage);
     found.contents_point_to_captures(storage);
     if let Some(folder) = folder {
@@ -140,6 +141,28 @@ impl Found {
             let fits = matches!(state, Some(UrlState::Waiting { due: Some(time), .. }) if time == key.time);
             if !fits || url.is_none_or(|url| self.key(&url) != key.seen()) {
                 self.wrong("a retry without its seen mark", (key, state));
+            }
+        }
+    }
+
+    fn sitemaps_are_in_their_row(&mut self, storage: &dyn Storage) {
+        let failed: HashMap<_, _> = all::<tables::Failed>(storage).into_iter().collect();
+        let rows: BTreeSet<_> = all::<tables::Sitemaps>(storage).into_iter().map(|(key, ())| key).collect();
+        for key in &rows {
+            let fits = match self.seen.get(&key.seen()) {
+                Some(UrlState::Done { captured, .. }) => *captured == key.time,
+                Some(UrlState::Error { .. }) => failed.get(&key.seen()).is_some_and(|kept| kept.when == key.time),
+                _ => false,
+            };
+            if !fits {
+                self.wrong("a sitemap's row that is not its last visit", key);
+            }
+        }
+        for (key, state) in self.seen.clone() {
+            let UrlState::Done { captured, .. } = state else { continue };
+            let sitemap = self.pages.get(&key.page(captured)).is_some_and(|page| page.sitemap.is_some());
+            if sitemap && !rows.contains(&key.due(captured)) {
+                self.wrong("a sitemap that would not be read again", key);
             }
         }
     }
@@ -240,7 +263,7 @@ impl Found {
         self.same("I2: errors", c.errors.clone(), errors);
         self.same("I2: rejections", c.rejected.clone(), rejected);
         let pages: Vec<&PageRecord> = self.pages.values().collect();
-        let revisits = pages.iter().filter(|p| p.how == How::Duplicate).count() as u64;
+        let revisits = pages.iter().filter(|p| p.how.is_revisit()).count() as u64;
         let bytes = pages.iter().map(|p| p.bytes).sum::<u64>();
         let stored = (pages.len() as u64, revisits, bytes);
         let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
@@ -396,7 +419,7 @@ fn record_at(folder: &Path, page: &PageRecord) -> Result<(), String> {
     let path = if closed.exists() { closed } else { open };
     let mut reader = WarcReader::open(&path, place.offset).map_err(|e| format!("{}: {e}", path.display()))?;
     let header = reader.next_record().map_err(|e| e.to_string())?.ok_or("the file ends there")?;
-    let kind = if page.how == How::Duplicate { "revisit" } else { "response" };
+    let kind = if page.how.is_revisit() { "revisit" } else { "response" };
     if header.kind() != kind || header.target() != Some(page.url.as_str()) {
         return Err(format!("there is a {} of {:?}", header.kind(), header.target()));
     }

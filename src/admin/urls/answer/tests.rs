@@ -1,7 +1,7 @@
 //! One sentence for each kind of state.
 
 use super::*;
-use crate::admin::urls::{AttemptView, HoldView, RuleView, UrlHost, deciding};
+use crate::admin::urls::{AgainView, AttemptView, HoldView, RuleView, UrlHost, deciding};
 use crate::admin::views::{
     CanonicalView, CaptureView, HostState, RobotsStanding, RobotsView, VerdictView, WaitView, WarcView,
 };
@@ -59,6 +59,7 @@ fn queued(before: u64) -> QueueView {
         discovered_ms: 1,
         via: None,
         origin: None,
+        again: None,
     }
 }
 
@@ -151,6 +152,22 @@ fn a_url_that_is_tried_again_is_told_why_and_when() {
         "Not crawled yet: 2 tries failed (connect_refused), it is tried again; earliest 07:09:09 UTC (in 1 min), because \
          fetch.retry_delays."
     );
+}
+
+#[test]
+fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
+    let mut e = explanation(UrlState::Waiting, None);
+    for (reason, via, why) in [
+        ("lastmod", Some("http://a.test/s.xml"), "because http://a.test/s.xml says that it was changed since"),
+        ("sitemap", Some("http://a.test/robots.txt"), "because it is a sitemap, and sitemaps.revisit has passed since"),
+        ("recrawl", None, "because the operator wants its host crawled anew"),
+    ] {
+        let again = Some(AgainView { captured_ms: 1_000, reason: reason.into() });
+        e.queue = Some(QueueView { again, via: via.map(str::to_owned), ..queued(0) });
+        let begin =
+            format!("Crawled at 1970-01-01T00:00:01.000Z and queued once more, {why}: waiting in the queue of a.test");
+        assert!(said(&e).starts_with(&begin), "{}", said(&e));
+    }
 }
 
 fn captured() -> CaptureView {

@@ -46,6 +46,20 @@ fn only_the_prefix_gets_credentials_and_only_the_host_its_cookies() {
 }
 
 #[test]
+fn a_request_that_somebody_else_named_sends_nothing_and_teaches_nothing() {
+    let server = sets_cookies();
+    let http = Http::new(HttpConfig { access: access("http://h0.test/"), idle: Duration::ZERO, ..config() }).unwrap();
+    for (anonymous, bearer, cookie) in
+        [(true, false, false), (false, true, false), (true, false, false), (false, true, true)]
+    {
+        on_runtime(http.fetch(FetchRequest { anonymous, ..request(server.address) })).unwrap();
+        let seen = String::from_utf8(server.requests.recv().unwrap()).unwrap();
+        let told = (seen.contains("\r\nAuthorization: "), seen.contains("\r\nCookie: "));
+        assert_eq!(told, (bearer, cookie), "{anonymous}: {seen}");
+    }
+}
+
+#[test]
 fn a_server_whose_certificate_has_a_fault_gets_nothing_and_sets_nothing() {
     let issuer = authority();
     for (name, told) in [("h0.test", true), ("other.test", false)] {

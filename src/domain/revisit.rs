@@ -1,0 +1,89 @@
+//! When a URL that was fetched is fetched once more: what is said of it, and how often that has proved true.
+
+use std::time::Duration;
+
+use super::coded::codes;
+use super::time::UnixMillis;
+
+codes! {
+    /// Why a URL that was fetched is queued once more.
+    Again {
+        /// The operator wants its host crawled anew.
+        Recrawl = 1, "recrawl";
+        /// It is a sitemap, and `sitemaps.revisit` has passed.
+        Sitemap = 2, "sitemap";
+        /// A sitemap says that it was changed since.
+        Lastmod = 3, "lastmod";
+    }
+}
+
+/// What is remembered of the last fetch of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastVisit {
+    /// When its request was sent.
+    pub captured: UnixMillis,
+    /// How often in a row it was found unchanged until then.
+    pub unchanged: u8,
+}
+
+/// So many times the rest of a page that proved unchanged is doubled; no more.
+const MOST_DOUBLINGS: u8 = 10;
+
+impl LastVisit {
+    /// Whether a sitemap's `lastmod` is reason to fetch the page again. Not when it lies in the future, for it would be newer than
+    /// every visit; and not before the page has rested: `gap`, doubled for each time in a row that it had not changed after all.
+    /// So a site that says "now" of every page at every reading is believed less and less.
+    #[must_use]
+    pub fn is_outdated_by(&self, lastmod: UnixMillis, now: UnixMillis, gap: Duration) -> bool {
+        lastmod > self.captured && lastmod <= now && now.since(self.captured) >= self.rest(gap)
+    }
+
+    fn rest(&self, gap: Duration) -> Duration {
+        gap.saturating_mul(1 << self.unchanged.min(MOST_DOUBLINGS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const NOW: u64 = 2_000 * 3_600_000;
+
+    #[test]
+    fn a_page_is_outdated_by_a_later_date_that_is_past_when_it_has_rested() {
+        let ago = |hours: u64| UnixMillis(NOW - hours * 3_600_000);
+        for (captured, unchanged, lastmod, outdated) in [
+            (ago(10), 0, ago(5), true),
+            (ago(10), 0, ago(0), true),
+            (ago(10), 0, UnixMillis(NOW + 1), false), // the future
+            (ago(10), 0, ago(10), false),
+            (ago(10), 0, ago(11), false),
+            (ago(1), 0, ago(0), true),
+            (ago(1), 1, ago(0), false), // it has to rest for two hours
+            (ago(2), 1, ago(0), true),
+            (ago(7), 3, ago(0), false),
+            (ago(8), 3, ago(0), true),
+            (ago(1_023), 10, ago(0), false),
+            (ago(1_024), 10, ago(0), true),
+            (ago(1_024), u8::MAX, ago(0), true),
+        ] {
+            let visit = LastVisit { captured, unchanged };
+            assert_eq!(visit.is_outdated_by(lastmod, UnixMillis(NOW), HOUR), outdated, "{visit:?} {lastmod:?}");
+        }
+    }
+
+    #[test]
+    fn a_site_that_says_now_at_every_reading_is_asked_ever_more_seldom() {
+        let mut visit = LastVisit { captured: UnixMillis(0), unchanged: 0 };
+        let mut visits = 0;
+        for hour in 1..=24 * 365_u64 {
+            let now = UnixMillis(hour * 3_600_000);
+            if visit.is_outdated_by(now, now, HOUR) {
+                visit = LastVisit { captured: now, unchanged: visit.unchanged.saturating_add(1) };
+                visits += 1;
+            }
+        }
+        assert_eq!(visits, 10 + 7, "after ten doublings every 1,024 hours");
+    }
+}

@@ -1,0 +1,137 @@
+//! URLs that were fetched are queued once more (ADR 11): because the operator says so, because a sitemap is to be read again, or
+//! because a sitemap says that a page has changed. They leave the state done until they are fetched.
+
+use super::{Done, KnownUrl, Ledger, NewUrl, PageChange, Result};
+use crate::domain::found_as::FoundAs;
+use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
+use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::{DueKey, PageKey, SeenKey};
+use crate::storage::tables::{Failed, Pages, Seen, Sitemaps};
+use crate::storage::txn::Txn;
+use crate::storage::values::{AsSitemap, How, LastTime, PageRecord, QueueEntry, UrlState};
+
+impl Ledger {
+    /// Queues URLs once more that are done by these captures.
+    pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
+        let mut done = Done::default();
+        for key in pages {
+            done.again.extend(self.once_more(txn, key, Again::Recrawl, None)?);
+        }
+        Ok(done)
+    }
+
+    /// Sitemaps whose time has come. The row of a host that is blocked or dropped stays: when the order was taken back, the next
+    /// start finds it.
+    pub(super) fn read_again(&mut self, txn: &mut Txn<'_>, rows: &[DueKey]) -> Result<Done> {
+        let mut done = Done::default();
+        for row in rows {
+            let seen = row.seen();
+            if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_some() {
+                continue;
+            }
+            let queued = match txn.get::<Seen>(&seen)? {
+                Some(UrlState::Error { .. }) => self.given_up_once_more(txn, seen, row.time)?,
+                _ => self.once_more(txn, &seen.page(row.time), Again::Sitemap, None)?,
+            };
+            done.again.extend(queued);
+            self.no_sitemap(txn, seen, row.time)?;
+        }
+        Ok(done)
+    }
+
+    /// Known URLs that a sitemap names, and that are to be fetched once more.
+    pub(super) fn named_again(&mut self, txn: &mut Txn<'_>, known: &KnownUrl) -> Result<Option<Again>> {
+        let page = self.seen_key(&known.new.url).page(known.captured);
+        self.once_more(txn, &page, known.why, Some(&known.new))
+    }
+
+    /// Queues a URL once more if this is its latest capture. `named`: what names it now.
+    fn once_more(
+        &mut self,
+        txn: &mut Txn<'_>,
+        key: &PageKey,
+        why: Again,
+        named: Option<&NewUrl>,
+    ) -> Result<Option<Again>> {
+        let seen = key.seen();
+        let at = seen.host_crawl().host_at();
+        let how = match txn.get::<Seen>(&seen)? {
+            Some(UrlState::Done { captured, how }) if captured == key.captured.0 => how,
+            _ => return Ok(None),
+        };
+        let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, why, named)) else { return Ok(None) };
+        if self.hosts.orders(txn, at)?.refusal().is_some() {
+            return Ok(None);
+        }
+        self.no_sitemap(txn, seen, key.captured.0)?;
+        self.counters.done = self.counters.done.saturating_sub(1);
+        self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == How::Redirect));
+        self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
+        self.counters.queued += 1;
+        self.put_at(txn, seen, &entry, named.and_then(|new| new.rank))?;
+        Ok(Some(why))
+    }
+
+    /// A sitemap that was given up at `when` is tried again: its server may have had a bad day.
+    fn given_up_once_more(&mut self, txn: &mut Txn<'_>, seen: SeenKey, when: UnixMillis) -> Result<Option<Again>> {
+        let own = txn.get::<Failed>(&seen)?.is_some_and(|kept| kept.when == when);
+        let queued = own && self.try_once_more(txn, seen)?;
+        Ok(queued.then_some(Again::Sitemap))
+    }
+
+    /// Puts a sitemap into the row of those that are to be read again.
+    pub(super) fn note_sitemap(
+        &mut self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        page: &PageChange,
+        state: &UrlState,
+        (found, now): (FoundAs, UnixMillis),
+    ) {
+        let is_sitemap = page.capture.as_ref().is_some_and(|capture| capture.sitemap.is_some());
+        let expected = matches!(found, FoundAs::SitemapFile { .. });
+        let visited = match *state {
+            UrlState::Done { captured, .. } if is_sitemap => captured,
+            UrlState::Error { reason } if expected && reason != Failure::Poison => now,
+            _ => return,
+        };
+        txn.put::<Sitemaps>(&seen.due(visited), &());
+        self.hosts.note_sitemap(seen.host_crawl().host_at(), visited);
+    }
+
+    /// A URL is no longer as it was left at `visited`: were it a sitemap, its row goes.
+    pub(super) fn no_sitemap(&mut self, txn: &mut Txn<'_>, seen: SeenKey, visited: UnixMillis) -> Result<()> {
+        let row = seen.due(visited);
+        if txn.get::<Sitemaps>(&row)?.is_some() {
+            txn.delete::<Sitemaps>(&row);
+        }
+        Ok(())
+    }
+}
+
+/// What it takes to fetch a captured page again. A capture says as what it was found only when it is a sitemap.
+fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<QueueEntry> {
+    let url = PageUrl::from_canonical(&page.url).ok()?;
+    let by = named.and_then(|new| new.via.as_deref().map(str::to_owned));
+    let (found, via) = match (page.sitemap, named) {
+        (_, Some(new)) if new.found.is_sitemap() => (new.found, by),
+        (Some(AsSitemap { found, via, .. }), _) => (found, via),
+        (None, _) => (FoundAs::Link, by),
+    };
+    Some(QueueEntry {
+        scheme: url.scheme(),
+        port: url.port(),
+        tail: url.tail().to_owned(),
+        depth: page.depth,
+        hops: page.hops,
+        attempts: 0,
+        seed: page.depth == 0 && page.hops == 0 && !found.is_sitemap(),
+        found,
+        discovered: page.fetched,
+        origin: page.origin,
+        via,
+        again: Some(LastTime { captured: page.fetched, why }),
+    })
+}
