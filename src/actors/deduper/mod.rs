@@ -20,7 +20,6 @@ use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 use tokio::sync::oneshot;
 
 use super::admit::admit;
-use super::fetcher::ending_of;
 use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
@@ -29,7 +28,6 @@ use super::supervise::{Kind, Room};
 use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
 use crate::domain::traps::{Finder, Shapes};
@@ -156,8 +154,8 @@ impl Deduper {
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
                     log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
-                    let outcome = FetchOutcome::Fault(Failure::Spill);
-                    let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
+                    let at = self.node.after_spill(&lease.core().url_key);
+                    let ending = Ending::Retry { at, reason: Failure::Spill };
                     let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
                     return self.page(again);
                 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::archive::{Said, Tools, payload_of};
 use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
-use crate::actors::fetcher::{ending_of, ending_of_verdict};
+use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::outcome::{FetchOutcome, Verdict};
+use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, Fetched};
@@ -46,7 +46,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         Err(e) => {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
             log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
-            let ending = ending_of(node, &FetchOutcome::Fault(Failure::Spill), lease.entry.attempts);
+            let ending = Ending::Retry { at: node.after_spill(&lease.core().url_key), reason: Failure::Spill };
             return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
         }
     };

@@ -107,7 +107,7 @@ impl Desk {
 }
 
 /// A value for a query.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 

@@ -29,6 +29,7 @@ fn explanation(state: UrlState, reason: Option<&str>) -> Explanation {
             age_seconds: Some(1.0),
             due: false,
             failures: 0,
+            asking_since_ms: None,
             retry_ms: None,
             bytes: 10,
             group: "star".into(),
