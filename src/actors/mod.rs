@@ -9,6 +9,7 @@
 //! Each room: what it owns, receives, sends, never does, and how it looks after a restart, in its module's text.
 
 pub mod admit;
+pub mod asking;
 pub mod card;
 pub mod deduper;
 pub mod door;

@@ -32,14 +32,15 @@ impl Node {
         self.notices.give(|| self.notice(NoticeKind::HostBlocked, reason, text, Some(host)));
     }
 
-    /// robots.txt of a host could not be had, so often in a row.
-    pub(super) fn robots_failed(&self, host: &str, failures: u8) {
-        if failures == ROBOTS_FAILURES {
-            self.host_blocked(
-                host,
-                "robots_unreachable",
-                "robots.txt stays out of reach, nothing of its host is fetched",
-            );
+    /// The robots.txt at that place could not be had, so often in a row; `stale`: a copy kept from before stands in.
+    pub(super) fn robots_failed(&self, host: &str, at: &str, failures: u8, stale: bool) {
+        match (failures == ROBOTS_FAILURES, stale) {
+            (false, _) => {}
+            (true, true) => log::info!("{at} stays out of reach: the copy kept from before holds (robots.keep_stale)"),
+            (true, false) => {
+                let text = format!("{at} stays out of reach: nothing of its scheme, host and port is fetched");
+                self.host_blocked(host, "robots_unreachable", &text);
+            }
         }
     }
 
@@ -49,7 +50,7 @@ impl Node {
             let (kind, reason) = match &page.ending {
                 Ending::Done(how) => (EventKind::Page, how.as_str()),
                 Ending::Error(failure) => (EventKind::Error, failure.as_str()),
-                Ending::Retry { reason, .. } => (EventKind::Retry, reason.as_str()),
+                Ending::Retry { reason, .. } | Ending::Wait { reason, .. } => (EventKind::Retry, reason.as_str()),
                 Ending::Rejected(rejection) => (EventKind::Rejected, rejection.as_str()),
             };
             let capture = page.capture.as_ref();

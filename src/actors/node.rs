@@ -10,10 +10,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::app::{Jobs, Live, LiveCell, Pulses, Rules};
 use crate::clock::Clock;
 use crate::disk::{DiskFault, DiskState, Reserve};
+use crate::document::SpillBudget;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::memory::MemoryPlan;
 use crate::domain::outcome::FetchOutcome;
-use crate::domain::reason::Rejection;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::robots::RobotsAccess;
 use crate::domain::scope::Scope;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
@@ -29,6 +31,7 @@ use crate::telemetry::series::Series;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, Attempts, Events, StateChange, StatusSnapshot, Troubles};
 
+use super::asking::Asking;
 use super::deduper::Deduper;
 use super::door::Door;
 use super::fetcher::Fetcher;
@@ -36,7 +39,7 @@ use super::frontier::Frontier;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseTable};
 use super::orders::Orders;
 use super::parser::Parser;
-use super::politeness::Host;
+use super::politeness::{Host, Targets, copy_of};
 use super::seeds::Seeds;
 use super::slot::Slots;
 use super::store::{Commit, Store};
@@ -135,6 +138,12 @@ pub struct Node {
     pub seeds: Seeds,
     /// Slots of hosts.
     pub slots: Slots,
+    /// The room for temporary files of bodies.
+    pub spill: SpillBudget,
+    /// Every robots.txt that is being asked for.
+    pub asking: Asking,
+    /// Places to which robots.txt of other hosts redirect, as they answered.
+    pub targets: Targets,
     /// Leases.
     pub leases: LeaseTable,
     /// Pages that were in hand when a process ended.
@@ -326,9 +335,10 @@ impl Node {
                 };
                 let port = Some(key.port).filter(|port| *port != key.scheme.default_port());
                 let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-                let at = format!("{}://{host}{port}/robots.txt ({what})", key.scheme.as_str());
-                self.trouble(ROBOTS_UNREACHABLE, at);
-                self.robots_failed(host, value.failures);
+                let standing = self.rules.robots.standing(&copy_of(value), self.clock.now());
+                let at = format!("{}://{host}{port}/robots.txt", key.scheme.as_str());
+                self.trouble(ROBOTS_UNREACHABLE, format!("{at} ({what})"));
+                self.robots_failed(host, &at, value.failures, standing == RobotsAccess::Stale);
                 return;
             }
             _ => return,
@@ -338,7 +348,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) => self.metrics.error(*failure),
             Ending::Retry { reason, .. } => self.metrics.retry(*reason),
-            Ending::Rejected(_) | Ending::Done(_) => {}
+            Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) => {}
         }
         if let Some(capture) = &page.capture {
             self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how.is_revisit()));
@@ -367,11 +377,14 @@ impl Node {
                 let status = page.status;
                 let (url, at) = (self.prints.url(&page.url), self.clock.now());
                 self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
+                if *failure == Failure::RobotsUnreachable {
+                    return; // it was told with what robots.txt answered
+                }
                 let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
-            Ending::Done(_) => {}
+            Ending::Wait { .. } | Ending::Done(_) => {}
         }
     }
 
@@ -392,6 +405,19 @@ impl Node {
                 self.metrics.phase(phase, took);
             }
         }
+    }
+
+    /// When a page for which there was no room on our disk is tried again: after a wait that grows with each time in a row.
+    #[must_use]
+    pub fn after_spill(&self, page: &UrlKey) -> UnixMillis {
+        self.clock.now().plus(self.live().retry.own_fault(self.spilled(page)))
+    }
+
+    /// How often in a row there was no room on our disk for a page, as far as it is remembered.
+    #[must_use]
+    pub fn spilled(&self, page: &UrlKey) -> u32 {
+        let spilled = |attempt: &&Attempt| attempt.reason == Failure::Spill.as_str();
+        self.attempts.of(page).iter().take_while(spilled).count().try_into().unwrap_or(u32::MAX)
     }
 
     /// A temporary file could not be written. When that is the disk's fault the crawl pauses.

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,9 +23,17 @@ use crate::invariant::{Invariant, uphold};
 
 use super::supervise::lock;
 
+/// A request for the sake of another host, whose robots.txt redirects here, has a turn after so many of the host's own. Else
+/// many hosts could slow one down by leading there.
+const OWN_FIRST: u32 = 8;
+
 /// One host's place in the registry.
 pub struct Seat {
     free: Arc<Semaphore>,
+    /// Lanes of the host itself that stand in line for a slot.
+    own: AtomicUsize,
+    /// The turn of those who come for the sake of other hosts: one at a time.
+    strangers: Arc<Semaphore>,
     standing: Mutex<Standing>,
     between_starts: Duration,
     heeds_throttling: bool,
@@ -44,6 +53,8 @@ struct Standing {
     connections: usize,
     /// Tokens too many, to be kept back when they return.
     owed: usize,
+    /// Requests begun since the last one for the sake of another host.
+    since_stranger: u32,
 }
 
 impl Standing {
@@ -51,6 +62,10 @@ impl Standing {
     fn apply(&mut self) {
         self.rules = self.said.map_or_else(|| self.set.clone(), |delay| self.set.with_min_delay(delay));
         self.change(Pace::take_up);
+    }
+
+    fn begun_one(&mut self) {
+        self.since_stranger = self.since_stranger.saturating_add(1);
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
@@ -128,9 +143,40 @@ impl Seat {
         self.change(|pace, rules| pace.set_crawl_delay(delay, rules));
     }
 
+    /// A lane of the host itself stands in line, until this is dropped.
+    pub fn stand_in_line(&self) -> InLine<'_> {
+        self.own.fetch_add(1, Ordering::AcqRel);
+        InLine(&self.own)
+    }
+
+    /// The turn of whoever comes for the sake of another host; `None` only when the registry was closed.
+    pub async fn strangers(&self) -> Option<OwnedSemaphorePermit> {
+        self.strangers.clone().acquire_owned().await.ok()
+    }
+
+    /// Whether such a request may be begun beside the host's own.
+    #[must_use]
+    pub fn lets_strangers(&self) -> bool {
+        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_stranger >= OWN_FIRST
+    }
+
+    /// Such a request is over.
+    pub fn served_a_stranger(&self) {
+        lock(&self.standing).since_stranger = 0;
+    }
+
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
         Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
+    }
+}
+
+/// See [`Seat::stand_in_line`].
+pub struct InLine<'s>(&'s AtomicUsize);
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -195,6 +241,7 @@ impl Slot {
 
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
+        lock(&self.seat.standing).begun_one();
         if !self.seat.between_starts.is_zero() {
             self.seat.change(|pace, _| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
         }
@@ -279,7 +326,10 @@ impl SeatRules {
                 generation: 0,
                 connections: self.connections.max(1),
                 owed: 0,
+                since_stranger: 0,
             }),
+            own: AtomicUsize::new(0),
+            strangers: Arc::new(Semaphore::new(1)),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })

@@ -7,15 +7,18 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch as channel};
 
 use super::{LiveCell, Parts, Pulses, Rules, StartError, live, memory_plan, pause};
+use crate::actors::asking::Asking;
 use crate::actors::lease::LeaseTable;
 use crate::actors::node::{Epoch, Node};
 use crate::actors::orders::Orders;
+use crate::actors::politeness::Targets;
 use crate::actors::seeds::Seeds;
 use crate::actors::slot::Slots;
 use crate::actors::strikes::Strikes;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::disk::{DiskState, Reserve};
+use crate::document::SpillBudget;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::time::UnixMillis;
 use crate::net::dns::Resolver;
@@ -42,6 +45,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let s = &rules.settings;
+    let spill_room = s.fetch.max_spill;
     let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
     let memory = memory_plan(s)?;
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
@@ -65,6 +69,9 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         orders,
         seeds: Seeds::default(),
         slots: Slots::default(),
+        spill: SpillBudget::new(spill_room),
+        asking: Asking::default(),
+        targets: Targets::default(),
         leases: LeaseTable::default(),
         strikes,
         pages: Arc::new(Semaphore::new(pages_total)),

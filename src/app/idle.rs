@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::cockpit::waits::{dns_fails, of_pace, pace_of, wait_of};
+use super::cockpit::waits::{dns_fails, of_pace, pace_of, robots_waits, wait_of};
 use crate::actors::card::{Card, Life};
 use crate::actors::node::Node;
 use crate::actors::supervise::lock;
@@ -169,6 +169,11 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> Result<Vec<Finding>, StorageError
         count(&mut waits, WaitWhy::Gap, wait.map(|wait| wait.until));
     }
     let parked = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT)?;
+    for (_, until) in
+        robots_waits(node, LOOKED_AT, now)?.iter().filter(|(host, _)| !parked.iter().any(|(k, ())| k.host == **host))
+    {
+        count(&mut waits, WaitWhy::RobotsUnreachable, Some(*until));
+    }
     for (key, ()) in &parked {
         let at = key.host_at();
         let state = read::host_state(&*node.storage, at)?;
@@ -218,7 +223,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
         IdleCode::RobotsUnreachable,
         robots,
         &|n| format!("robots.txt of {} cannot be reached", hosts(n)),
-        "without its robots.txt a host is not crawled (RFC 9309); it is asked again",
+        "without its robots.txt nothing of its scheme, host and port is crawled (RFC 9309); it is asked again",
     );
     tell(
         IdleCode::DnsFailing,

@@ -13,6 +13,7 @@ mod live;
 mod memory;
 mod next;
 mod notify;
+mod patience;
 mod pause;
 mod pulse;
 mod readmit;
@@ -35,7 +36,7 @@ use tokio::sync::oneshot;
 use crate::actors::node::{Node, Stop};
 use crate::clock::Clock;
 use crate::config::{HttpBody, Settings};
-use crate::document::{SpillBudget, SpillConfig};
+use crate::document::SpillConfig;
 use crate::domain::fingerprint::CrawlId;
 use crate::fault::Faults;
 use crate::net::http::{Http, HttpConfig};
@@ -124,7 +125,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
             SpillConfig {
                 dir: node.rules.spill_dir.clone(),
                 memory_body: node.rules.limits.memory_body,
-                budget: SpillBudget::new(node.rules.settings.fetch.max_spill),
+                budget: node.spill.clone(),
             },
         )
     };

@@ -171,7 +171,11 @@ impl Walk<'_> {
                 let reply = Box::new(move |n| {
                     let _ = reply.send(n);
                 });
-                self.node.doors().deduper.tell(Readmit { urls: chunk.to_vec(), reply });
+                self.node.doors().deduper.tell(Readmit {
+                    urls: chunk.to_vec(),
+                    by_shapes: self.which.reason.is_none(),
+                    reply,
+                });
                 let answered = loop {
                     match tokio::time::timeout(LOOK, &mut answer).await {
                         Ok(answered) => break answered,

@@ -57,6 +57,12 @@ impl SpillBudget {
         self.inner.limit
     }
 
+    /// Less than an eighth is free.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.limit().saturating_sub(self.used()) < self.limit() / 8
+    }
+
     /// An empty charge that can grow.
     pub(super) fn open(&self) -> SpillCharge {
         SpillCharge { budget: self.clone(), bytes: 0 }

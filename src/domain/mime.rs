@@ -42,6 +42,18 @@ impl Kind {
             Self::Other => "other",
         }
     }
+
+    /// The media type of all that is of this kind, if there is one.
+    #[must_use]
+    pub fn media_type(self) -> Option<&'static str> {
+        match self {
+            Self::Html => Some("text/html"),
+            Self::Xhtml => Some("application/xhtml+xml"),
+            Self::Xml => Some("application/xml"),
+            Self::Text => Some("text/plain"),
+            Self::Other => None,
+        }
+    }
 }
 
 /// What an answer's head says of its type.

@@ -106,9 +106,12 @@ impl Default for RetryRules {
 }
 
 impl RetryRules {
-    /// The wait after a fault of this machine.
-    fn own_fault(&self) -> Duration {
-        self.delays.first().copied().unwrap_or(Duration::from_secs(60))
+    /// The wait after a fault of this machine, which `before` others in a row have preceded: each doubles it, up to an hour.
+    #[must_use]
+    pub fn own_fault(&self, before: u32) -> Duration {
+        const MOST: Duration = Duration::from_secs(60 * 60);
+        let first = self.delays.first().copied().unwrap_or(Duration::from_secs(60));
+        first.max(first.saturating_mul(1 << before.min(20)).min(MOST))
     }
 }
 
@@ -222,7 +225,7 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::TooSlow
         | Failure::Reset => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
-        Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault()), reason: failure },
+        Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault(0)), reason: failure },
         Failure::Proxy | Failure::Challenge | Failure::RobotsUnreachable => rules.delays.get(attempts),
         Failure::Tls
         | Failure::TlsExpired

@@ -14,6 +14,8 @@ codes! {
         Sitemap = 2, "sitemap";
         /// A sitemap says that it was changed since.
         Lastmod = 3, "lastmod";
+        /// It redirected, and a redirect leads back to it: with the cookies set on the way it may answer otherwise.
+        Cookies = 4, "cookies";
     }
 }
 

@@ -2,12 +2,22 @@
 
 use std::io::Read;
 
-use super::protocol::{Cut, Fetched};
+use super::protocol::{Cut, FetchLimits, Fetched};
 use crate::document::{Decoded, DecodedEnd};
 use crate::domain::robots::{MAX_ROBOTS_BYTES, whole_lines, within_limit};
 
 /// Bytes read: one more than the limit tells a text that fits from one that goes on.
 const MOST: u64 = MAX_ROBOTS_BYTES as u64 + 1;
+
+/// Bytes received beyond those read, so that a text a little too long comes whole.
+const SPARE: u64 = 16 * 1024;
+
+/// The limits of a request for robots.txt, where `limits` are those of a page: what nobody reads is not received, and what was
+/// cut off there is no fault.
+#[must_use]
+pub fn robots_limits(limits: &FetchLimits) -> FetchLimits {
+    FetchLimits { max_body: limits.max_body.min(MOST + SPARE), ..limits.clone() }
+}
 
 /// The text, content codings taken off, cut to whole lines within [`MAX_ROBOTS_BYTES`].
 ///
@@ -26,7 +36,7 @@ fn text_of(mut body: Decoded<'_>, cut: Option<Cut>) -> Result<Vec<u8>, String> {
     }
     match (cut, body.end()) {
         (Some(cut @ (Cut::Disconnect | Cut::Time)), _) => Err(format!("its body was cut: {}", cut.as_str())),
-        (Some(Cut::Length), _) => Ok(whole_lines(&text).to_vec()), // `fetch.max_body` lies below the limit
+        (Some(Cut::Length), _) => Ok(whole_lines(&text).to_vec()), // `fetch.max_body` lies below the limit, or it came packed
         (None, DecodedEnd::Corrupt) => Err("its content coding is broken".into()),
         (None, DecodedEnd::Unsupported) => Err("its content coding is not known".into()),
         (None, _) => Ok(text),
@@ -67,6 +77,15 @@ mod tests {
         assert_eq!(answer(&packed, "gzip", None).unwrap(), text.as_bytes());
         assert!(answer(&packed[..packed.len() - 9], "gzip", None).unwrap_err().contains("broken"));
         assert!(answer(&packed, "compress", None).unwrap_err().contains("not known"));
+    }
+
+    #[test]
+    fn no_more_is_received_than_is_read() {
+        let most = MOST + SPARE;
+        for (pages, robots) in [(100 << 20, most), (most + 1, most), (most, most), (2_000, 2_000)] {
+            let limits = FetchLimits { max_body: pages, ..FetchLimits::strict() };
+            assert_eq!(robots_limits(&limits), FetchLimits { max_body: robots, ..limits });
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Looked {
     pub mime: String,
     /// What it was taken for; nothing where nobody looked.
     pub kind: Option<Kind>,
+    /// The media type that its first bytes show, or its kind has (`WARC-Identified-Payload-Type`).
+    pub identified: Option<&'static str>,
     /// The module that read it.
     pub module: Option<&'static str>,
     /// Bytes, content codings taken off.
@@ -90,6 +92,7 @@ impl Eyes<'_> {
                 sink = module.map(|module| module.open(&first, self.rules));
                 looked.module = module.map(MimeModule::name);
                 looked.kind = Some(first.kind);
+                looked.identified = media_type(piece).or(first.kind.media_type());
                 looked.mime = mime_of(declared, Some(&first));
             }
             looked.decoded += n as u64;

@@ -22,6 +22,8 @@ pub struct HeadMarks {
     pub links: Vec<HeaderLink>,
     /// `X-Content-Type-Options: nosniff`.
     pub nosniff: bool,
+    /// It sets cookies.
+    pub sets_cookies: bool,
 }
 
 impl HeadMarks {
@@ -36,6 +38,7 @@ impl HeadMarks {
         Self {
             robots: Directives::from_header(robots.iter().map(String::as_str), tokens),
             links: link_header::links(links.iter().map(String::as_str)),
+            sets_cookies: headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("set-cookie")),
             nosniff: all("x-content-type-options").first().is_some_and(|value| is_nosniff(value)),
         }
     }

@@ -76,6 +76,15 @@ impl Onward {
         }
     }
 
+    /// The same where the answer has `set` cookies that are sent from now on: a redirect to itself may lead somewhere then.
+    #[must_use]
+    pub fn with_cookies(self, url: &PageUrl, set: bool) -> Self {
+        match self {
+            Self::Itself if set => Self::To { url: url.clone(), way: Way::Location },
+            onward => onward,
+        }
+    }
+
     /// What is to be noted of it.
     #[must_use]
     pub fn note(&self) -> Option<Note> {

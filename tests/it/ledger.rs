@@ -296,6 +296,10 @@ fn page(
     let State::Waiting { depth, .. } = model.states[&text] else { return None };
     let at = UnixMillis(now.0 + 50 + u64::from(c));
     let (ending, state) = match c % 8 {
+        4 if c % 16 == 12 => {
+            let waiting = State::Waiting { depth, due: Some(at) };
+            (Ending::Wait { at, reason: Failure::Reset }, model.refusal(&url).map_or(waiting, State::Rejected))
+        }
         0..=2 => (Ending::Done(How::Stored), State::Done(now)),
         3 => (Ending::Done(How::Redirect), State::Done(now)),
         4 => {

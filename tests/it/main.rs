@@ -14,6 +14,7 @@ mod check_program;
 mod checkpoint;
 mod cli;
 mod cockpit;
+mod cookies;
 mod corpus;
 mod crawl;
 mod credentials;
@@ -58,6 +59,8 @@ mod rejected;
 mod restart;
 mod revisits;
 mod robots;
+mod robots_away;
+mod room;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;

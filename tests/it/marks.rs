@@ -93,6 +93,8 @@ fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
     ] {
         assert!(archive.contains(&format!("\r\n{line}\r\n")), "{line}\n{archive}");
     }
+    let identified = archive.matches("\r\nWARC-Identified-Payload-Type: text/html\r\n").count();
+    assert!(identified > 5, "{identified}");
 }
 
 #[test]

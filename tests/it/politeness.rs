@@ -95,7 +95,7 @@ fn a_site_of_one_s_own_may_be_asked_several_times_at_once() {
 #[test]
 fn a_robots_txt_that_fails_closes_the_host_until_it_answers() {
     let web = TestWebConfig { robots: RobotsMode::Failing, hosts: 1, pages: 5, ..small() };
-    let sandbox = Sandbox::new(web);
+    let sandbox = Sandbox::new(web).set("crawl.until_done=false");
     let live = sandbox.start();
     live.until("robots.txt to be asked for twice", |_| sandbox.web.audit_len() >= 2);
     let ended = live.close();

@@ -20,8 +20,7 @@ use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 use tokio::sync::oneshot;
 
 use super::admit::admit;
-use super::fetcher::ending_of;
-use super::lease::Hands;
+use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
@@ -29,14 +28,14 @@ use super::supervise::{Kind, Room};
 use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
 use crate::domain::traps::{Finder, Shapes};
 use crate::domain::url::PageUrl;
 use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
 use crate::storage::keys::ContentKey;
-use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl, PageChange};
+use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageChange};
 use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
@@ -155,8 +154,8 @@ impl Deduper {
                 if let Err(e) = made {
                     self.node.spill_failed(&e);
                     log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
-                    let outcome = FetchOutcome::Fault(Failure::Spill);
-                    let ending = ending_of(&self.node, &outcome, lease.entry.attempts);
+                    let at = self.node.after_spill(&lease.core().url_key);
+                    let ending = Ending::Retry { at, reason: Failure::Spill };
                     let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
                     return self.page(again);
                 }
@@ -172,7 +171,11 @@ impl Deduper {
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
-        let links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        let (links, itself) = led_back(links, &lease);
+        let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        if let (Some(new), Some(record)) = (itself, &capture) {
+            links.again.push(KnownUrl { new, captured: record.fetched, why: Again::Cookies });
+        }
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;
         }
@@ -271,6 +274,14 @@ impl Deduper {
         log::error!("the seen test failed, its page is taken up again: {error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }
+}
+
+/// Takes out the page itself, where its redirect leads back to it.
+fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>) {
+    let own = |new: &NewUrl| new.hops > lease.entry.hops && new.url == lease.url;
+    let at = links.new.iter().position(own);
+    let itself = at.map(|at| links.new.swap_remove(at));
+    (links, itself)
 }
 
 fn seed(url: PageUrl) -> NewUrl {

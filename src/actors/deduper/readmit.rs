@@ -18,13 +18,15 @@ use crate::storage::{StorageError, read};
 pub struct Readmit {
     /// The URLs.
     pub urls: Vec<NewUrl>,
+    /// Whether shapes are asked too: what has had its budget is turned away once more.
+    pub by_shapes: bool,
     /// Called after the commit with the number of those that were queued; dropped when it is lost.
     pub reply: Box<dyn FnOnce(u64) + Send>,
 }
 
 impl Deduper {
     /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
-    fn readmitted(&mut self, urls: Vec<NewUrl>) -> Result<LinkChange, StorageError> {
+    fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange, StorageError> {
         let admitted = admit(&self.node, urls).new;
         let mut last = None;
         let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
@@ -32,7 +34,7 @@ impl Deduper {
         let mut out = LinkChange::default();
         for ((new, key), state) in admitted.into_iter().zip(keys).zip(states) {
             let Some(UrlState::Rejected { reason, depth, .. }) = state else { continue };
-            if reason != Rejection::Collision {
+            if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &new, None).is_ok()) {
                 let pending = self.pending.get(&key.url).copied();
                 self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, &mut out);
             }
@@ -47,7 +49,7 @@ impl Handler<Readmit> for Deduper {
     fn handle(&mut self, message: Readmit, _: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
         self.look_at_epoch();
-        let links = match self.readmitted(message.urls) {
+        let links = match self.readmitted(message.urls, message.by_shapes) {
             Ok(links) => links,
             Err(e) => return self.failed(&e),
         };

@@ -11,7 +11,7 @@ use crate::domain::traps::Finder;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, Turned};
 use crate::storage::tables::Pages;
-use crate::storage::values::UrlState;
+use crate::storage::values::{How, UrlState};
 use crate::storage::{StorageError, read};
 
 /// A URL whose first finding is not committed yet.
@@ -47,7 +47,7 @@ impl Deduper {
             }));
         }
         candidates.retain(|c| {
-            let said = c.new.found.is_sitemap() || c.new.lastmod.is_some();
+            let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || self.may_lead_back(&c.new);
             let news = |depth| c.turned.is_none() && (depth > c.new.depth || said);
             let kept = self.popular.get(&c.key.url).is_none_or(news);
             if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
@@ -119,6 +119,9 @@ impl Deduper {
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
+            (Some(UrlState::Done { captured, how: How::Redirect }), None) if self.may_lead_back(&new) => {
+                out.again.push(KnownUrl { new, captured, why: Again::Cookies });
+            }
             (Some(UrlState::Done { captured, .. }), None) => match self.why_again(key, &new, captured)? {
                 Some(why) => out.again.push(KnownUrl { new, captured, why }),
                 None => {
@@ -129,6 +132,11 @@ impl Deduper {
             (Some(UrlState::Done { .. } | UrlState::Error { .. }), _) => self.popular.put(key.url, 0),
         }
         Ok(())
+    }
+
+    /// Whether it is where a redirect leads, and cookies may make a difference there. `fetch.max_redirects` ends it.
+    fn may_lead_back(&self, new: &NewUrl) -> bool {
+        new.hops > 0 && self.node.rules.settings.cookies.enabled
     }
 
     /// Why a URL that is done is fetched once more, if it is.
@@ -145,7 +153,12 @@ impl Deduper {
     }
 
     /// The judgement of shapes. What seeds are, their owner has chosen; sitemaps have a budget of their own.
-    fn by_shapes(&mut self, key: SeenKey, new: &NewUrl, finder: Option<&mut Finder>) -> Result<(), Rejection> {
+    pub(super) fn by_shapes(
+        &mut self,
+        key: SeenKey,
+        new: &NewUrl,
+        finder: Option<&mut Finder>,
+    ) -> Result<(), Rejection> {
         let rules = self.node.live().shapes;
         let chosen = new.seed || new.found.is_sitemap();
         if chosen { Ok(()) } else { self.shapes.admit(finder, key.host, &new.url, &rules) }

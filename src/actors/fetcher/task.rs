@@ -19,7 +19,7 @@ use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
 use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
-use crate::net::robots::robots_text;
+use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
 use crate::storage::values::How;
 use crate::telemetry::trouble::CERTIFICATE;
@@ -55,7 +55,10 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         via,
         anonymous,
         conditional,
-        limits: node.rules.limits.clone(),
+        limits: match errand {
+            Errand::Page { .. } => node.rules.limits.clone(),
+            Errand::Robots { .. } => robots_limits(&node.rules.limits),
+        },
     };
     let result = match tokio::time::timeout(node.rules.settings.hung_after(), send(&node, &protocols, request)).await {
         Ok(result) => result,
@@ -79,7 +82,12 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         Errand::Page { lease, usage, last, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
-            let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+            let verdict = match judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry) {
+                Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
+                    Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
+                }
+                verdict => verdict,
+            };
             node.faults.pass_url("fetcher.hand_over", &url);
             lease.core().let_go(Hands::Fetcher);
             match result {
@@ -184,7 +192,7 @@ pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
     let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
     let kept = node.rules.settings.store.keeps_status(fetched.status);
-    let exchange = || tools.exchange(url, begun, fetched, None);
+    let exchange = || tools.exchange(url, begun, fetched, (None, None));
     let records = kept.then(exchange).transpose().unwrap_or_else(|e| {
         log::warn!("robots.txt was not archived: {e}");
         None

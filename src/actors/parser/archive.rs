@@ -40,7 +40,7 @@ impl Tools {
         }
     }
 
-    /// The records of an exchange, without or with the facts of a page.
+    /// The records of an exchange, without or with the facts of a page and the media type that it was found to be.
     ///
     /// # Errors
     /// A body that cannot be read again, or a temporary file that cannot be written.
@@ -49,7 +49,7 @@ impl Tools {
         url: &PageUrl,
         begun: UnixMillis,
         fetched: &Fetched,
-        metadata: Option<Metadata<'_>>,
+        (metadata, identified_type): (Option<Metadata<'_>>, Option<&str>),
     ) -> Result<PageRecords, RecordError> {
         let source = PageSource {
             capture: Capture { url: url.as_str(), date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
@@ -62,7 +62,7 @@ impl Tools {
                 Cut::Time => Truncated::Time,
                 Cut::Disconnect => Truncated::Disconnect,
             }),
-            identified_type: None,
+            identified_type,
             metadata,
         };
         self.builder.page(&mut self.ids, &source)
@@ -88,7 +88,7 @@ impl Tools {
             usage: said.usage,
             outlinks: said.outlinks,
         };
-        self.exchange(&lease.url, begun, fetched, Some(metadata))
+        self.exchange(&lease.url, begun, fetched, (Some(metadata), said.identified))
     }
 
     /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
@@ -112,6 +112,8 @@ impl Tools {
 pub(super) struct Said<'a> {
     /// The encoding it was read in.
     pub charset: Option<&'a str>,
+    /// The media type that looking at it showed.
+    pub identified: Option<&'a str>,
     /// What is said of its use.
     pub usage: Option<&'a str>,
     /// Where it leads.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::archive::{Said, Tools, payload_of};
 use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
-use crate::actors::fetcher::{ending_of, ending_of_verdict};
+use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
-use crate::domain::outcome::{FetchOutcome, Verdict};
+use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::net::protocol::{Cut, Fetched};
@@ -29,7 +29,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let at = (&lease.url, lease.entry.found.is_sitemap());
     let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     node.faults.pass("parser.looked");
+    let set = head.sets_cookies && node.rules.settings.cookies.enabled;
     let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let onward = onward.with_cookies(&lease.url, set);
     let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
@@ -37,14 +39,14 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let of_no_use = verdict.parses() && store.leaves_out(&looked.mime);
     let skipped = of_no_use || !store.keeps_status(fetched.status);
     let charset = looked.page.as_ref().map(|page| page.charset.name());
-    let said = Said { charset, usage: usage.as_deref(), outlinks: &found.outlinks };
+    let said = Said { charset, identified: looked.identified, usage: usage.as_deref(), outlinks: &found.outlinks };
     let said = (!skipped).then_some(&said);
     let (records, payload) = match archived(node, tools, &lease, begun, &fetched, said) {
         Ok(built) => built,
         Err(e) => {
             // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
             log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
-            let ending = ending_of(node, &FetchOutcome::Fault(Failure::Spill), lease.entry.attempts);
+            let ending = Ending::Retry { at: node.after_spill(&lease.core().url_key), reason: Failure::Spill };
             return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
         }
     };

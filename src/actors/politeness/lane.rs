@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::reach::Away;
 use super::robots::{self, Standing};
 use super::seats::{Place, seats};
 use super::{Inbox, Next};
@@ -36,14 +37,12 @@ use crate::telemetry::Phase;
 const BATCH: usize = 16;
 /// A host that must wait longer than this gives its place to another.
 const WORTH_WAITING: Duration = Duration::from_secs(30);
-/// How often a request for robots.txt that died on our side is made again.
-const OWN_FAULTS: usize = 5;
 /// Addresses of a name that are tried for one request.
 const MOST_ADDRESSES: usize = 4;
 /// The rules that a data folder begins with: every URL in it was judged by them.
 const FIRST: u32 = 1;
-/// How often a paused lane looks whether it may go on.
-const PAUSE_LOOK: Duration = Duration::from_millis(50);
+/// How often a lane looks that is paused, or stands behind the lanes of another host, whether it may go on.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// See the module's text.
 pub(super) struct Lane {
@@ -100,6 +99,11 @@ impl Lane {
             Ok(judged) => judged,
             Err(turned) => return self.turn_away(lease, turned).await,
         };
+        if self.has_no_room(&lease) {
+            let at = self.node.after_spill(&lease.core().url_key);
+            self.end(lease, Ending::Wait { at, reason: Failure::Spill }, 0).await;
+            return Next::GoOn;
+        }
         let core = lease.core().clone();
         let (way, leave) = match core.held(Hands::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
@@ -108,17 +112,7 @@ impl Lane {
                 self.end(lease, Ending::Rejected(Rejection::Robots), 0).await;
                 return Next::GoOn;
             }
-            Err(Not::Known(until, fault)) => {
-                // A host that does not answer at all costs the URL an attempt, so that a dead host comes to an end.
-                let elsewhere = self.robots.knows_another(&self.node, (lease.url.scheme(), lease.url.port()));
-                if let Some(failure) = fault {
-                    self.without_fetch(lease, failure).await;
-                } else if elsewhere {
-                    self.end(lease, Ending::Retry { at: until, reason: Failure::RobotsUnreachable }, 0).await;
-                }
-                // A scheme or port whose robots.txt is out of reach is no reason to leave the others of its host.
-                return if elsewhere { Next::GoOn } else { Next::GiveUp(Some(until)) };
-            }
+            Err(Not::Known(away)) => return self.out_of_reach(lease, away).await,
             Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
         };
         // It may have waited for long.
@@ -137,6 +131,11 @@ impl Lane {
         Next::GoOn
     }
 
+    /// A body for which there was no room on our disk is not begun again before there is some.
+    fn has_no_room(&self, lease: &Lease) -> bool {
+        self.node.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0
+    }
+
     /// The capture that a URL had before it was queued once more.
     fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
         let (again, core) = (lease.entry.again.as_ref()?, lease.core());
@@ -152,7 +151,8 @@ impl Lane {
         match self.robots_allow(lease).await {
             Standing::Allowed => {}
             Standing::Disallowed => return Err(Not::Allowed),
-            Standing::Unreachable(until, fault) => return Err(Not::Known(until, fault)),
+            Standing::Unreachable(away) => return Err(Not::Known(away)),
+            Standing::Later(until) => return Err(Not::Yet(until)),
         }
         let place = Place { host: url.host(), address: way.ip(), seat: &self.seat };
         let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
@@ -160,7 +160,7 @@ impl Lane {
     }
 
     /// Sends a request and waits for its report; `None` when it died.
-    async fn request(
+    pub(super) async fn request(
         &self,
         host: &HostKey,
         url: PageUrl,
@@ -197,7 +197,7 @@ impl Lane {
 
     /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
     /// the mailboxes behind. `judged`: the generation of rules that turned it away, 0 when it was not they.
-    async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
+    pub(super) async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
         if let Ok(permit) = self.node.pages.clone().acquire_owned().await {
             self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
         }
@@ -210,7 +210,7 @@ impl Lane {
     }
 
     /// How a URL is reached: through a proxy that looks names up, or else by addresses of ours.
-    async fn way(&self, url: &PageUrl) -> Result<Way, Failure> {
+    pub(super) async fn way(&self, url: &PageUrl) -> Result<Way, Failure> {
         let via = self.node.live().routes.of(url);
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
         let addresses = if unknown { Vec::new() } else { self.addresses(url).await? };
@@ -245,17 +245,23 @@ impl Lane {
     /// when others of a crowded group were faster for a whole quantum: then hosts of other groups get the place.
     ///
     /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
-    async fn leave(
+    pub(super) async fn leave(
         &self,
         host: &HostKey,
         place: &Place<'_>,
         worth_waiting: Option<Duration>,
     ) -> Result<Leave, UnixMillis> {
         let began = self.node.clock.now();
+        let own = *host == self.at.host;
+        let _in_line = own.then(|| place.seat.stand_in_line());
         loop {
             let live = self.node.live();
             let seats = seats(&self.node, &live, place);
             self.earliest(host, &seats, worth_waiting).await?;
+            if !own && !place.seat.lets_strangers() {
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
             let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
             self.node.faults.pass("host.slot");
             if !self.may_go(host, &slot, live.generation) {
@@ -298,7 +304,7 @@ impl Lane {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
             } else if self.is_held(host) {
-                tokio::time::sleep(PAUSE_LOOK).await;
+                tokio::time::sleep(LOOK).await;
             } else {
                 return Ok(());
             }
@@ -324,56 +330,26 @@ impl Lane {
         // Else it would keep the host's place for as long as that.
         let earliest = self.seat.earliest();
         if earliest.since(self.node.clock.now()) > WORTH_WAITING {
-            return Standing::Unreachable(earliest, None);
+            return Standing::Later(earliest);
         }
         let _one_at_a_time = self.robots.fetching.lock().await; // may last: who holds it waits for the host's slot
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing; // another lane was faster
         }
         bounded(self.node.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
+        let key = self.at.robots(url.scheme(), url.port());
+        let asked = self.node.asking.begin(key, self.node.clock.now());
         let learned = robots::fetch(self, url).await;
         self.node.faults.pass("host.robots.learned");
         self.robots.learn(&self.node, self.at, lease, &self.seat, learned);
+        drop(asked);
         self.robots.says(&self.node, url) // also when robots.max_age is so short that the next one is due by now
-    }
-
-    /// One request of this lane's host for robots.txt, or of another host to which it was redirected.
-    pub async fn errand(&self, url: &PageUrl, seat: &Arc<Seat>, patience: Duration) -> Option<Report> {
-        let host = self.node.prints.host(url.host());
-        if host != self.at.host && self.node.orders.blocks().on(url.host()) {
-            return Some(Report::fault(Failure::AddressRefused));
-        }
-        let way = match self.way(url).await {
-            Ok(way) => way,
-            Err(failure) => return Some(Report::fault(failure)),
-        };
-        let place = Place { host: url.host(), address: way.ip(), seat };
-        for _ in 0..OWN_FAULTS {
-            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
-            let Leave { slot, page: _page, on_wire } = leave;
-            match self
-                .request(
-                    &host,
-                    url.clone(),
-                    way.clone(),
-                    slot,
-                    on_wire,
-                    Errand::Robots { foreign: host != self.at.host },
-                )
-                .await
-            {
-                Some(report) if report.outcome != FetchOutcome::Fault(Failure::Spill) => return Some(report),
-                _ => {}
-            }
-            // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count as unreachable.
-        }
-        Some(Report::fault(Failure::Reset))
     }
 }
 
 /// How a URL is reached.
 #[derive(Clone)]
-struct Way {
+pub(super) struct Way {
     /// Empty where a proxy looks the name up.
     addresses: Vec<SocketAddr>,
     via: Option<Arc<Proxy>>,
@@ -381,7 +357,7 @@ struct Way {
 
 impl Way {
     /// The address whose seat is taken: the first, which is most often the one that answers.
-    fn ip(&self) -> Option<IpAddr> {
+    pub(super) fn ip(&self) -> Option<IpAddr> {
         self.addresses.first().map(SocketAddr::ip)
     }
 }
@@ -392,15 +368,15 @@ enum Not {
     Reached(Failure),
     /// robots.txt forbids it.
     Allowed,
-    /// robots.txt cannot be had: nothing of this host before that time. With the network fault, if it was one.
-    Known(UnixMillis, Option<Failure>),
+    /// robots.txt cannot be had: nothing of its scheme, host and port for now.
+    Known(Away),
     /// Its host's time lies too far off.
     Yet(UnixMillis),
 }
 
 /// What a request needs to go out.
-struct Leave {
-    slot: Slot,
-    page: PagePermit,
-    on_wire: PagePermit,
+pub(super) struct Leave {
+    pub slot: Slot,
+    pub page: PagePermit,
+    pub on_wire: PagePermit,
 }

@@ -5,10 +5,13 @@
 //! without the host's slot; keeps pace in itself (the slot's seat outlives it). After a restart: no leases (they came back
 //! by Drop), it asks for new ones; robots.txt is read from storage.
 
+mod errand;
 mod lane;
+mod reach;
 mod robots;
 mod seats;
 mod sitemaps;
+mod targets;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -30,6 +33,7 @@ use crate::storage::keys::HostAt;
 
 use lane::Lane;
 pub(crate) use robots::{copy_of, rules_of};
+pub use targets::Targets;
 
 /// URLs for a Host.
 #[derive(Message)]

@@ -1,9 +1,9 @@
 //! robots.txt of one host: kept copy, freshness, fetching with redirects (RFC 9309, 2.3.1).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::time::Duration;
 
+use super::reach::Away;
 use super::{lane::Lane, seats, sitemaps};
 use crate::actors::deduper::Announced;
 use crate::actors::fetcher::{Report, RobotsAnswer};
@@ -23,8 +23,6 @@ use crate::storage::values::RobotsValue;
 
 /// Redirects followed for robots.txt (RFC 9309, 2.3.1.2).
 const MAX_HOPS: usize = 5;
-/// How long a redirect to another host waits for that host's slot.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// So many failures of robots.txt in a row are not held against its host's pages.
 const PATIENT: u8 = 3;
@@ -43,29 +41,43 @@ pub(super) enum Standing {
     Allowed,
     /// A rule forbids it.
     Disallowed,
-    /// It cannot be reached: nothing of this host before that time. With the network fault, if it was one.
-    Unreachable(UnixMillis, Option<Failure>),
+    /// It cannot be reached: nothing of its scheme, host and port is fetched for now.
+    Unreachable(Away),
+    /// It must be asked for first, and its host's time lies too far off.
+    Later(UnixMillis),
 }
 
 /// One kept robots.txt: what holds for us. Its text, up to half a megabyte, is on disk.
 struct Kept {
     /// Without its text.
     value: RobotsValue,
-    has_text: bool,
     rules: RobotsRules,
     fault: Option<Failure>,
 }
 
 impl Kept {
     fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
-        let (rules, has_text) = (rules_of(node, &value), !value.text.is_empty());
-        Self { value: RobotsValue { text: Vec::new(), ..value }, has_text, rules, fault }
+        let rules = rules_of(node, &value);
+        Self { value: RobotsValue { text: Vec::new(), ..value }, rules, fault }
     }
 
-    /// The fault that costs a page an attempt, so that a dead host comes to an end. What happened to robots.txt alone says little
-    /// about the page until it has happened again and again.
-    fn charged(&self) -> Option<Failure> {
-        self.fault.filter(|fault| is_of_the_host(*fault) || self.value.failures > PATIENT)
+    /// Whether its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What happened
+    /// to robots.txt alone says little about the page until it has happened again and again.
+    fn is_charged(&self) -> bool {
+        self.fault.is_some_and(|fault| is_of_the_host(fault) || self.value.failures > PATIENT)
+    }
+
+    /// Its text, as it is on disk; none when that is not there as it was learned.
+    fn text(&self, node: &Node, key: RobotsKey) -> Option<Vec<u8>> {
+        if self.value.fetched.0 == 0 {
+            return Some(Vec::new());
+        }
+        let stored = read::robots(&*node.storage, key).ok().flatten();
+        stored.filter(|stored| stored.fetched == self.value.fetched).map(|stored| stored.text)
+    }
+
+    fn away(&self, now: UnixMillis) -> Away {
+        Away { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
     }
 }
 
@@ -75,6 +87,8 @@ pub(super) struct Cache {
     kept: RefCell<HashMap<(Scheme, u16), Kept>>,
     /// Held while a copy is fetched, so that the lanes of one host do not all ask for it.
     pub fetching: tokio::sync::Mutex<()>,
+    /// The host's queue was seen to hold URLs of several schemes or ports.
+    pub mixed: Cell<bool>,
 }
 
 /// What a request for robots.txt brought.
@@ -90,10 +104,11 @@ impl Cache {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
             self.keep(place, Kept::new(node, stored, None), seat);
         }
-        let is_due = self.kept.borrow().get(&place).is_none_or(|kept| {
-            let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
-            node.rules.robots.is_due(&copy, node.clock.now())
-        });
+        let is_due = self
+            .kept
+            .borrow()
+            .get(&place)
+            .is_none_or(|kept| node.rules.robots.is_due(&copy_of(&kept.value), node.clock.now()));
         (!is_due).then(|| self.says(node, url))
     }
 
@@ -101,11 +116,12 @@ impl Cache {
     pub fn says(&self, node: &Node, url: &PageUrl) -> Standing {
         let now = node.clock.now();
         let kept = self.kept.borrow();
-        let Some(kept) = kept.get(&(url.scheme(), url.port())) else { return Standing::Unreachable(now, None) };
-        let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
-        match node.rules.robots.standing(&copy, now) {
+        let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
+            return Standing::Unreachable(Away { until: now, fault: None, charged: false });
+        };
+        match node.rules.robots.standing(&copy_of(&kept.value), now) {
             RobotsAccess::AllowAll => Standing::Allowed,
-            RobotsAccess::DisallowAll => Standing::Unreachable(kept.value.retry_at.unwrap_or(now), kept.charged()),
+            RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
             RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
         }
@@ -114,15 +130,6 @@ impl Cache {
     /// What the copy at hand says of the use of a URL's content.
     pub fn usage(&self, url: &PageUrl) -> Option<String> {
         self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.tail())
-    }
-
-    /// Whether another scheme or port of the host has a robots.txt that says something now.
-    pub fn knows_another(&self, node: &Node, place: (Scheme, u16)) -> bool {
-        let (now, policy) = (node.clock.now(), &node.rules.robots);
-        self.kept.borrow().iter().any(|(other, kept)| {
-            let copy = RobotsCopy { has_text: kept.has_text, ..copy_of(&kept.value) };
-            *other != place && policy.standing(&copy, now) != RobotsAccess::DisallowAll
-        })
     }
 
     /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
@@ -138,14 +145,19 @@ impl Cache {
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
         let key: RobotsKey = at.robots(url.scheme(), url.port());
-        let mut old = self.kept.borrow_mut().remove(&place);
-        if let Some(old) = old.as_mut().filter(|old| old.has_text) {
-            let stored = read::robots(&*node.storage, key).ok().flatten();
-            old.value.text = stored.map(|stored| stored.text).unwrap_or_default();
-        }
-        let old = old.map(|old| old.value);
-        let value = value_of(node, old, learned.status.as_ref(), now);
+        let old = self.kept.borrow_mut().remove(&place);
+        let text = old.as_ref().map(|old| old.text(node, key));
+        let known = old
+            .as_ref()
+            .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
+        let value = value_of(node, known, learned.status.as_ref(), now, now.max(seat.earliest()));
         let fault = learned.status.as_ref().err().copied();
+        if let (Some(old), Some(None)) = (old, text)
+            && value.failures > 0
+        {
+            // What stands in is still on its way to the disk: this failure must not take its place there.
+            return self.keep(place, Kept { value, rules: old.rules, fault }, seat);
+        }
         let kept = Kept::new(node, value.clone(), fault);
         let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
         self.keep(place, kept, seat);
@@ -171,7 +183,7 @@ impl Cache {
 /// What is kept, without its text.
 pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
     let RobotsValue { status, fetched, failures, retry_at, .. } = *value;
-    RobotsCopy { status, fetched, failures, retry_at, has_text: !value.text.is_empty() }
+    RobotsCopy { status, fetched, failures, retry_at }
 }
 
 /// The rules in it that are meant for this crawler.
@@ -180,13 +192,14 @@ pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
     RobotsRules::parse(&value.text, &tokens)
 }
 
-/// The record after a request: a failure keeps the old text as a stand-in. A text that did not come whole is one too
-/// (RFC 9309, 2.3.1.4).
+/// The record after a request: a failure keeps what was learned before as a stand-in. A text that did not come whole is one
+/// too (RFC 9309, 2.3.1.4). `earliest`: the host's next request.
 fn value_of(
     node: &Node,
     old: Option<RobotsValue>,
     answer: Result<&RobotsAnswer, &Failure>,
     now: UnixMillis,
+    earliest: UnixMillis,
 ) -> RobotsValue {
     let status = answer.map_or(0, |a| a.status);
     let found = classify(status) == RobotsStatus::Found;
@@ -194,7 +207,7 @@ fn value_of(
     if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
         let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
         let failures = failures.saturating_add(1);
-        let retry_at = Some(node.rules.robots.retry_at(now, u32::from(failures)));
+        let retry_at = Some(node.rules.robots.retry_at(earliest, u32::from(failures)));
         return RobotsValue { status, fetched, text, failures, retry_at };
     }
     let text = text.filter(|_| found).cloned().unwrap_or_default();
@@ -213,6 +226,7 @@ fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
 pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
     let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
     let mut records = Vec::new();
+    let mut last = 404; // an address without a place for robots.txt has none
     for _ in 0..=MAX_HOPS {
         let Ok(here) = target else { break };
         let own = here.host() == url.host();
@@ -220,8 +234,8 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
             break; // as if there were none
         }
         let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
-        let patience = if own { Duration::MAX } else { PATIENCE };
-        let Some(report) = lane.errand(&here, &seat, patience).await else {
+        let asked = if own { lane.errand(&here, &seat).await } else { lane.errand_elsewhere(&here, &seat).await };
+        let Some(report) = asked else {
             return Learned { status: Err(Failure::FirstByteTimeout) };
         };
         let Report { outcome, robots } = report;
@@ -238,11 +252,12 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         };
         let RobotsAnswer { status, text, location, records: mut more } = answer;
         records.append(&mut more);
+        last = status;
         match location.filter(|_| (300..400).contains(&status)) {
             Some(next) => target = lane.node.rules.canon.join(&here.to_url(), &next, None),
             None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
         }
     }
-    // Too many hops, or a place that is no URL: as if there were none (RFC 9309, 2.3.1.2).
-    Learned { status: Ok(RobotsAnswer { status: 404, text: None, location: None, records }) }
+    // Too many hops, or a place that is none: as if there were none (RFC 9309, 2.3.1.2). What is kept is what was answered.
+    Learned { status: Ok(RobotsAnswer { status: last, text: None, location: None, records }) }
 }

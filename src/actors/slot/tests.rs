@@ -208,3 +208,25 @@ fn only_hosts_that_nobody_holds_and_that_may_be_asked_again_are_forgotten() {
     slots.sweep(UnixMillis(START.0 + 1_000));
     assert!(slots.is_empty());
 }
+
+#[test]
+fn whoever_comes_for_the_sake_of_other_hosts_has_each_ninth_turn_while_the_host_has_work_of_its_own() {
+    let (clock, slots) = (Clock::manual(START), Slots::default());
+    let seat = host(&slots, 1, 0);
+    let seats = Seats::new(Vec::new(), seat.clone());
+    assert!(seat.lets_strangers(), "nobody else is there");
+    let line = seat.stand_in_line();
+    for turn in 0..OWN_FIRST {
+        assert!(!seat.lets_strangers(), "{turn}");
+        begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+    }
+    assert!(seat.lets_strangers());
+    let one = taken(seat.strangers()).flatten().unwrap();
+    assert!(taken(seat.strangers()).is_none(), "one at a time");
+    begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+    seat.served_a_stranger();
+    drop(one);
+    assert!(!seat.lets_strangers() && taken(seat.strangers()).is_some());
+    drop(line);
+    assert!(seat.lets_strangers(), "the host has nothing to do");
+}

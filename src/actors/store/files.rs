@@ -33,7 +33,7 @@ pub(super) fn line_of<'c>(
 ) -> Result<Option<CrawlLine<'c>>, StorageError> {
     let Change::Page(page) = &commit.change else { return Ok(None) };
     let reason = match &page.ending {
-        Ending::Retry { .. } => return Ok(None),
+        Ending::Retry { .. } | Ending::Wait { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
         Ending::Done(How::NotModified) => Some("not_modified"),
         Ending::Done(_) => page.capture.as_ref().filter(|capture| capture.how == How::Unstored).map(|_| "unstored"),

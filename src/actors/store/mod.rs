@@ -317,7 +317,7 @@ fn ended_how(change: &Change) -> Ended {
     let Change::Page(page) = change else { return Ended::Unfinished };
     match page.ending {
         Ending::Done(_) | Ending::Error(_) => Ended::Finished,
-        Ending::Retry { .. } | Ending::Rejected(_) => Ended::Unfinished,
+        Ending::Retry { .. } | Ending::Wait { .. } | Ending::Rejected(_) => Ended::Unfinished,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::told::{clock, soon, tries};
 use super::views::{Explanation, QueueView, UrlState};
 use crate::admin::host_list::{DelayFrom, Schedule};
-use crate::admin::views::{WaitView, WaitWhy};
+use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};
 use crate::cli::why::advice;
 use crate::config::units::{format_duration, human_size};
 use crate::domain::time::UnixMillis;
@@ -44,6 +44,9 @@ fn in_hand(e: &Explanation, now: UnixMillis) -> String {
         (Some(queue), None) if waits => {
             format!("Not crawled yet: in the hands of its host, {}{}.", place(queue), earliest(e, queue, now))
         }
+        _ if e.robots.asking_since_ms.is_some() => {
+            format!("Not crawled yet: in the hands of its host; first {}.", e.robots_verdict.because)
+        }
         _ => "Being crawled now: its request is under way, or its page waits for its commit.".into(),
     }
 }
@@ -53,6 +56,7 @@ fn waiting(e: &Explanation, now: UnixMillis) -> String {
     let Some(queue) = &e.queue else { return format!("Not crawled yet: waiting in the queue of {host}.") };
     let begin = begin(queue);
     let mut text = match queue.due_ms {
+        Some(_) if queue.failed_attempts == 0 && e.attempts.is_empty() => format!("{begin}: it was put off"),
         Some(_) => format!("{begin}: {}", failed(e, queue)),
         None => format!("{begin}: waiting in the queue of {host}, {}", place(queue)),
     };
@@ -72,6 +76,7 @@ fn begin(queue: &QueueView) -> String {
     let why = match (again.reason.as_str(), &queue.via) {
         ("recrawl", _) => "because the operator wants its host crawled anew".to_owned(),
         ("sitemap", _) => "because it is a sitemap, and sitemaps.revisit has passed since".to_owned(),
+        ("cookies", _) => "because a redirect leads back to it, perhaps for its cookies".to_owned(),
         (_, Some(via)) => format!("because {via} says that it was changed since"),
         (_, None) => "because a sitemap says that it was changed since".to_owned(),
     };
@@ -101,6 +106,9 @@ fn earliest(e: &Explanation, queue: &QueueView, now: UnixMillis) -> String {
     let host = e.host.as_ref();
     let retried = queue.due_ms.is_some_and(|due| due >= at.0);
     let cause = match host.and_then(|host| host.wait.as_ref()) {
+        _ if retried && e.robots.standing == RobotsStanding::DisallowAll => {
+            "its robots.txt cannot be reached and is asked for again first".to_owned()
+        }
         _ if retried => "fetch.retry_delays".to_owned(),
         Some(wait) if !wait.why.is_ordinary() => trouble(wait),
         _ => host.map(|host| pace(&host.schedule)).unwrap_or_default(),

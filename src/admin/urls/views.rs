@@ -95,7 +95,7 @@ pub struct QueueView {
 pub struct AgainView {
     /// When it was fetched last.
     pub captured_ms: u64,
-    /// `recrawl`, `sitemap` or `lastmod`.
+    /// `recrawl`, `sitemap`, `lastmod` or `cookies`.
     pub reason: String,
 }
 

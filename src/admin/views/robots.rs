@@ -40,6 +40,8 @@ pub struct RobotsView {
     pub due: bool,
     /// Requests that failed in a row.
     pub failures: u8,
+    /// Since when it is being asked for, when it is.
+    pub asking_since_ms: Option<u64>,
     /// When it is asked for again after a failure.
     pub retry_ms: Option<u64>,
     /// Bytes of its text.

@@ -165,7 +165,7 @@ impl Row {
         let budget = |pages: u64| Budget { pages, used, left: pages.saturating_sub(used) };
         let copies = read::scan::<Robots>(&*node.storage, &KeyRange::host(self.at), COPIES)?;
         let look = |(key, copy): &(crate::storage::keys::RobotsKey, _)| -> RobotsView {
-            Look::new(node, key.scheme, key.port, Some(copy), now).view
+            Look::new(node, *key, Some(copy), now).view
         };
         Ok(HostDetail {
             host: self.view(node)?,
@@ -181,14 +181,14 @@ impl Row {
 
 fn robots_text(node: &Node, at: HostAt, name: &str, target: Option<&Target>) -> Result<RobotsText, ControlError> {
     Row::known(node, at, name)?;
-    let (scheme, port, kept) = match target.map(|target| (target.url.scheme(), target.url.port())) {
-        Some((scheme, port)) => (scheme, port, read::robots(&*node.storage, at.robots(scheme, port)).map_err(unread)?),
+    let (key, kept) = match target.map(|target| at.robots(target.url.scheme(), target.url.port())) {
+        Some(key) => (key, read::robots(&*node.storage, key).map_err(unread)?),
         None => {
             let first = read::scan::<Robots>(&*node.storage, &KeyRange::host(at), 1).map_err(unread)?.pop();
-            first.map_or((Scheme::Https, 443, None), |(key, kept)| (key.scheme, key.port, Some(kept)))
+            first.map_or((at.robots(Scheme::Https, 443), None), |(key, kept)| (key, Some(kept)))
         }
     };
-    let look = Look::new(node, scheme, port, kept.as_ref(), node.clock.now());
+    let look = Look::new(node, key, kept.as_ref(), node.clock.now());
     let text = kept.map(|kept| String::from_utf8_lossy(&kept.text).into_owned()).unwrap_or_default();
     let verdict = target.map(|target| look.verdict(target.url.tail()));
     Ok(RobotsText { robots: look.view, text, verdict })

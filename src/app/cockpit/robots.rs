@@ -3,9 +3,10 @@
 use crate::actors::node::Node;
 use crate::actors::politeness::{copy_of, rules_of};
 use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
+use crate::config::units::roughly;
 use crate::domain::robots::{RobotsAccess, RobotsGroup, RobotsRules};
 use crate::domain::time::UnixMillis;
-use crate::domain::url::Scheme;
+use crate::storage::keys::RobotsKey;
 use crate::storage::values::RobotsValue;
 
 /// Values of `Sitemap` shown.
@@ -15,11 +16,12 @@ const SITEMAPS: usize = 100;
 pub(super) struct Look {
     pub view: RobotsView,
     rules: RobotsRules,
+    now: UnixMillis,
 }
 
 impl Look {
     /// `kept`: what is on disk for this scheme and port.
-    pub fn new(node: &Node, scheme: Scheme, port: u16, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
+    pub fn new(node: &Node, key: RobotsKey, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
         let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(node, kept));
         let policy = &node.rules.robots;
         let standing = match kept.map(copy_of) {
@@ -34,14 +36,15 @@ impl Look {
         };
         let fetched = kept.map(|kept| kept.fetched).filter(|at| at.0 > 0);
         let view = RobotsView {
-            scheme: scheme.as_str().to_owned(),
-            port,
+            scheme: key.scheme.as_str().to_owned(),
+            port: key.port,
             standing,
             status: kept.map(|kept| kept.status).filter(|status| *status > 0),
             fetched_ms: fetched.map(|at| at.0),
             age_seconds: fetched.map(|at| now.since(at).as_secs_f64()),
             due: kept.is_none_or(|kept| policy.is_due(&copy_of(kept), now)),
             failures: kept.map_or(0, |kept| kept.failures),
+            asking_since_ms: node.asking.since(key).map(|at| at.0),
             retry_ms: kept.and_then(|kept| kept.retry_at).map(|at| at.0),
             bytes: kept.map_or(0, |kept| kept.text.len() as u64),
             group: group(&rules).to_owned(),
@@ -49,7 +52,13 @@ impl Look {
             crawl_delay_seconds: rules.crawl_delay().map(|delay| delay.as_secs_f64()),
             sitemaps: rules.sitemaps().iter().take(SITEMAPS).cloned().collect(),
         };
-        Self { view, rules }
+        Self { view, rules, now }
+    }
+
+    /// That an answer is still to come.
+    fn asking(&self) -> Option<String> {
+        let since = UnixMillis(self.view.asking_since_ms?);
+        Some(format!("is being asked for since {} ago: its answer is not over", roughly(self.now.since(since))))
     }
 
     /// What it says of path and query.
@@ -57,9 +66,21 @@ impl Look {
         let said = |allowed, because: &str| VerdictView { allowed, because: because.to_owned() };
         match self.view.standing {
             RobotsStanding::Ignored => said(Some(true), "robots.txt is ignored (politeness.respect_robots)"),
-            RobotsStanding::NotAsked => said(None, "robots.txt of this scheme, host and port was not asked for yet"),
-            RobotsStanding::AllowAll => said(Some(true), "there is no robots.txt"),
-            RobotsStanding::DisallowAll => said(None, "robots.txt cannot be reached: nothing is fetched until it can"),
+            RobotsStanding::NotAsked => match self.asking() {
+                Some(asking) => said(None, &format!("robots.txt of this scheme, host and port {asking}")),
+                None => said(None, "robots.txt of this scheme, host and port was not asked for yet"),
+            },
+            RobotsStanding::AllowAll => match self.view.status {
+                Some(status @ 300..400) => said(
+                    Some(true),
+                    &format!("the redirects of robots.txt lead nowhere (status {status}): as if there were none"),
+                ),
+                _ => said(Some(true), "there is no robots.txt"),
+            },
+            RobotsStanding::DisallowAll => {
+                let asking = self.asking().map(|asking| format!("; it {asking}")).unwrap_or_default();
+                said(None, &format!("robots.txt cannot be reached: nothing is fetched until it can{asking}"))
+            }
             RobotsStanding::Rules | RobotsStanding::StaleRules => {
                 let (allowed, because) = self.rules.explain(tail);
                 VerdictView { allowed: Some(allowed), because }

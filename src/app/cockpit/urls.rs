@@ -88,8 +88,8 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
     let record = Record::read(node, target.key)?;
     let (state, reason) = state(&record);
     let counts = read::host_counts(&*node.storage, target.key.host_crawl())?;
-    let kept = read::robots(&*node.storage, target.host().robots(url.scheme(), url.port()))?;
-    let robots = Look::new(node, url.scheme(), url.port(), kept.as_ref(), now);
+    let key = target.host().robots(url.scheme(), url.port());
+    let robots = Look::new(node, key, read::robots(&*node.storage, key)?.as_ref(), now);
     let waits = matches!(state, State::Waiting | State::Processing);
     let hold = idle::hold(node).map(hold).or_else(|| held(node, target)).filter(|_| waits);
     let host = counts.clone().map(|counts| host(node, target, counts)).transpose()?;

@@ -1,13 +1,17 @@
 //! What a host waits for.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::actors::node::Node;
+use crate::actors::politeness::copy_of;
 use crate::admin::views::{WaitView, WaitWhy};
+use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceWhy};
+use crate::domain::robots::RobotsAccess;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::{HostAt, KeyRange};
-use crate::storage::tables::Robots;
+use crate::storage::tables::{Due, Robots};
 use crate::storage::values::{HostState, Place};
 use crate::storage::{StorageError, read};
 
@@ -74,6 +78,36 @@ pub(in crate::app) fn wait_of(
         (false, false) => WaitWhy::Parked,
     };
     Ok(Some(Wait { until: time, why }))
+}
+
+/// Hosts of which URLs wait for a robots.txt that is out of reach, with the first time, among so many URLs that wait for a
+/// time. Other URLs of such a host may go on.
+///
+/// # Errors
+/// The storage's own.
+pub(in crate::app) fn robots_waits(
+    node: &Node,
+    urls: usize,
+    now: UnixMillis,
+) -> Result<BTreeMap<HostKey, UnixMillis>, StorageError> {
+    let mut hosts = BTreeMap::new();
+    let mut away = BTreeMap::new();
+    for (key, entry) in read::scan::<Due>(&*node.storage, &KeyRange::all(), urls)? {
+        let robots = key.seen().host_crawl().host_at().robots(entry.scheme, entry.port);
+        let is_away = match away.get(&robots) {
+            Some(is_away) => *is_away,
+            None => {
+                let kept = read::robots(&*node.storage, robots)?;
+                let standing = kept.map(|kept| node.rules.robots.standing(&copy_of(&kept), now));
+                *away.entry(robots).or_insert(standing == Some(RobotsAccess::DisallowAll))
+            }
+        };
+        if is_away && node.live().settings.politeness.respect_robots {
+            let first = hosts.entry(key.host).or_insert(key.time);
+            *first = key.time.min(*first);
+        }
+    }
+    Ok(hosts)
 }
 
 /// True when a name server failed lately.

@@ -74,8 +74,12 @@ pub(super) fn standing(robots: &RobotsView) -> String {
     match robots.standing {
         RobotsStanding::Rules => "its rules",
         RobotsStanding::StaleRules => "the rules of an older copy: it cannot be reached now",
+        RobotsStanding::AllowAll if matches!(robots.status, Some(300..400)) => {
+            "everything is allowed: its redirects lead nowhere"
+        }
         RobotsStanding::AllowAll => "everything is allowed: there is none",
         RobotsStanding::DisallowAll => "nothing is fetched: it cannot be reached (RFC 9309)",
+        RobotsStanding::NotAsked if robots.asking_since_ms.is_some() => "it is being asked for",
         RobotsStanding::NotAsked => "it was not asked for yet",
         RobotsStanding::Ignored => "it is ignored (politeness.respect_robots)",
     }

@@ -19,8 +19,9 @@ use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::url::PageUrl;
 use crate::net::guard::AddressPolicy;
+use crate::net::protocol::FetchLimits;
 use crate::net::proxy::Routes;
-use crate::net::robots::robots_text;
+use crate::net::robots::{robots_limits, robots_text};
 use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 
@@ -95,6 +96,9 @@ impl fmt::Display for NoAnswer {
     }
 }
 
+/// Status, text or why there is none, and how redirects ended that led nowhere.
+type RobotsReply = (u16, Result<Vec<u8>, String>, &'static str);
+
 #[derive(Clone)]
 struct Known {
     outcome: String,
@@ -168,6 +172,10 @@ impl Session {
 
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
+        self.get_within(url, self.rules.limits.clone()).await
+    }
+
+    async fn get_within(&self, url: &PageUrl, limits: FetchLimits) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
         let via = self.routes.of(url);
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
@@ -176,7 +184,6 @@ impl Session {
         let (allowed, refused) = if unknown { Default::default() } else { self.allowed(url, &addresses)? };
         self.wait(url).await;
         let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
-        let limits = self.rules.limits.clone();
         let request = FetchRequest {
             url: url.clone(),
             addresses: allowed,
@@ -292,11 +299,11 @@ impl Session {
 
     async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
         const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
-        let (status, text) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
+        let (status, text, ends) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
             Ok(at) => self.robots_text(at).await?,
-            Err(_) => (404, Ok(Vec::new())), // an address without a place for robots.txt has none
+            Err(_) => (404, Ok(Vec::new()), ""), // an address without a place for robots.txt has none
         };
-        let mut outcome = status.to_string();
+        let mut outcome = format!("{status}{ends}");
         let (rules, none) = match (classify(status), text) {
             (RobotsStatus::Found, Ok(text)) => (Some(self.parse(&text)), "no rule matches"),
             (RobotsStatus::Found, Err(why)) => {
@@ -316,18 +323,21 @@ impl Session {
         RobotsRules::parse(text, &tokens)
     }
 
-    /// The final status and text, or why there is no text; redirects followed.
-    async fn robots_text(&self, mut at: PageUrl) -> Result<(u16, Result<Vec<u8>, String>), NoAnswer> {
+    /// The last status and the text, or why there is no text; redirects followed, and how they end where that is nowhere: as if
+    /// there were none (section 2.3.1.2).
+    async fn robots_text(&self, mut at: PageUrl) -> Result<RobotsReply, NoAnswer> {
+        let mut last = 0;
         for _ in 0..=ROBOTS_REDIRECTS {
-            let fetched = self.get(&at).await?.fetched;
-            let target = fetched.reference("location").and_then(|l| self.rules.canon.join(&at.to_url(), &l, None).ok());
-            match target {
-                Some(next) if (300..400).contains(&fetched.status) => at = next,
-                _ => return Ok((fetched.status, robots_text(&fetched))),
+            let fetched = self.get_within(&at, robots_limits(&self.rules.limits)).await?.fetched;
+            last = fetched.status;
+            let target = fetched.reference("location").map(|l| self.rules.canon.join(&at.to_url(), &l, None));
+            match target.filter(|_| (300..400).contains(&last)) {
+                Some(Ok(next)) => at = next,
+                Some(Err(_)) => return Ok((last, Ok(Vec::new()), ", and its redirect leads to no URL")),
+                None => return Ok((last, robots_text(&fetched), "")),
             }
         }
-        // One redirect too many: as if there were none (section 2.3.1.2).
-        Ok((404, Ok(Vec::new())))
+        Ok((last, Ok(Vec::new()), ", and its redirects do not end (five are followed)"))
     }
 }
 

@@ -173,6 +173,20 @@ fn a_robots_txt_that_did_not_come_whole_forbids_everything() {
 }
 
 #[test]
+fn redirects_of_robots_txt_that_lead_nowhere_are_told_as_what_they_are() {
+    let head = |to: &str| format!("HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: {to}\r\n\r\n");
+    for (to, told) in [
+        ("/robots.txt", "302, and its redirects do not end (five are followed)"),
+        ("mailto:a@b.example", "302, and its redirect leads to no URL"),
+    ] {
+        let answer: &'static [u8] = head(to).leak().as_bytes();
+        let (_, text) = fetch(&args(serve_raw(answer, NO_RULES), "/start"));
+        assert!(text.contains(&format!("robots.txt {told}\n")), "{text}");
+        assert!(text.contains("there is none: all is allowed"), "{text}");
+    }
+}
+
+#[test]
 fn a_fetch_that_failed_is_json_too_on_request() {
     let address = serve_raw(NO_RULES, b"not HTTP at all\r\n\r\n");
     let failed = FetchArgs { json: true, ..args(address, "/start") };

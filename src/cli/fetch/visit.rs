@@ -86,6 +86,7 @@ fn onward(
                 ),
                 Some(_) => judged.verdict(),
             };
+            let been = if judge.session.rules.settings.cookies.enabled { &[][..] } else { been }; // it may answer otherwise now
             let stopped = stop(url, &judged, been);
             (Some(RedirectReport::to(url, *way, written, verdict, stopped.is_none())), stopped)
         }

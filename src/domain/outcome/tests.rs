@@ -123,6 +123,8 @@ fn a_fault_of_our_own_disk_never_ends_a_url() {
     for (delays, wait) in [(vec![7, 900], 7), (vec![], 60)] {
         let rules = RetryRules { delays: delays.into_iter().map(Duration::from_secs).collect() };
         let again = Verdict::Retry { at: NOW.plus(Duration::from_secs(wait)), reason: Failure::Spill };
+        let waits = [0, 1, 3, 10, u32::MAX].map(|before| rules.own_fault(before).as_secs());
+        assert_eq!(waits, [wait, wait * 2, wait * 8, 3_600.max(wait), 3_600.max(wait)]);
         for attempts in [0, 1, 2, 200, u8::MAX] {
             assert_eq!(judge(&FetchOutcome::Fault(Failure::Spill), attempts, NOW, &rules), again);
         }

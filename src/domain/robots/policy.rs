@@ -88,14 +88,12 @@ impl Default for RobotsCachePolicy {
 pub struct RobotsCopy {
     /// Status of the final answer; 0 when none came.
     pub status: u16,
-    /// When the text was fetched.
+    /// When it was learned what holds: a text, an empty one too, or that there is none; 0 when it never was.
     pub fetched: UnixMillis,
     /// Fetches that failed in a row since.
     pub failures: u8,
     /// When to try again after a failure.
     pub retry_at: Option<UnixMillis>,
-    /// Whether there is a text.
-    pub has_text: bool,
 }
 
 impl RobotsCachePolicy {
@@ -112,7 +110,7 @@ impl RobotsCachePolicy {
     #[must_use]
     pub fn standing(&self, copy: &RobotsCopy, now: UnixMillis) -> RobotsAccess {
         let status = if copy.failures > 0 { RobotsStatus::Unreachable } else { classify(copy.status) };
-        self.access(status, copy.has_text.then_some(copy.fetched), now)
+        self.access(status, Some(copy.fetched).filter(|at| at.0 > 0), now)
     }
 
     /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
@@ -122,12 +120,13 @@ impl RobotsCachePolicy {
         fetched_at <= now && now.since(fetched_at) < self.max_age
     }
 
-    /// When to ask again after `failures` failed requests in a row (at least one).
+    /// When to ask again after `failures` failed requests in a row (at least one). It counts from `earliest`, the host's next
+    /// request: else each of them would be one for robots.txt, which asks for more patience, and no page would ever have a turn.
     #[must_use]
-    pub fn retry_at(&self, now: UnixMillis, failures: u32) -> UnixMillis {
+    pub fn retry_at(&self, earliest: UnixMillis, failures: u32) -> UnixMillis {
         let step = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         let wait = self.error_retry.get(step).or(self.error_retry.last()).copied();
-        now.plus(wait.unwrap_or(self.max_age))
+        earliest.plus(wait.unwrap_or(self.max_age))
     }
 
     /// Whether a copy fetched at `fetched_at` may still stand in for one that cannot be reached.
@@ -156,15 +155,31 @@ mod tests {
     fn a_copy_is_due_when_it_is_old_or_its_next_try_has_come() {
         let policy = RobotsCachePolicy::default();
         let day = 24 * 60 * 60 * 1_000;
-        let copy = RobotsCopy { status: 200, fetched: UnixMillis(1_000), failures: 0, retry_at: None, has_text: true };
+        let copy = RobotsCopy { status: 200, fetched: UnixMillis(1_000), failures: 0, retry_at: None };
         assert!(!policy.is_due(&copy, UnixMillis(2_000)) && policy.is_due(&copy, UnixMillis(1_000 + day)));
         assert_eq!(policy.standing(&copy, UnixMillis(2_000)), RobotsAccess::Fetched);
         let failed = RobotsCopy { failures: 1, retry_at: Some(UnixMillis(5_000)), ..copy };
         assert!(!policy.is_due(&failed, UnixMillis(4_999)) && policy.is_due(&failed, UnixMillis(5_000)));
         assert_eq!(policy.standing(&failed, UnixMillis(2_000)), RobotsAccess::Stale);
-        let never = RobotsCopy { has_text: false, ..failed };
+        let never = RobotsCopy { fetched: UnixMillis(0), ..failed };
         assert_eq!(policy.standing(&never, UnixMillis(2_000)), RobotsAccess::DisallowAll);
-        let none = RobotsCopy { status: 404, failures: 0, ..never };
+        let none = RobotsCopy { status: 404, ..copy };
         assert_eq!(policy.standing(&none, UnixMillis(2_000)), RobotsAccess::AllowAll);
+    }
+
+    #[test]
+    fn whatever_was_learned_stands_in_while_it_cannot_be_reached_and_for_no_longer_than_it_may() {
+        let policy = RobotsCachePolicy::default();
+        let (learned, stale) = (UnixMillis(1_000), UnixMillis(1_000).plus(policy.keep_stale));
+        for status in [200, 404, 302] {
+            let copy = RobotsCopy { status, fetched: learned, failures: 0, retry_at: None };
+            for failed in [0, 503] {
+                // The status is that of the last answer, whatever was learned before.
+                let failed = RobotsCopy { status: failed, failures: 1, ..copy };
+                assert_eq!(policy.standing(&failed, stale), RobotsAccess::Stale, "{status}");
+                let later = stale.plus(Duration::from_millis(1));
+                assert_eq!(policy.standing(&failed, later), RobotsAccess::DisallowAll, "{status}");
+            }
+        }
     }
 }

@@ -120,12 +120,17 @@ fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<Queu
         (Some(AsSitemap { found, via, .. }), _) => (found, via),
         (None, _) => (FoundAs::Link, by),
     };
+    let led = named.filter(|_| why == Again::Cookies).map(|new| new.hops);
+    if led.is_some_and(|hops| hops <= page.hops) {
+        return None; // further on its own way only: others are led here too, as to a page for logging in
+    }
+    let hops = led.unwrap_or(page.hops);
     Some(QueueEntry {
         scheme: url.scheme(),
         port: url.port(),
         tail: url.tail().to_owned(),
         depth: page.depth,
-        hops: page.hops,
+        hops,
         attempts: 0,
         seed: page.depth == 0 && page.hops == 0 && !found.is_sitemap(),
         found,

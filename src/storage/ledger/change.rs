@@ -71,6 +71,13 @@ pub enum Ending {
         /// What went wrong this time.
         reason: Failure,
     },
+    /// To be asked for later: it was not asked for now, and so has lost no attempt.
+    Wait {
+        /// Not before this.
+        at: UnixMillis,
+        /// What it waits for.
+        reason: Failure,
+    },
     /// Not to be fetched after all (robots.txt, address policy, budget).
     Rejected(Rejection),
 }

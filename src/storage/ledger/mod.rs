@@ -236,14 +236,14 @@ impl Ledger {
         let at = seen.host_crawl().host_at();
         // A host that is blocked or being dropped has no next try.
         let refused = match page.ending {
-            Ending::Retry { .. } => self.hosts.orders(txn, at)?.refusal().map(Ending::Rejected),
+            Ending::Retry { .. } | Ending::Wait { .. } => self.hosts.orders(txn, at)?.refusal().map(Ending::Rejected),
             _ => None,
         };
         Ok(match refused.as_ref().unwrap_or(&page.ending) {
-            Ending::Retry { at: when, reason } => {
+            Ending::Retry { at: when, reason } | Ending::Wait { at: when, reason } => {
                 if let Some(mut entry) = entry {
                     // A fault of this machine's disk is not the URL's.
-                    let counts = *reason != Failure::Spill;
+                    let counts = *reason != Failure::Spill && !matches!(page.ending, Ending::Wait { .. });
                     entry.attempts = entry.attempts.saturating_add(counts.into());
                     txn.put::<Due>(&seen.due(*when), &entry);
                 }

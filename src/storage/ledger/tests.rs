@@ -114,6 +114,20 @@ fn a_retry_leaves_the_queue_and_comes_back_with_one_attempt_more() {
 }
 
 #[test]
+fn a_url_that_waits_without_having_been_asked_for_comes_back_with_the_attempts_it_had() {
+    let mut bench = Bench::new();
+    let a = new("http://h.test/a", 0);
+    bench.found(std::slice::from_ref(&a));
+    let at = UnixMillis(5_000);
+    let news = bench.commit(&[bare(&a, Ending::Wait { at, reason: Failure::RobotsUnreachable })]);
+    assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
+    bench.commit(&[Change::Promote(vec![bench.ledger.seen_key(&a.url).due(at)])]);
+    let Some(UrlState::Waiting { rank, order, due: None, .. }) = bench.state(&a) else { panic!("it is not back") };
+    let key = bench.ledger.seen_key(&a.url).host_crawl().queue(rank, order);
+    assert_eq!(read::get::<Queue>(&bench.storage, &key).unwrap().unwrap().attempts, 0);
+}
+
+#[test]
 fn a_host_parked_stays_so_when_urls_are_found_and_is_unparked_once() {
     let mut bench = Bench::new();
     let (a, b) = (new("http://h.test/a", 0), new("http://h.test/b", 1));

@@ -53,10 +53,10 @@ fn no_route_takes_a_parameter_that_it_does_not_describe() {
 }
 
 /// The endpoint of a live node.
-struct Desk(AdminServer);
+pub struct Desk(AdminServer);
 
 impl Desk {
-    fn of(live: &Live<'_>) -> Self {
+    pub fn of(live: &Live<'_>) -> Self {
         let control = Arc::new(NodeControl(live.node.clone()));
         let rooms = cockpit_rooms(&live.node);
         Self(
@@ -90,7 +90,7 @@ impl Desk {
     }
 
     /// A good answer.
-    fn get(&self, path: &str) -> Value {
+    pub fn get(&self, path: &str) -> Value {
         let (status, json) = self.json("GET", path);
         assert_eq!(status, 200, "{path}: {json}");
         json
@@ -107,7 +107,7 @@ impl Desk {
 }
 
 /// A value for a query.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 

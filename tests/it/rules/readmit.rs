@@ -8,6 +8,8 @@ use lycosa::telemetry::StatusSnapshot;
 use serde_json::{Value, json};
 
 use super::client::Admin;
+use crate::cockpit::in_front_of;
+use crate::site::{Site, html, none};
 use crate::support::{Live, Sandbox, truth_any};
 
 fn web() -> TestWebConfig {
@@ -104,6 +106,28 @@ fn widen_all(admin: &Admin) {
     let wide = json!({"scope.mode": null, "scope.exclude": null});
     let made = admin.told("PATCH", "/api/v1/settings?readmit=true", &wide);
     admin.until_done(&made["job"]);
+}
+
+#[test]
+fn budgets_of_shapes_hold_for_what_is_judged_again_unless_they_are_named() {
+    let links: String = (0..60).map(|n| format!("<a href=/p/{n}>{n}</a>")).collect();
+    let site = Site::http(move |_, path| if path == "/robots.txt" { none() } else { html(&format!("{path}{links}")) });
+    let sandbox = in_front_of(&site).set("traps.pages_per_pattern=15");
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    live.seed(&["http://a.test/"]);
+    let done = |n: u64| live.until("so many pages", |s| s.done == n && idle(s));
+    let readmitted = |told: &Value| admin.until_done(told)["changed"].as_u64().unwrap();
+    done(16);
+    let other = admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"scope.skip_extensions": ["zip"]}));
+    assert_eq!(readmitted(&other["job"]), 0, "a change that has nothing to do with them");
+    let higher = admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"traps.pages_per_pattern": 20}));
+    assert_eq!(readmitted(&higher["job"]), 5);
+    done(21);
+    assert_eq!(readmitted(&admin.told("POST", "/api/v1/urls/readmit", &json!({"reason": "pattern_budget"}))), 40);
+    done(61);
+    drop(admin);
+    live.end().assert_none_twice();
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn explanation(state: UrlState, reason: Option<&str>) -> Explanation {
             age_seconds: Some(1.0),
             due: false,
             failures: 0,
+            asking_since_ms: None,
             retry_ms: None,
             bytes: 10,
             group: "star".into(),
@@ -157,6 +158,7 @@ fn a_url_that_is_tried_again_is_told_why_and_when() {
 fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
     let mut e = explanation(UrlState::Waiting, None);
     for (reason, via, why) in [
+        ("cookies", Some("http://a.test/consent"), "because a redirect leads back to it, perhaps for its cookies"),
         ("lastmod", Some("http://a.test/s.xml"), "because http://a.test/s.xml says that it was changed since"),
         ("sitemap", Some("http://a.test/robots.txt"), "because it is a sitemap, and sitemaps.revisit has passed since"),
         ("recrawl", None, "because the operator wants its host crawled anew"),

@@ -1,0 +1,75 @@
+//! Requests for robots.txt: to the lane's own host, and to others that a redirect names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::lane::{Lane, Leave};
+use super::seats::Place;
+use crate::actors::fetcher::{Errand, Report};
+use crate::actors::slot::Seat;
+use crate::clock::Stopwatch;
+use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Failure;
+use crate::domain::url::PageUrl;
+
+/// How often a request that died on our side is made again.
+const OWN_FAULTS: u32 = 5;
+/// The wait after the first answer for which there was no room on our disk; each further one doubles it.
+const NO_ROOM: Duration = Duration::from_secs(1);
+/// How long a redirect to another host waits for that host's slot.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Lane {
+    /// One request of this lane's host for robots.txt.
+    pub(super) async fn errand(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
+        self.ask(url, seat, Duration::MAX, false).await
+    }
+
+    /// The same of another host to which it was redirected. Whoever asks there first asks for all that are led to the same place;
+    /// one of them at a time stands behind that host's own lanes.
+    pub(super) async fn errand_elsewhere(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
+        let (node, began) = (&self.node, Stopwatch::start());
+        let known = || node.targets.known(url, node.clock.now(), node.rules.robots.max_age);
+        if node.orders.blocks().on(url.host()) {
+            return Some(Report::fault(Failure::AddressRefused));
+        }
+        if let Some(report) = known() {
+            return Some(report);
+        }
+        let _turn = tokio::time::timeout(PATIENCE, seat.strangers()).await.ok()??;
+        if let Some(report) = known() {
+            return Some(report); // another host was led there too
+        }
+        let report = self.ask(url, seat, PATIENCE.saturating_sub(began.elapsed()), true).await?;
+        node.targets.keep(url, &report, node.clock.now());
+        Some(report)
+    }
+
+    /// `foreign`: the host is not this lane's own.
+    async fn ask(&self, url: &PageUrl, seat: &Arc<Seat>, patience: Duration, foreign: bool) -> Option<Report> {
+        let host = self.node.prints.host(url.host());
+        let way = match self.way(url).await {
+            Ok(way) => way,
+            Err(failure) => return Some(Report::fault(failure)),
+        };
+        let place = Place { host: url.host(), address: way.ip(), seat };
+        for fault in 0..OWN_FAULTS {
+            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
+            let Leave { slot, page: _page, on_wire } = leave;
+            let report = self.request(&host, url.clone(), way.clone(), slot, on_wire, Errand::Robots { foreign }).await;
+            if foreign {
+                seat.served_a_stranger();
+            }
+            // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count
+            // as unreachable.
+            match report {
+                Some(report) if report.outcome == FetchOutcome::Fault(Failure::Spill) => {
+                    tokio::time::sleep(NO_ROOM * 2_u32.pow(fault)).await;
+                }
+                Some(report) => return Some(report),
+                None => {}
+            }
+        }
+        Some(Report::fault(Failure::Reset))
+    }
+}
