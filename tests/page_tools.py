@@ -167,8 +167,10 @@ def reports_are_read_and_saved(page):
     first = rows.first.inner_text()
     page.locator("#report-next").click()
     until("the next page", lambda: rows.first.inner_text() != first)
+    second = rows.first.inner_text()
     page.locator("#report-back").click()
-    until("the page before", lambda: rows.first.inner_text() == first)
+    # The crawl goes on: its first dead link may be another by now.
+    until("the page before", lambda: rows.first.inner_text() != second and page.locator("#report-back").is_disabled())
     page.locator("#report-host").fill("h2.test")
     page.locator("#report-host").press("Enter")
     until("links to one host", lambda: rows.count() > 0 and all("h2.test" in row for row in page.locator("#report-list td:first-child").all_inner_texts()))

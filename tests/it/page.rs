@@ -22,7 +22,9 @@ fn evil() -> Site {
         }
         let n: u32 = path.trim_start_matches("/p").split('?').next().and_then(|n| n.parse().ok()).unwrap_or(0);
         let link = |n: u32| format!("<a href=\"/p{n}?%3Cscript%3E=%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E\">x</a>");
-        html(&format!("<title>{TITLE}</title>{}", link(n + 1)))
+        // A text of its own, or it would be a space without end.
+        let own: String = n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'k')).collect();
+        html(&format!("<title>{TITLE}</title><p>{own}</p>{}", link(n + 1)))
     })
 }
 
