@@ -43,6 +43,17 @@ pub fn leads<'c, 'p: 'c>(
             })
         }
     });
+    let refresh = head.refresh.iter().map({
+        let at = at.clone();
+        move |href| Lead {
+            url: canon.join(&at, href, None),
+            href,
+            kind: LinkKind::MetaRefresh,
+            in_header: true,
+            nofollow: false,
+            text: "",
+        }
+    });
     let of_head = head.links.iter().filter(|link| link.is_followed()).map(move |link| Lead {
         url: canon.join(&at, &link.target, None),
         href: &link.target,
@@ -51,7 +62,7 @@ pub fn leads<'c, 'p: 'c>(
         nofollow: false,
         text: "",
     });
-    of_page.chain(of_head)
+    of_page.chain(of_head).chain(refresh)
 }
 
 #[cfg(test)]
@@ -68,14 +79,18 @@ mod tests {
         reader.push(b"<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
         let page = reader.finish();
         let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical".to_vec();
-        let head = HeadMarks::of(&[("Link".to_owned(), link)], &[]);
+        let refresh = b"60; url=r".to_vec();
+        let head = HeadMarks::of(&[("Link".to_owned(), link), ("Refresh".to_owned(), refresh)], &[]);
         let canon = Canonicaliser::default();
         let at = canon.parse(at.as_str()).unwrap();
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();
         let urls: Vec<_> = found.iter().map(|lead| lead.url.as_ref().map(PageUrl::as_str).ok()).collect();
         let (n, c) = (Some("http://h.test/dir/n"), Some("http://h.test/dir/c"));
-        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c]);
+        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c, Some("http://h.test/dir/r")]);
         let marks: Vec<_> = found.iter().map(|lead| (lead.nofollow, lead.in_header, lead.text)).collect();
-        assert_eq!(marks, [(true, false, "X"), (false, false, "m"), (false, true, ""), (false, true, "")]);
+        assert_eq!(
+            marks,
+            [(true, false, "X"), (false, false, "m"), (false, true, ""), (false, true, ""), (false, true, "")]
+        );
     }
 }

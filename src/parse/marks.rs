@@ -3,6 +3,7 @@
 
 use url::Url;
 
+use super::onward::link_in_time;
 use crate::domain::html::{Directives, Page};
 use crate::domain::link_header::{self, HeaderLink};
 use crate::domain::mime::is_nosniff;
@@ -24,6 +25,8 @@ pub struct HeadMarks {
     pub nosniff: bool,
     /// It sets cookies.
     pub sets_cookies: bool,
+    /// Where the header `Refresh` leads in time, which is a link; at once it is a redirect.
+    pub refresh: Option<String>,
 }
 
 impl HeadMarks {
@@ -38,6 +41,7 @@ impl HeadMarks {
         Self {
             robots: Directives::from_header(robots.iter().map(String::as_str), tokens),
             links: link_header::links(links.iter().map(String::as_str)),
+            refresh: all("refresh").first().and_then(|value| link_in_time(value)),
             sets_cookies: headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("set-cookie")),
             nosniff: all("x-content-type-options").first().is_some_and(|value| is_nosniff(value)),
         }

@@ -58,6 +58,8 @@ pub enum Onward {
     },
     /// A redirect to itself.
     Itself,
+    /// A refresh at once of itself.
+    Reloads(Way),
     /// A redirect that says nothing of where to, or names what is no URL of http or https: then why.
     Nowhere(Option<UrlError>),
 }
@@ -76,11 +78,12 @@ impl Onward {
         }
     }
 
-    /// The same where the answer has `set` cookies that are sent from now on: a redirect to itself may lead somewhere then.
+    /// The same where the answer has `set` cookies that are sent from now on: what leads to itself may lead somewhere then.
     #[must_use]
     pub fn with_cookies(self, url: &PageUrl, set: bool) -> Self {
         match self {
             Self::Itself if set => Self::To { url: url.clone(), way: Way::Location },
+            Self::Reloads(way) if set => Self::To { url: url.clone(), way },
             onward => onward,
         }
     }
@@ -89,7 +92,7 @@ impl Onward {
     #[must_use]
     pub fn note(&self) -> Option<Note> {
         match self {
-            Self::Stays | Self::To { way: Way::Location, .. } => None,
+            Self::Stays | Self::Reloads(_) | Self::To { way: Way::Location, .. } => None,
             Self::To { .. } => Some(Note::Refresh),
             Self::Itself => Some(Note::RedirectSelf),
             Self::Nowhere(_) => Some(Note::RedirectNowhere),
@@ -101,7 +104,7 @@ impl Onward {
     pub fn target(&self) -> Option<(&PageUrl, Way)> {
         match self {
             Self::To { url, way } => Some((url, *way)),
-            Self::Stays | Self::Itself | Self::Nowhere(_) => None,
+            Self::Stays | Self::Itself | Self::Reloads(_) | Self::Nowhere(_) => None,
         }
     }
 
@@ -137,8 +140,18 @@ fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<
         }
         (None, None) => return None,
     };
-    let url = canon.join(&base, href, charset).ok()?;
-    (seconds <= AT_ONCE && url != *at).then_some(Onward::To { url, way })
+    let url = if href.is_empty() { at.clone() } else { canon.join(&base, href, charset).ok()? };
+    match seconds <= AT_ONCE {
+        true if url == *at => Some(Onward::Reloads(way)),
+        true => Some(Onward::To { url, way }),
+        false => None,
+    }
+}
+
+/// The reference of a header `Refresh` that leads on after a longer time.
+pub(super) fn link_in_time(value: &str) -> Option<String> {
+    let (_, href) = parse_refresh(value).filter(|(seconds, href)| *seconds > AT_ONCE && !href.is_empty())?;
+    Some(href.to_owned())
 }
 
 #[cfg(test)]
@@ -235,7 +248,14 @@ mod tests {
         let by_meta = to(Way::MetaRefresh, "http://h.test/b");
         assert_eq!(meta("10; url=/b"), by_meta);
         assert_eq!(meta("11; url=/b"), Onward::Stays);
-        assert_eq!(meta("0; url=/dir/page"), Onward::Stays);
+        for reload in ["0; url=/dir/page", "0", "3 "] {
+            let reload = meta(reload);
+            assert_eq!(reload, Onward::Reloads(Way::MetaRefresh));
+            let at = PageUrl::from_canonical("http://h.test/dir/page").unwrap();
+            assert_eq!((reload.target(), reload.note()), (None, None));
+            assert_eq!(reload.clone().with_cookies(&at, false), reload);
+            assert_eq!(reload.with_cookies(&at, true), to(Way::MetaRefresh, at.as_str()));
+        }
         let both = onward(200, &[("Refresh", "0; url=/c")], Some("<meta http-equiv=refresh content='0; url=/b'>"));
         assert_eq!(both, to(Way::RefreshHeader, "http://h.test/c"));
         assert_eq!((by_meta.note(), by_meta.followed(true)), (Some(Note::Refresh), None));

@@ -95,6 +95,7 @@ fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
 /// How the place of a link is written in the archive.
 fn context(lead: &Lead<'_>) -> &'static str {
     match lead.kind {
+        LinkKind::MetaRefresh if lead.in_header => "Refresh:",
         _ if lead.in_header => "Link:",
         LinkKind::A => "a/@href",
         LinkKind::Area => "area/@href",

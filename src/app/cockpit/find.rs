@@ -105,7 +105,8 @@ impl Typed {
             if target.known(node)? == Known::Url {
                 let told = format!("its query was taken as {}, as the crawl knows it", encoding.name());
                 let assumed = self.assumed.iter().cloned().chain([told]).collect::<Vec<_>>().join("; ");
-                return Ok(Some(Self { target, text: self.text.clone(), assumed: Some(assumed) }));
+                let text = target.url.as_str().to_owned(); // letters in another encoding are no change
+                return Ok(Some(Self { target, text, assumed: Some(assumed) }));
             }
         }
         Ok(None)

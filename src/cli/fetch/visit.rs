@@ -68,7 +68,7 @@ fn onward(
 ) -> (Option<RedirectReport>, Option<Stopped>) {
     let written = read.written(reply);
     match (&read.onward, read.next()) {
-        (Onward::Stays, _) => (None, None),
+        (Onward::Stays | Onward::Reloads(_), _) => (None, None),
         (Onward::Itself, _) => {
             let detail = "redirect loop: the answer redirects to itself".to_owned();
             (Some(RedirectReport::itself(been.last())), Some(Stopped { reason: "loop", detail }))

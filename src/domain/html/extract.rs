@@ -185,7 +185,9 @@ impl Collector {
         if tag.attr("http-equiv").is_some_and(|h| h.trim_ascii().eq_ignore_ascii_case("refresh")) {
             if let Some((seconds, url)) = parse_refresh(&content).filter(|(_, url)| short(url)) {
                 self.facts.refresh.get_or_insert_with(|| Refresh { seconds, href: url.to_owned() });
-                self.add_link(LinkKind::MetaRefresh, url, false, "");
+                if !url.is_empty() {
+                    self.add_link(LinkKind::MetaRefresh, url, false, "");
+                }
             }
             return;
         }

@@ -46,13 +46,12 @@ pub fn parse_refresh(content: &str) -> Option<(u32, &str)> {
     let seconds = if seconds.is_empty() { 0 } else { seconds.parse().unwrap_or(u32::MAX) };
     let after_time = digits.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let separator = |c: char| c == ';' || c == ',';
-    if !after_time.starts_with(|c| separator(c) || space(c)) {
+    if !after_time.is_empty() && !after_time.starts_with(|c| separator(c) || space(c)) {
         return None;
     }
     let text = after_time.trim_start_matches(space);
     let text = text.strip_prefix(separator).unwrap_or(text).trim_start_matches(space);
-    let url = quoted(without_url_prefix(text));
-    (!url.is_empty()).then_some((seconds, url))
+    Some((seconds, quoted(without_url_prefix(text))))
 }
 
 /// Without `url=`; as written if it is not quite that.
@@ -108,9 +107,9 @@ mod tests {
             ("99999999999;url=x", Some((u32::MAX, "x"))),
             ("0;urlx", Some((0, "urlx"))),
             ("0;url", Some((0, "url"))),
-            ("5", None),
-            ("5;", None),
-            ("5; url=", None),
+            ("5", Some((5, ""))),
+            ("5;", Some((5, ""))),
+            ("5; url=", Some((5, ""))),
             ("url=x", None),
             ("5x; url=x", None),
             ("", None),

@@ -2,11 +2,15 @@
 //!
 //! Pages of a calendar, of a shop's filters, or under ever new session numbers differ in numbers, order and addresses, seldom in
 //! anything a reader would call new. So a run of text between two tags counts without the words that stand in the page's own URL,
-//! and in the strictest reading without those that hold a digit; of markup nothing counts but what is shown by `src`. (BUbiNG
+//! and in the strictest reading without those that hold a digit; of markup nothing counts but pictures (`src`, a background) and the
+//! words in their place (`alt`). Lines with a clock or a counter, in which only numbers differ, on pages of all kinds, are no news. (BUbiNG
 //! digests pages without numbers and attributes for the same purpose: Boldi et al., "BUbiNG: Massive Crawling for the Masses",
 //! 2018.) The whole runs are kept as well: a page of which they all are known is a duplicate to the eye.
 
-use xxhash_rust::xxh3::xxh3_64;
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::domain::url::PageUrl;
 
@@ -21,9 +25,22 @@ const OF_URL: usize = 64;
 /// Runs of its pages that are known of one host: sets of so many.
 const SETS: usize = 128;
 const WAYS: usize = 16;
+/// Bytes of an attribute's value that are looked at.
+const LONGEST_VALUE: usize = 1_024;
+/// A line whose numbers alone are new is one of a clock or a counter when it is on pages of so many shapes.
+const CLOCK_SHAPES: u32 = 3;
+/// Such lines that are watched at a host.
+const CLOCKS: usize = 256;
+/// A longer word counts as several.
+const LONGEST_WORD: usize = 256;
 /// FNV-1a.
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
+/// What a byte of a text is: [`LETTER`], [`DIGIT`], or neither.
+const CLASSES: [u8; 256] = classes();
+/// Of a word; all that is no ASCII is.
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
 
 /// A run of text or a picture, as hashes of three readings; 0 is an empty one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,13 +57,19 @@ pub struct Run {
 pub type Shown = Vec<Run>;
 
 /// Takes in a page's bytes, decoded, piece by piece.
-#[derive(Debug)]
 pub struct PageRuns {
     of_url: Vec<u64>,
     shown: Shown,
     left: usize,
     at: At,
-    word: Word,
+    /// The beginning of a word that goes on with the next piece, and the classes of all its bytes.
+    held: SmallVec<[u8; 64]>,
+    classes: u8,
+    /// A script or style as it stands, and whether there is any of it.
+    script: Box<Xxh3>,
+    scripted: bool,
+    /// A value that is being gathered.
+    value: SmallVec<[u8; 128]>,
     /// The run so far: whole, told, words.
     run: [u64; 3],
     tag: Tag,
@@ -62,13 +85,6 @@ enum At {
     Tag,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Word {
-    hash: u64,
-    length: u32,
-    digit: bool,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Tag {
     name: Name,
@@ -77,18 +93,19 @@ struct Tag {
     /// The last bytes outside of values, in lower case.
     last: u32,
     quote: Option<u8>,
-    /// The hash of a value of `src`, while it lasts.
-    src: Option<u64>,
+    /// Of what attribute the value is that is gathered, while it lasts.
+    shows: Option<Shows>,
 }
 
-const NO_WORD: Word = Word { hash: BASIS, length: 0, digit: false };
-
-impl Word {
-    fn push(&mut self, byte: u8) {
-        self.hash = fnv(self.hash, byte.to_ascii_lowercase());
-        self.length += 1;
-        self.digit |= byte.is_ascii_digit();
-    }
+/// What a value of an attribute shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shows {
+    /// `src`.
+    Picture,
+    /// `alt`.
+    Words,
+    /// `style`.
+    Style,
 }
 
 impl PageRuns {
@@ -96,13 +113,16 @@ impl PageRuns {
     #[must_use]
     pub fn new(url: &PageUrl) -> Self {
         let words = url.tail().split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).take(OF_URL);
-        let of_url = words.map(|word| word.bytes().fold(BASIS, |hash, byte| fnv(hash, byte.to_ascii_lowercase())));
         Self {
-            of_url: of_url.collect(),
+            of_url: words.map(|word| hash_of(word.as_bytes())).collect(),
             shown: Shown::default(),
             left: LOOKED,
             at: At::Text,
-            word: NO_WORD,
+            held: SmallVec::new(),
+            classes: 0,
+            script: Box::default(),
+            scripted: false,
+            value: SmallVec::new(),
             run: [0; 3],
             tag: Tag::default(),
             raw: None,
@@ -115,17 +135,17 @@ impl PageRuns {
         self.left -= piece.len();
         let mut rest = piece;
         while let Some((byte, after)) = rest.split_first() {
-            rest = match (self.at, self.tag.quote, self.tag.src) {
-                (At::Text, ..) => {
-                    self.text(*byte);
+            rest = match (self.at, self.tag.quote) {
+                (At::Text, _) if self.raw.is_some() => self.raw_text(rest),
+                (At::Text, _) => self.text(rest),
+                // Most of markup are addresses and styles.
+                (At::Tag, Some(quote)) if *byte != quote => {
+                    let end = memchr::memchr(quote, rest).unwrap_or(rest.len());
+                    let (value, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+                    self.gather(value);
                     after
                 }
-                // Most of markup are addresses and styles.
-                (At::Tag, Some(quote), None) if *byte != quote => {
-                    let end = memchr::memchr(quote, after).unwrap_or(after.len());
-                    after.get(end..).unwrap_or_default()
-                }
-                (At::Tag, ..) => {
+                (At::Tag, _) => {
                     self.markup(*byte);
                     after
                 }
@@ -141,30 +161,74 @@ impl PageRuns {
         self.shown
     }
 
-    fn text(&mut self, byte: u8) {
-        if byte.is_ascii_alphanumeric() || byte >= 0x80 {
-            return self.word.push(byte);
+    /// A word, or what is left of it, and what stands behind it; gives the rest.
+    fn text<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        let room = LONGEST_WORD.saturating_sub(self.held.len());
+        let mut classes = 0;
+        let end = piece.iter().take(room).position(|byte| {
+            let class = class_of(*byte);
+            classes |= class;
+            class == 0
+        });
+        self.classes |= classes;
+        let (word, after) = piece.split_at_checked(end.unwrap_or(room)).unwrap_or((piece, &[]));
+        if end.is_none() && word.len() < room {
+            self.held.extend_from_slice(word); // it may go on
+            return after;
         }
-        self.end_word();
-        if byte == b'<' {
-            self.end_run();
-            (self.at, self.tag) = (At::Tag, Tag::default());
+        self.end_word(word);
+        let next = after.iter().position(|byte| *byte == b'<' || class_of(*byte) != 0);
+        match after.split_at_checked(next.unwrap_or(after.len())) {
+            Some((_, [b'<', rest @ ..])) => {
+                self.begin_tag();
+                rest
+            }
+            Some((_, rest)) => rest,
+            None => &[],
         }
     }
 
-    fn end_word(&mut self) {
-        let word = std::mem::replace(&mut self.word, NO_WORD);
-        if word.length == 0 {
+    /// A script or style, up to the next tag or what looks like one.
+    fn raw_text<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        let end = memchr::memchr(b'<', piece).unwrap_or(piece.len());
+        let (script, after) = piece.split_at_checked(end).unwrap_or((piece, &[]));
+        self.scripted |= !script.is_empty();
+        self.script.update(script);
+        let Some((_, rest)) = after.split_first() else { return after };
+        self.begin_tag();
+        rest
+    }
+
+    fn begin_tag(&mut self) {
+        self.end_run();
+        (self.at, self.tag) = (At::Tag, Tag::default());
+    }
+
+    /// `word` ends one, together with what is held of it.
+    fn end_word(&mut self, word: &[u8]) {
+        let classes = std::mem::take(&mut self.classes);
+        let word = if self.held.is_empty() {
+            hash_of(word)
+        } else {
+            self.held.extend_from_slice(word);
+            let held = std::mem::take(&mut self.held);
+            hash_of(&held)
+        };
+        if classes == 0 {
             return;
         }
-        let told = self.raw.is_none() && !self.of_url.contains(&word.hash);
-        for (run, counts) in self.run.iter_mut().zip([true, told, told && !word.digit]) {
-            *run = if counts { mixed(*run, word.hash) } else { *run };
+        let told = !self.of_url.contains(&word);
+        for (run, counts) in self.run.iter_mut().zip([true, told, told && classes & DIGIT == 0]) {
+            *run = if counts { mixed(*run, word) } else { *run };
         }
     }
 
     fn end_run(&mut self) {
-        self.end_word();
+        self.end_word(&[]);
+        if std::mem::take(&mut self.scripted) {
+            self.run[0] = mixed(self.run[0], self.script.digest());
+            self.script.reset();
+        }
         let run = std::mem::take(&mut self.run);
         self.keep(run);
     }
@@ -183,7 +247,7 @@ impl PageRuns {
     fn markup(&mut self, byte: u8) {
         let tag = &mut self.tag;
         if let Some(quote) = tag.quote {
-            return if byte == quote { self.end_value() } else { self.value(byte) };
+            return if byte == quote { self.end_value() } else { self.gather(&[byte]) };
         }
         if byte == b'>' {
             return self.end_tag();
@@ -203,24 +267,50 @@ impl PageRuns {
         if after && matches!(byte, b'"' | b'\'') && tag.name.first() != Some(&b'!') {
             tag.quote = Some(byte);
         }
-        if after && tag.last == u32::from_be_bytes(*b"src=") {
-            tag.src = Some(BASIS);
+        if after {
+            tag.shows = match &tag.last.to_be_bytes() {
+                b"src=" => Some(Shows::Picture),
+                b"alt=" => Some(Shows::Words),
+                b"yle=" => Some(Shows::Style),
+                _ => None,
+            };
         }
         tag.last = tag.last << 8 | u32::from(byte.to_ascii_lowercase());
         if tag.quote.is_none() {
-            self.value(byte);
+            self.gather(&[byte]);
         }
     }
 
-    fn value(&mut self, byte: u8) {
-        self.tag.src = self.tag.src.map(|hash| fnv(hash, byte));
+    fn gather(&mut self, value: &[u8]) {
+        if self.tag.shows.is_some() {
+            let room = LONGEST_VALUE.saturating_sub(self.value.len());
+            self.value.extend_from_slice(value.get(..room).unwrap_or(value));
+        }
     }
 
     fn end_value(&mut self) {
         self.tag.quote = None;
-        if let Some(src) = self.tag.src.take().filter(|_| self.raw.is_none()) {
-            self.keep([src; 3]);
+        let Some(shows) = self.tag.shows.take() else { return };
+        let value = std::mem::take(&mut self.value);
+        match shows {
+            _ if self.raw.is_some() => {}
+            Shows::Picture => self.keep([xxh3_64(&value); 3]),
+            Shows::Words => self.words(&value),
+            Shows::Style => {
+                let url = memchr::memmem::find(&value, b"url(").and_then(|at| value.get(at + 4..));
+                let url = url.and_then(|url| url.split(|byte| *byte == b')').next());
+                url.into_iter().for_each(|url| self.keep([xxh3_64(url); 3]));
+            }
         }
+    }
+
+    /// A run of its own, outside of the text.
+    fn words(&mut self, text: &[u8]) {
+        for word in text.split(|byte| class_of(*byte) == 0) {
+            self.classes = word.iter().fold(0, |classes, byte| classes | class_of(*byte));
+            self.end_word(word);
+        }
+        self.end_run();
     }
 
     /// In a script nothing counts until its own end.
@@ -247,8 +337,34 @@ fn mixed(run: u64, word: u64) -> u64 {
     (run.rotate_left(7) ^ word).wrapping_mul(PRIME).max(1)
 }
 
-fn fnv(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+const fn classes() -> [u8; 256] {
+    let mut all = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = at as u8;
+        if byte.is_ascii_digit() {
+            all[at] = DIGIT;
+        } else if byte.is_ascii_alphabetic() || byte >= 0x80 {
+            all[at] = LETTER;
+        }
+        at += 1;
+    }
+    all
+}
+
+fn class_of(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
+/// Of a word, whatever its case; eight bytes at a time.
+fn hash_of(word: &[u8]) -> u64 {
+    let hash = word.chunks(8).fold(BASIS, |hash, chunk| {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
+        let lower = u64::from_le_bytes(bytes) | 0x2020_2020_2020_2020;
+        ((hash ^ lower).wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(29)
+    });
+    hash ^ (hash >> 32)
 }
 
 /// What of a page is new to its host. A run is new in a reading when it is new as it stands as well: that a word of it happens to
@@ -266,20 +382,35 @@ pub(super) struct KnownRuns {
     whole: Recent,
     told: Recent,
     words: Recent,
+    /// Lines of which only the numbers were new: on pages of which shapes, a bit each.
+    clocks: HashMap<u32, u64>,
 }
 
 impl KnownRuns {
-    /// Takes in what a page shows.
-    pub(super) fn learn(&mut self, shown: &[Run]) -> News {
+    /// Takes in what a page of this shape shows.
+    pub(super) fn learn(&mut self, shape: u64, shown: &[Run]) -> News {
         let mut news = News::default();
         for run in shown {
             let (whole, told, words) =
                 (self.whole.is_new(run.whole), self.told.is_new(run.told), self.words.is_new(run.words));
+            if told && !words && run.words != 0 && self.is_clock(shape, run.words) {
+                continue;
+            }
             news.whole |= whole;
             news.told |= whole && told;
             news.words |= whole && words;
         }
         news
+    }
+
+    /// Whether a line in which only numbers are new is on pages of many shapes.
+    fn is_clock(&mut self, shape: u64, line: u32) -> bool {
+        if self.clocks.len() >= CLOCKS && !self.clocks.contains_key(&line) {
+            self.clocks.clear();
+        }
+        let shapes = self.clocks.entry(line).or_default();
+        *shapes |= 1 << (shape % 64);
+        shapes.count_ones() >= CLOCK_SHAPES
     }
 }
 
@@ -335,15 +466,15 @@ mod tests {
             ("/", "<style>b > i</style><!-- don't --><p>May</p>"),
         ] {
             let mut known = KnownRuns::default();
-            assert!(known.learn(&shown("/", page)).words);
-            assert!(!known.learn(&shown(tail, body)).words, "{body}");
+            assert!(known.learn(7, &shown("/", page)).words);
+            assert!(!known.learn(7, &shown(tail, body)).words, "{body}");
         }
     }
 
     #[test]
     fn a_sentence_a_title_or_a_picture_is_news() {
         let mut known = KnownRuns::default();
-        known.learn(&shown("/", "<title>Strip 1</title><img src='/i/1.png' alt=Strip><p>next</p>"));
+        known.learn(7, &shown("/", "<title>Strip 1</title><img src='/i/1.png' alt=Strip><p>next</p>"));
         for body in [
             "<title>Strip 2: The cat</title>",
             "<img alt=Strip src=/i/2.png>",
@@ -351,15 +482,41 @@ mod tests {
             "<p>next</p><p>上海</p>",
             "<iframe title=x src='/v/4'></iframe>",
         ] {
-            assert!(known.learn(&shown("/strip/2", body)).words, "{body}");
-            assert_eq!(known.learn(&shown("/strip/2", body)), News::default(), "{body}");
+            assert!(known.learn(7, &shown("/strip/2", body)).words, "{body}");
+            assert_eq!(known.learn(7, &shown("/strip/2", body)), News::default(), "{body}");
+        }
+    }
+
+    #[test]
+    fn words_in_place_of_a_picture_and_backgrounds_are_news() {
+        let mut known = KnownRuns::default();
+        let mut learn = |body: &str| known.learn(7, &shown("/photo/2", body)).words;
+        learn("<img src=/spacer.gif alt='A cat'><div style=\"background: url('/i/1.jpg') #fff\"></div>");
+        assert!(learn("<img src=/spacer.gif alt='A dog'>"));
+        assert!(learn("<div style=\"background: url('/i/2.jpg') #fff\">"));
+        assert!(!learn(
+            "<img alt=\"a CAT\" src=/spacer.gif><i style='color:red'></i><b style=\"background:url('/i/2.jpg')\">"
+        ));
+    }
+
+    #[test]
+    fn a_clock_on_pages_of_all_kinds_is_no_news_and_a_price_on_those_of_one_is() {
+        let mut known = KnownRuns::default();
+        let page = |n: u32| format!("<p>Login</p><i>Visitor {n}, 28 November 2026 13:20:{n}</i>");
+        for n in 0..6 {
+            known.learn(u64::from(n % 3), &shown("/", &page(n)));
+        }
+        assert_eq!(known.learn(9, &shown("/", &page(77))), News::default());
+        for n in 0..50 {
+            let news = known.learn(5, &shown("/", &format!("<p>Login</p><b>{} EUR</b>", n + 100)));
+            assert!(news.whole && news.told, "{n}");
         }
     }
 
     #[test]
     fn each_reading_leaves_out_more() {
         let mut known = KnownRuns::default();
-        let mut learn = |tail: &str, body: &str| known.learn(&shown(tail, body));
+        let mut learn = |tail: &str, body: &str| known.learn(7, &shown(tail, body));
         learn("/p/7", "<h1>Part 7</h1><p>3 EUR</p><a href=/s/1>on</a>");
         let news = |whole, told, words| News { whole, told, words };
         assert_eq!(learn("/s/7", "<h1>Part 7</h1><a href=/s/2>on</a><p>3 EUR</p>"), News::default(), "another order");

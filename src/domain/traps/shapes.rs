@@ -252,7 +252,7 @@ impl Shapes {
             self.shown.clear();
         }
         let of_domain = self.shown.entry(domain).or_default();
-        of_domain.barren = if of_domain.known.learn(shown).words { 0 } else { of_domain.barren.saturating_add(1) };
+        of_domain.barren = if of_domain.known.learn(0, shown).words { 0 } else { of_domain.barren.saturating_add(1) };
     }
 
     /// Hosts known at the moment.
@@ -316,7 +316,7 @@ impl Shapes {
 impl OfHost {
     /// Takes in what a page shows; whether it is a duplicate to the eye that leads nowhere.
     fn notes(&mut self, page: &Finder, shown: &[Run]) -> bool {
-        let news = self.known.learn(shown);
+        let news = self.known.learn(page.shape.key, shown);
         if let Some(place) = page.shape.place {
             self.places.note(place, shown);
         }
