@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub struct Seat {
     own: AtomicUsize,
     /// The turn of those who come for the sake of other hosts: one at a time.
     strangers: Arc<Semaphore>,
+    /// Until when they are turned away, in milliseconds: what they came for was out of reach.
+    no_strangers: AtomicU64,
     standing: Mutex<Standing>,
     between_starts: Duration,
     heeds_throttling: bool,
@@ -158,6 +160,17 @@ impl Seat {
     #[must_use]
     pub fn lets_strangers(&self) -> bool {
         self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_stranger >= OWN_FIRST
+    }
+
+    /// Nobody is to come for the sake of another host before `until`.
+    pub fn turn_strangers_away(&self, until: UnixMillis) {
+        self.no_strangers.fetch_max(until.0, Ordering::AcqRel);
+    }
+
+    /// Whether that holds.
+    #[must_use]
+    pub fn turns_strangers_away(&self, now: UnixMillis) -> bool {
+        now.0 < self.no_strangers.load(Ordering::Acquire)
     }
 
     /// Such a request is over.
@@ -330,6 +343,7 @@ impl SeatRules {
             }),
             own: AtomicUsize::new(0),
             strangers: Arc::new(Semaphore::new(1)),
+            no_strangers: AtomicU64::new(0),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })

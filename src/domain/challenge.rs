@@ -181,7 +181,7 @@ impl Suspects {
         let all = |words: &[&str]| {
             words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some()) && is_hidden(words, head)
         };
-        let refused = !(200..300).contains(&status);
+        let refused = !(200..300).contains(&status) && !matches!(status, 404 | 410);
         let is_its = |firewall: &Firewall| {
             let refusal = firewall.refusal.iter().filter(|_| refused);
             firewall.body.iter().chain(refusal).any(|words| all(words))

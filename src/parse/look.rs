@@ -109,7 +109,7 @@ impl Eyes<'_> {
         }
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         let whole = fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole;
-        let shown = (sink.is_some() && !sitemap).then(|| runs.finish());
+        let shown = (sink.is_some() && !sitemap).then(|| runs.finish()).flatten();
         let (page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
         Looked { page, content, shown, coding: body.notes(), ..looked }
     }

@@ -10,6 +10,7 @@ use crate::actors::slot::Seat;
 use crate::clock::Stopwatch;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
+use crate::domain::robots::{RobotsStatus, classify};
 use crate::domain::url::PageUrl;
 
 /// How often a request that died on our side is made again.
@@ -17,7 +18,20 @@ const OWN_FAULTS: u32 = 5;
 /// The wait after the first answer for which there was no room on our disk; each further one doubles it.
 const NO_ROOM: Duration = Duration::from_secs(1);
 /// How long a redirect to another host waits for that host's slot.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
+/// So long nobody is led to a host where another's robots.txt was out of reach.
+const REST: Duration = Duration::from_secs(300);
+
+/// Whether nothing was to be had, and would not be for the next one either.
+fn is_out_of_reach(report: &Report) -> bool {
+    match (&report.outcome, &report.robots) {
+        (FetchOutcome::Fault(failure), _) => !matches!(failure, Failure::AddressRefused | Failure::Spill),
+        (FetchOutcome::Answer(answer), Some(robots)) => {
+            answer.challenge || classify(robots.status) == RobotsStatus::Unreachable
+        }
+        (FetchOutcome::Answer(_), None) => false,
+    }
+}
 
 impl Lane {
     /// One request of this lane's host for robots.txt.
@@ -36,11 +50,27 @@ impl Lane {
         if let Some(report) = known() {
             return Some(report);
         }
-        let _turn = tokio::time::timeout(PATIENCE, seat.strangers()).await.ok()??;
+        let away = || {
+            let now = node.clock.now();
+            seat.turns_strangers_away(now) || seat.earliest() > now.plus(PATIENCE)
+        };
+        let out_of_reach = || Some(Report::fault(Failure::RobotsUnreachable));
+        if away() {
+            return out_of_reach(); // who waits for a host that rests keeps others from their turn
+        }
+        let Ok(turn) = tokio::time::timeout(PATIENCE, seat.strangers()).await else { return out_of_reach() };
+        let _turn = turn?;
         if let Some(report) = known() {
             return Some(report); // another host was led there too
         }
-        let report = self.ask(url, seat, PATIENCE.saturating_sub(began.elapsed()), true).await?;
+        if away() {
+            return out_of_reach();
+        }
+        let report = self.ask(url, seat, PATIENCE.saturating_sub(began.elapsed()), true).await;
+        if report.as_ref().is_none_or(is_out_of_reach) {
+            seat.turn_strangers_away(node.clock.now().plus(REST));
+        }
+        let Some(report) = report else { return out_of_reach() };
         node.targets.keep(url, &report, node.clock.now());
         Some(report)
     }

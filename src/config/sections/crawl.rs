@@ -211,7 +211,7 @@ pub struct TrapsSection {
     pub max_repeats: usize,
     /// Most query parameters.
     pub max_params: usize,
-    /// Whether months more than two years ahead are turned away, and in queries those before 1500.
+    /// Whether months more than two years ahead are turned away, and in queries those before 1300.
     pub calendar: bool,
     /// New URLs of one suspicious shape at a host whose pages bring nothing new: a calendar, or a path that goes round; 0: no limit.
     pub suspect_pages: u32,

@@ -5,8 +5,9 @@ use crate::domain::url::PageUrl;
 
 /// Years ahead of now that a page may be about.
 const AHEAD: u64 = 2;
-/// The first year that a calendar is believed to have: older months are those of archives, or no months.
-const FIRST: u64 = 1500;
+/// The years that no page can be about end here: 1400 and the like are of Iran and Islam, 2567 of Thailand, 5787 of the Jews.
+const FIRST: u64 = 1300;
+const LAST: u64 = 2200;
 /// Names of parameters that hold a date or a part of it, in lower case.
 const NAMES: [&str; 17] = [
     "y",
@@ -34,8 +35,8 @@ pub(super) fn is_out_of_time(url: &PageUrl, now: UnixMillis) -> bool {
     let this_year = 1970 + now.0 / 31_556_952_000; // milliseconds of a mean year
     let last = this_year + AHEAD;
     match year_of_query(url) {
-        Some(year) => !(FIRST..=last).contains(&year),
-        None => year_of_path(url).is_some_and(|year| year > last),
+        Some(year) => year < FIRST || (last + 1..LAST).contains(&year),
+        None => year_of_path(url).is_some_and(|year| (last + 1..LAST).contains(&year)),
     }
 }
 

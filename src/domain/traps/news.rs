@@ -14,11 +14,11 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::domain::url::PageUrl;
 
-/// Runs of one page that are kept: those whose hashes are smallest.
-const KEPT: usize = 512;
-/// Runs that are gathered before they are thinned out.
+/// Runs of a page that are kept. What a page with more shows is not known.
+const KEPT: usize = 1_024;
+/// Runs that are gathered before repeats are left out.
 const GATHERED: usize = 4_096;
-/// Bytes of a page that are looked at.
+/// Bytes of a page that are looked at, beside scripts and styles. What a longer one shows is not known.
 const LOOKED: usize = 256 << 10;
 /// Words of a URL that are left out.
 const OF_URL: usize = 64;
@@ -31,6 +31,8 @@ const LONGEST_VALUE: usize = 1_024;
 const CLOCK_SHAPES: u32 = 3;
 /// Such lines that are watched at a host.
 const CLOCKS: usize = 256;
+/// How the name of a picture ends.
+const PICTURES: [&[u8]; 6] = [b".jpg", b".jpeg", b".png", b".webp", b".gif", b".avif"];
 /// A longer word counts as several.
 const LONGEST_WORD: usize = 256;
 /// FNV-1a.
@@ -53,7 +55,7 @@ pub struct Run {
     pub words: u32,
 }
 
-/// What a page shows: its runs, each once; those with the smallest hashes of very many.
+/// What a page shows: its runs, each once.
 pub type Shown = Vec<Run>;
 
 /// Takes in a page's bytes, decoded, piece by piece.
@@ -61,6 +63,8 @@ pub struct PageRuns {
     of_url: Vec<u64>,
     shown: Shown,
     left: usize,
+    /// There is more than was looked at.
+    cut: bool,
     at: At,
     /// The beginning of a word that goes on with the next piece, and the classes of all its bytes.
     held: SmallVec<[u8; 64]>,
@@ -100,12 +104,14 @@ struct Tag {
 /// What a value of an attribute shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
-    /// `src`.
+    /// `src`, `srcset`.
     Picture,
-    /// `alt`.
+    /// `alt`, `content`, `value`.
     Words,
     /// `style`.
     Style,
+    /// `href`: a picture by its ending.
+    Link,
 }
 
 impl PageRuns {
@@ -117,6 +123,7 @@ impl PageRuns {
             of_url: words.map(|word| hash_of(word.as_bytes())).collect(),
             shown: Shown::default(),
             left: LOOKED,
+            cut: false,
             at: At::Text,
             held: SmallVec::new(),
             classes: 0,
@@ -131,10 +138,13 @@ impl PageRuns {
 
     /// The next piece.
     pub fn push(&mut self, piece: &[u8]) {
-        let piece = piece.get(..self.left).unwrap_or(piece);
-        self.left -= piece.len();
         let mut rest = piece;
         while let Some((byte, after)) = rest.split_first() {
+            let (before, raw) = (rest.len(), self.raw.is_some());
+            if self.left == 0 || self.cut {
+                self.cut = true;
+                return;
+            }
             rest = match (self.at, self.tag.quote) {
                 (At::Text, _) if self.raw.is_some() => self.raw_text(rest),
                 (At::Text, _) => self.text(rest),
@@ -150,15 +160,18 @@ impl PageRuns {
                     after
                 }
             };
+            if !raw {
+                self.left = self.left.saturating_sub(before - rest.len());
+            }
         }
     }
 
-    /// What was found.
+    /// What was found; none when there was more than can be told.
     #[must_use]
-    pub fn finish(mut self) -> Shown {
+    pub fn finish(mut self) -> Option<Shown> {
         self.end_run();
         thin_out(&mut self.shown);
-        self.shown
+        (!self.cut && self.shown.len() <= KEPT).then_some(self.shown)
     }
 
     /// A word, or what is left of it, and what stands behind it; gives the rest.
@@ -235,11 +248,15 @@ impl PageRuns {
 
     fn keep(&mut self, run: [u64; 3]) {
         let [whole, told, words] = run.map(|run| if run == 0 { 0 } else { xxh3_64(&run.to_le_bytes()) as u32 });
-        if whole == 0 {
+        if whole == 0 || self.cut {
             return;
         }
         if self.shown.len() >= GATHERED {
             thin_out(&mut self.shown);
+            self.cut = self.shown.len() > KEPT;
+            if self.cut {
+                return;
+            }
         }
         self.shown.push(Run { whole, told, words });
     }
@@ -272,6 +289,9 @@ impl PageRuns {
                 b"src=" => Some(Shows::Picture),
                 b"alt=" => Some(Shows::Words),
                 b"yle=" => Some(Shows::Style),
+                b"set=" => Some(Shows::Picture),         // srcset
+                b"ent=" | b"lue=" => Some(Shows::Words), // content, value
+                b"ref=" => Some(Shows::Link),
                 _ => None,
             };
         }
@@ -294,7 +314,8 @@ impl PageRuns {
         let value = std::mem::take(&mut self.value);
         match shows {
             _ if self.raw.is_some() => {}
-            Shows::Picture => self.keep([xxh3_64(&value); 3]),
+            Shows::Link if !PICTURES.iter().any(|ending| value.to_ascii_lowercase().ends_with(ending)) => {}
+            Shows::Picture | Shows::Link => self.keep([xxh3_64(&value); 3]),
             Shows::Words => self.words(&value),
             Shows::Style => {
                 let url = memchr::memmem::find(&value, b"url(").and_then(|at| value.get(at + 4..));
@@ -330,7 +351,6 @@ impl PageRuns {
 fn thin_out(runs: &mut Shown) {
     runs.sort_unstable();
     runs.dedup();
-    runs.truncate(KEPT);
 }
 
 fn mixed(run: u64, word: u64) -> u64 {
@@ -451,7 +471,7 @@ mod tests {
         body.as_bytes().chunks(3).for_each(|piece| cut.push(piece));
         let whole = whole.finish();
         assert_eq!(whole, cut.finish(), "{body}");
-        whole
+        whole.unwrap()
     }
 
     #[test]
@@ -529,8 +549,18 @@ mod tests {
 
     #[test]
     fn the_room_is_bounded() {
-        let words: String = (0..60_000_u32).map(|n| format!("<i>{}", letters(n))).collect();
-        assert_eq!(shown("/", &words).len(), KEPT);
+        let url = Canonicaliser::default().parse("http://a.test/").unwrap();
+        let told = |body: &str| {
+            let mut runs = PageRuns::new(&url);
+            body.as_bytes().chunks(10_000).for_each(|piece| runs.push(piece));
+            assert!(runs.shown.len() <= GATHERED);
+            runs.finish().map(|shown| shown.len())
+        };
+        let words = |n: u32| -> String { (0..n).map(|n| format!("<i>{}", letters(n))).collect() };
+        assert_eq!((told(&words(1_000)), told(&words(60_000))), (Some(1_000), None), "too many");
+        let head = format!("<style>{}</style><script>{}</script>", "a{b}".repeat(100_000), "f();".repeat(100_000));
+        assert_eq!(told(&format!("{head}<p>text")), Some(3), "scripts and styles take no room");
+        assert_eq!(told(&format!("{}<p>text", "<b class=x></b>".repeat(20_000))), None, "too long");
         let mut known = Recent::default();
         (0..100_000_u32).for_each(|n| assert!(known.is_new(n.wrapping_mul(0x9e37_79b9)) || n % 1_000 < 9));
         assert_eq!(known.0.len(), SETS);

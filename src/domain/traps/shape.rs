@@ -16,8 +16,10 @@ const HEX: usize = 7;
 pub(super) struct Shape {
     /// Its path with numbers and identifiers folded, and the names of its parameters in order.
     pub key: u64,
-    /// The wider space it lies in: everything below its first folder, or every query of its path. None at the top of a host.
-    pub space: Option<u64>,
+    /// The wider space it lies in: everything below its first folder, every query of its path, or all that lies at the top.
+    pub space: u64,
+    /// That is the top of the host, where a whole site may lie.
+    pub top: bool,
     /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
     pub place: Option<u64>,
     /// A parameter, of the query or of the path, has an identifier for its value: perhaps a session number.
@@ -41,20 +43,21 @@ impl Shape {
             url.path().split('/').for_each(|segment| fold(segment, &mut hash));
         }
         let space = match (url.query(), first) {
-            (Some(_), _) => Some(space(b"?", &hash)),
+            (Some(_), _) => space(b"?", &hash),
             (None, Some(first)) if length > 1 => {
                 let mut folder = Xxh3::new();
                 fold(first, &mut folder);
-                Some(space(b"/", &folder))
+                space(b"/", &folder)
             }
-            _ => None,
+            _ => space(b".", &Xxh3::new()),
         };
+        let top = url.query().is_none() && length <= 1;
         names_of_params(url).iter().for_each(|name| {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
         let (place, ticket) = place(url);
-        Self { key: hash.digest(), space, place, ticket, suspicious: round || date::is_calendar(url) }
+        Self { key: hash.digest(), space, top, place, ticket, suspicious: round || date::is_calendar(url) }
     }
 }
 
@@ -205,6 +208,7 @@ mod tests {
         assert_ne!(shape("/l?a=1").space, shape("/m?a=1").space);
         assert_ne!(shape("/l/x").space, shape("/m/x").space);
         assert_ne!(shape("/l/x").space, shape("/l/x?a=1").space);
-        assert_eq!((shape("/").space, shape("/about").space), (None, None));
+        assert_eq!(shape("/").space, shape("/about").space);
+        assert_eq!(["/", "/a", "/a/", "/a/b", "/?a=1"].map(|tail| shape(tail).top), [true, true, true, false, false]);
     }
 }

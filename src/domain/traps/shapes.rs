@@ -10,7 +10,6 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::counted::{Counted, Weighed};
@@ -33,6 +32,8 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
+/// The top of a host is a space of which so many times as many pages must be barren: a whole site may lie there.
+const TOP: u32 = 5;
 /// Barren pages in a row after which a suspicious shape has its budget and no more.
 const SUSPECT_BARREN: u32 = 8;
 
@@ -90,6 +91,8 @@ struct OfHost {
     known: KnownRuns,
     /// Whether a page of it has been taken in.
     has_pages: bool,
+    /// Another host of its domain led to it, and its first page showed nothing new.
+    made_up: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,7 +172,7 @@ impl Finder {
         if shape.key == self.shape.key {
             add(&mut self.in_shape);
         }
-        if shape.space.is_some() && shape.space == self.shape.space {
+        if shape.space == self.shape.space {
             add(&mut self.in_space);
         }
     }
@@ -178,7 +181,7 @@ impl Finder {
     fn leads_to(&mut self, host: HostKey, shape: &Shape, admitted: bool) {
         let same_host = host == self.host;
         let same_shape = same_host && shape.key == self.shape.key;
-        let same_space = same_host && shape.space.is_some() && shape.space == self.shape.space;
+        let same_space = same_host && shape.space == self.shape.space;
         for (same, brought) in [(same_shape, &mut self.in_shape), (same_space, &mut self.in_space)] {
             brought.inside += u32::from(same);
             brought.outside += u32::from(!same && admitted);
@@ -242,17 +245,19 @@ impl Shapes {
         count.duplicates = if duplicate || same { count.duplicates.saturating_add(1) } else { 0 };
         let first = !std::mem::replace(&mut of_host.has_pages, true);
         if let Some(shown) = shown.filter(|_| first && page.from_sibling) {
-            self.shows(page.domain, shown);
+            let made_up = self.shows(page.domain, shown);
+            self.of_host(page.host).made_up = made_up;
         }
     }
 
-    /// The first page of a host that another host of its domain led to.
-    fn shows(&mut self, domain: u64, shown: &[Run]) {
+    /// The first page of a host that another host of its domain led to: whether it shows nothing new.
+    fn shows(&mut self, domain: u64, shown: &[Run]) -> bool {
         if self.shown.len() >= SHOWN && !self.shown.contains_key(&domain) {
             self.shown.clear();
         }
         let of_domain = self.shown.entry(domain).or_default();
         of_domain.barren = if of_domain.known.learn(0, shown).words { 0 } else { of_domain.barren.saturating_add(1) };
+        of_domain.barren > 0
     }
 
     /// Hosts known at the moment.
@@ -275,7 +280,10 @@ impl Shapes {
         rules: &ShapeRules,
     ) -> Result<(), Rejection> {
         let domain = domain(url);
-        let sibling = finder.is_some_and(|finder| finder.host != host && finder.domain == domain);
+        // What a list of other hosts leads to is taken; what hosts made up on the fly lead to is not.
+        let led =
+            |finder: &Finder| finder.from_sibling || self.hosts.get(&finder.host).is_some_and(|host| host.made_up);
+        let sibling = finder.is_some_and(|finder| finder.host != host && finder.domain == domain && led(finder));
         if sibling && rules.barren_pages > 0 && !self.hosts.contains_key(&host) {
             let barren = self.shown.get(&domain).map_or(0, |shown| shown.barren);
             if barren >= rules.barren_pages {
@@ -321,9 +329,7 @@ impl OfHost {
             self.places.note(place, shown);
         }
         self.shapes.of(page.shape.key).yields.note(news.words, &page.in_shape);
-        if let Some(space) = page.shape.space {
-            self.spaces.of(space).note(news.told, &page.in_space);
-        }
+        self.spaces.of(page.shape.space).note(news.told, &page.in_space);
         !news.whole && !shown.is_empty() && page.in_shape.outside == 0
     }
 
@@ -338,7 +344,9 @@ impl OfHost {
             return Err(Rejection::Duplicates);
         }
         let ticket = shape.place.filter(|_| rules.sessions && shape.ticket);
-        if ticket.is_some_and(|at| self.places.know(at, SUSPECT_BARREN) || (barren && self.places.has(at))) {
+        if ticket.is_some_and(|at| {
+            self.places.know(at, rules.barren_pages.max(SUSPECT_BARREN)) || (barren && self.places.has(at))
+        }) {
             return Err(Rejection::Session);
         }
         self.judge_fed(finder, shape, rules)
@@ -357,13 +365,17 @@ impl OfHost {
         }
         let own_shape = (finder.shape.key == shape.key).then(|| self.shapes.known(shape.key)).flatten();
         let own_shape = own_shape.map(|count| &count.yields);
-        let own_space = shape.space.filter(|space| finder.shape.space == Some(*space));
+        let own_space = Some(shape.space).filter(|space| finder.shape.space == *space);
         let own_space = own_space.and_then(|space| self.spaces.known(space));
-        let fed: SmallVec<[&Yield; 2]> = own_shape.into_iter().chain(own_space).collect();
-        if fed.iter().any(|fed| rules.barren_pages > 0 && fed.barren >= rules.barren_pages) {
+        let is_barren = |fed: &Yield, most: u32| most > 0 && fed.barren >= most;
+        let most = if shape.top { rules.barren_pages.saturating_mul(TOP) } else { rules.barren_pages };
+        let barren = own_shape.is_some_and(|fed| is_barren(fed, rules.barren_pages));
+        if barren || own_space.is_some_and(|fed| is_barren(fed, most)) {
             return Err(Rejection::Barren);
         }
-        if fed.iter().any(|fed| fed.is_endless(rules.self_fed_pages)) {
+        // Whole sites lie at the top of their host and lead to themselves alone.
+        let spaces = own_space.filter(|_| !shape.top);
+        if own_shape.into_iter().chain(spaces).any(|fed| fed.is_endless(rules.self_fed_pages)) {
             return Err(Rejection::SelfFed);
         }
         Ok(())
