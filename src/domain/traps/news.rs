@@ -314,7 +314,7 @@ impl PageRuns {
         let value = std::mem::take(&mut self.value);
         match shows {
             _ if self.raw.is_some() => {}
-            Shows::Link if !PICTURES.iter().any(|ending| value.to_ascii_lowercase().ends_with(ending)) => {}
+            Shows::Link if !is_picture(&value) => {}
             Shows::Picture | Shows::Link => self.keep([xxh3_64(&value); 3]),
             Shows::Words => self.words(&value),
             Shows::Style => {
@@ -370,6 +370,13 @@ const fn classes() -> [u8; 256] {
         at += 1;
     }
     all
+}
+
+fn is_picture(link: &[u8]) -> bool {
+    PICTURES.iter().any(|ending| {
+        let end = link.len().checked_sub(ending.len()).and_then(|at| link.get(at..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    })
 }
 
 fn class_of(byte: u8) -> u8 {
@@ -514,6 +521,8 @@ mod tests {
         learn("<img src=/spacer.gif alt='A cat'><div style=\"background: url('/i/1.jpg') #fff\"></div>");
         assert!(learn("<img src=/spacer.gif alt='A dog'>"));
         assert!(learn("<div style=\"background: url('/i/2.jpg') #fff\">"));
+        assert!(learn("<a href=/full/1.JPG>"));
+        assert!(!learn("<a href='/full/1.JPG'>") && !learn("<a href=/full/2.jpg.html>"));
         assert!(!learn(
             "<img alt=\"a CAT\" src=/spacer.gif><i style='color:red'></i><b style=\"background:url('/i/2.jpg')\">"
         ));
