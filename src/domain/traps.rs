@@ -3,6 +3,7 @@
 mod counted;
 mod date;
 mod ids;
+mod known;
 mod news;
 mod permuted;
 mod shape;

@@ -14,7 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::counted::{Counted, Weighed};
 use super::ids::Places;
-use super::news::{KnownRuns, Run};
+use super::known::KnownRuns;
+use super::news::Run;
 use super::permuted::Orders;
 use super::shape::Shape;
 use super::yields::{Brought, MET, Yield};
