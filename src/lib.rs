@@ -94,6 +94,7 @@
 
 pub mod actors;
 pub mod admin;
+pub mod answer;
 pub mod app;
 pub mod check;
 pub mod checkpoint;

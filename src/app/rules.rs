@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::actors::node::Node;
+use crate::answer::Eyes;
 use crate::config::Settings;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
@@ -10,7 +11,7 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
-use crate::parse::{Eyes, MimeModules, ParseRules};
+use crate::parse::{MimeModules, ParseRules};
 use crate::storage::ledger::LedgerRules;
 use crate::warc::id::IdSource;
 

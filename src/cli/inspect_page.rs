@@ -6,13 +6,14 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::answer::{Looked, Onward};
 use crate::app::Rules;
 use crate::document::Document;
 use crate::domain::html::Page;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::Fetched;
-use crate::parse::{HeadMarks, Looked, Onward, leads};
+use crate::parse::{HeadMarks, leads};
 
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;

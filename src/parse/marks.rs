@@ -3,14 +3,15 @@
 
 use url::Url;
 
-use super::onward::link_in_time;
-use crate::domain::html::{Directives, Page};
+use crate::domain::html::{Directives, Page, parse_refresh};
 use crate::domain::link_header::{self, HeaderLink};
 use crate::domain::mime::is_nosniff;
 use crate::domain::note::Note;
 use crate::domain::text::url_text;
 use crate::domain::usage::Statements;
 
+/// A refresh within so many seconds is meant as a redirect; after a longer time it only shows news.
+pub const AT_ONCE: u32 = 10;
 /// Characters of a canonical URL that are recorded; a longer one is none.
 const LONGEST_CANONICAL: usize = 2_000;
 
@@ -90,6 +91,12 @@ pub fn usage(of_robots: Option<&str>, headers: &[(String, Vec<u8>)]) -> Option<S
     let mut all = Statements::from(of_robots);
     all.add_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())));
     all.finish()
+}
+
+/// The reference of a header `Refresh` that leads on after a longer time.
+fn link_in_time(value: &str) -> Option<String> {
+    let (_, href) = parse_refresh(value).filter(|(seconds, href)| *seconds > AT_ONCE && !href.is_empty())?;
+    Some(href.to_owned())
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@ use super::sitemap;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
+use crate::answer::{Onward, Way};
 use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::{LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
-use crate::parse::{HeadMarks, Lead, Onward, Way, leads};
+use crate::parse::{HeadMarks, Lead, leads};
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::warc::metadata::Outlink;
 

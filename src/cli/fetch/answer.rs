@@ -9,11 +9,12 @@ use super::page::{LinkReport, PageReport, links};
 use super::read::Read;
 use super::report::Rows;
 use super::session::{Reply, Robots};
+use crate::answer::Way;
 use crate::config::units::roughly;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::HttpVersion;
-use crate::parse::{Way, usage};
+use crate::parse::usage;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {

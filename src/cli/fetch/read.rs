@@ -2,12 +2,13 @@
 
 use super::judge::{FoundWay, Judge};
 use super::session::{Reply, Session};
+use crate::answer::{Looked, Onward, Way};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::{FetchOutcome, Verdict, judge};
 use crate::domain::url::PageUrl;
 use crate::net::Fetched;
 use crate::net::answer::outcome_of;
-use crate::parse::{HeadMarks, Looked, Onward, Way};
+use crate::parse::HeadMarks;
 
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;

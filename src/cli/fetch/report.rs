@@ -9,10 +9,10 @@ use super::answer::Answer;
 use super::checks::Checks;
 use super::session::{NoAnswer, Reply};
 use super::visit::Stopped;
+use crate::answer::Way;
 use crate::cli::exit::CliError;
 use crate::cli::why;
 use crate::domain::url::PageUrl;
-use crate::parse::Way;
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 

@@ -9,10 +9,10 @@ use super::read::Read;
 use super::report::{Hop, Report};
 use super::session::{Reply, Session};
 use crate::actors::admit::LINK;
+use crate::answer::Onward;
 use crate::cli::exit::CliError;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
-use crate::parse::Onward;
 
 /// Why redirects were followed no further, though they lead on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

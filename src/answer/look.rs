@@ -2,7 +2,6 @@
 
 use std::io::Read;
 
-use super::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
 use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::html::Page;
@@ -12,6 +11,7 @@ use crate::domain::outcome::Verdict;
 use crate::domain::traps::{PageRuns, Shown};
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
+use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
 
 use super::onward::Onward;
 

@@ -6,9 +6,7 @@ use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 use crate::net::protocol::Fetched;
-
-/// A refresh within so many seconds is meant as a redirect; after a longer time it only shows news.
-const AT_ONCE: u32 = 10;
+use crate::parse::AT_ONCE;
 
 /// What leads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,12 +144,6 @@ fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<
         true => Some(Onward::To { url, way }),
         false => None,
     }
-}
-
-/// The reference of a header `Refresh` that leads on after a longer time.
-pub(super) fn link_in_time(value: &str) -> Option<String> {
-    let (_, href) = parse_refresh(value).filter(|(seconds, href)| *seconds > AT_ONCE && !href.is_empty())?;
-    Some(href.to_owned())
 }
 
 #[cfg(test)]
