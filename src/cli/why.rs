@@ -28,8 +28,8 @@ pub fn advice(reason: &str) -> &'static str {
         "proxy" => "the proxy refused, or could not be reached; see [proxy]",
         "reset" => "the server closed the connection without an answer",
         "bad_http" => {
-            "the answer is no HTTP that can be trusted: another protocol (check scheme and port), a broken head, or several lengths; \
-             `lycosa fetch URL` shows which"
+            "the answer is no HTTP that can be trusted: another protocol (check scheme and port), a broken head, or several \
+             lengths"
         }
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
         "status_5xx" => "the server has an error; try again later",

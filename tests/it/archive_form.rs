@@ -1,32 +1,10 @@
 //! What goes into the archive, and in which form: `store.statuses`, `store.http_body`.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-
-use serde_json::Value;
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, page};
 use crate::support::{Ended, Sandbox};
-
-/// The lines of `crawl.jsonl` by the path of their URL.
-fn lines(ended: &Ended) -> BTreeMap<String, Value> {
-    let text = ended.file("crawl.jsonl");
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.map(|line| (line["url"].as_str().unwrap().replace("http://a.test", ""), line)).collect()
-}
-
-/// All records of the archive as text.
-fn archive(ended: &Ended) -> String {
-    let mut text = String::new();
-    for name in ended.files_of("warc").iter().filter(|name| name.ends_with(".gz")) {
-        let bytes = ended.bytes(&format!("warc/{name}"));
-        let mut all = Vec::new();
-        flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).unwrap();
-        text += &String::from_utf8_lossy(&all);
-    }
-    text
-}
 
 fn has(archive: &str, path: &str) -> bool {
     archive.contains(&format!("WARC-Target-URI: http://a.test{path}\r\n"))
@@ -48,7 +26,7 @@ fn answers_of_other_statuses_are_handled_and_left_out_of_the_archive() {
         .set("fetch.retries=0")
         .set("store.statuses=2xx,418");
     let ended = sandbox.crawl(); // which is checked as every crawl is
-    let (lines, archive) = (lines(&ended), archive(&ended));
+    let (lines, archive) = (ended.lines(), ended.archive());
     for (path, status, reason) in
         [("/moved", 302, "unstored"), ("/gone", 404, "status_4xx"), ("/broken", 500, "status_5xx")]
     {
@@ -119,7 +97,7 @@ pub fn exact_crawl() -> (Sandbox, Ended, BTreeMap<String, (u16, String)>) {
 #[test]
 fn exact_bodies_are_archived_byte_by_byte_and_known_content_is_a_revisit_all_the_same() {
     let (_sandbox, ended, _) = exact_crawl();
-    let (lines, archive) = (lines(&ended), archive(&ended));
+    let (lines, archive) = (ended.lines(), ended.archive());
     for answer in [chunked(200, START), chunked(200, SAME), chunked(404, "<p>not here"), html("<p>plain")] {
         assert_eq!(archive.matches(&format!("\r\n\r\n{answer}\r\n\r\n")).count(), 1, "{answer}\n{archive}");
     }

@@ -1,33 +1,8 @@
 //! What pages and answers say of themselves, from the wire to everything that is kept: notes, canonical URL, usage, links with
 //! their places, and what is left out of the archive.
 
-use std::collections::BTreeMap;
-use std::io::Read;
-
-use serde_json::Value;
-
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, page};
-use crate::support::Ended;
-
-/// The lines of `crawl.jsonl` by the path of their URL.
-fn lines(ended: &Ended) -> BTreeMap<String, Value> {
-    let text = ended.file("crawl.jsonl");
-    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.map(|line| (line["url"].as_str().unwrap().replace("http://a.test", ""), line)).collect()
-}
-
-/// All records of the archive as text.
-fn archive(ended: &Ended) -> String {
-    let mut text = String::new();
-    for name in ended.files_of("warc").iter().filter(|name| name.ends_with(".gz")) {
-        let bytes = ended.bytes(&format!("warc/{name}"));
-        let mut all = Vec::new();
-        flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).unwrap();
-        text += &String::from_utf8_lossy(&all);
-    }
-    text
-}
 
 const ROBOTS: &str = "User-agent: *\nContent-Signal: ai-train=no\nContent-Usage: /app train-ai=n\n";
 const MARKED: &str = "X-Robots-Tag: otherbot: none\r\nX-Robots-Tag: noarchive, *: noindex\r\n\
@@ -58,7 +33,7 @@ fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
     let metrics = live.node.metrics.text();
     let ended = live.end();
 
-    let lines = lines(&ended);
+    let lines = ended.lines();
     assert_eq!(lines["/"]["notes"], serde_json::json!(["noindex", "noarchive"]), "{}", lines["/"]);
     assert_eq!(lines["/app"]["notes"], serde_json::json!(["needs_script"]));
     assert_eq!(lines["/cut"]["notes"], serde_json::json!(["decode_unsupported"]));
@@ -77,7 +52,7 @@ fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
         assert!(metrics.contains(&sample), "{sample}{metrics}");
     }
 
-    let archive = archive(&ended);
+    let archive = ended.archive();
     for line in [
         "outlink: http://a.test/app L a/@href",
         "outlinkText: http://a.test/app The app",
@@ -114,7 +89,7 @@ fn skipped_types_are_read_for_links_and_left_out_of_the_archive() {
         .set("crawl.until_done=true")
         .set("store.skip_types=[\"text/html\",\"image/*\"]");
     let ended = sandbox.crawl();
-    let (lines, archive) = (lines(&ended), archive(&ended));
+    let (lines, archive) = (ended.lines(), ended.archive());
     for path in ["/", "/same/1", "/same/2", "/image"] {
         let line = &lines[path];
         assert_eq!((&line["reason"], &line["status"]), (&"unstored".into(), &200.into()), "{line}");

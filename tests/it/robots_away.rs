@@ -218,3 +218,22 @@ fn a_robots_txt_that_is_being_asked_for_is_told_so() {
     drop(desk);
     live.end();
 }
+
+#[test]
+fn hosts_led_to_one_that_rests_do_not_hold_the_places_of_others() {
+    let site = Site::http(|host, path| match (host, path) {
+        ("victim.test", _) => page(503, "text/plain", "Retry-After: 3600\r\n", "later"),
+        ("fine.test", "/robots.txt") => none(),
+        ("fine.test", _) => html("here"),
+        _ => page(302, "text/plain", &format!("Location: http://victim.test/robots.txt?{host}\r\n"), ""),
+    });
+    let sandbox = in_front_of(&site).set("frontier.max_active_hosts=1").set("scope.mode=any");
+    let live = sandbox.start_bare();
+    let mut seeds: Vec<String> = (0..20).map(|n| format!("http://led{n}.test/")).collect();
+    seeds.push("http://fine.test/".into());
+    live.seed(&seeds);
+    let asked = |host: &str| site.asked().iter().filter(|asked| asked.starts_with(host)).count();
+    live.until("the turn of all", |s| s.done == 1 && asked("led") == 20);
+    assert_eq!(asked("victim.test"), 1, "the others know that it rests");
+    live.close();
+}

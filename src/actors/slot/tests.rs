@@ -224,6 +224,12 @@ fn whoever_comes_for_the_sake_of_other_hosts_has_each_ninth_turn_while_the_host_
     let one = taken(seat.strangers()).flatten().unwrap();
     assert!(taken(seat.strangers()).is_none(), "one at a time");
     begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
+    seat.turn_strangers_away(UnixMillis(500));
+    seat.turn_strangers_away(UnixMillis(400));
+    assert!(
+        seat.turns_strangers_away(UnixMillis(499)) && !seat.turns_strangers_away(UnixMillis(500)),
+        "the later holds"
+    );
     seat.served_a_stranger();
     drop(one);
     assert!(!seat.lets_strangers() && taken(seat.strangers()).is_some());

@@ -1,12 +1,14 @@
 //! A node that has ended, and what must hold then.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa::cli::testweb::AuditEntry;
 use lycosa::cli::testweb::audit_check::fetch_counts;
 use lycosa::telemetry::StatusSnapshot;
+use serde_json::Value;
 
 use super::audit::{Manners, check_manners};
 use super::fsck::Found;
@@ -94,5 +96,24 @@ impl Ended {
     /// The file's text.
     pub fn file(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+
+    /// The lines of `crawl.jsonl` of the host `a.test`, by the path of their URL.
+    pub fn lines(&self) -> BTreeMap<String, Value> {
+        let text = self.file("crawl.jsonl");
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.map(|line| (line["url"].as_str().unwrap().replace("http://a.test", ""), line)).collect()
+    }
+
+    /// All records of the archive as text.
+    pub fn archive(&self) -> String {
+        let mut text = String::new();
+        for name in self.files_of("warc").iter().filter(|name| name.ends_with(".gz")) {
+            let bytes = self.bytes(&format!("warc/{name}"));
+            let mut all = Vec::new();
+            flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).unwrap();
+            text += &String::from_utf8_lossy(&all);
+        }
+        text
     }
 }
