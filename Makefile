@@ -105,9 +105,9 @@ fmt-check:
 clippy: setup ## lints, with the settings of the tests
 	config/build.sh cargo clippy $(CHECKED) --all-targets -- -D warnings
 
-# What is built without RocksDB or without S3 has no dependency that `make build` does not build too.
+# What is built without some features has no dependency that `make build` does not build too.
 features: setup ## the program builds without its features and with each alone
-	for f in '' rocksdb s3 faults; do \
+	for f in '' rocksdb s3 old-tls faults; do \
 		cargo clippy $(PLAIN) --no-default-features --features "$$f" --lib --bins -- -D warnings; \
 	done
 

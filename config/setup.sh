@@ -84,9 +84,12 @@ rust() {
     [ "$oldest" = "$OLDEST_RUST" ] || die "cargo $have is too old: install Rust $OLDEST_RUST or newer, see https://rustup.rs"
 }
 
-# A C++ compiler, and libclang with its headers. (libclang-cpp, which other packages bring, is not libclang.)
+# A C++ compiler, cmake and git (BoringSSL's build applies a patch with it), and libclang with its headers. (libclang-cpp, which other packages bring, is not libclang.)
 native() {
     command -v c++ >/dev/null || packages g++
+    command -v cmake >/dev/null || packages cmake
+    command -v make >/dev/null || packages make
+    command -v git >/dev/null || packages git
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
     if compgen -G '/usr/lib/llvm-*/lib/libclang[-.][s0-9]*' >/dev/null &&
         compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stdbool.h' >/dev/null; then

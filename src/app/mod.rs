@@ -114,6 +114,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build::build(settings, &parts)?);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
+        old: node.rules.settings.tls_old(),
         roots,
         source,
         access,

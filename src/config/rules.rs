@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::lay_over;
 use super::contact::host_matches;
-use super::sections::{self, HostSection, ScopeMode, TlsVerify};
+use super::sections::{self, HostSection, ScopeMode, TlsOld, TlsVerify};
 use super::settings::Settings;
 use crate::domain::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::domain::html::ExtractOptions;
@@ -256,6 +256,16 @@ impl Settings {
             TlsVerify::Record => net::TlsVerify::Record,
             TlsVerify::Strict => net::TlsVerify::Strict,
             TlsVerify::Off => net::TlsVerify::Off,
+        }
+    }
+
+    /// What a server does that offers only old TLS.
+    #[must_use]
+    pub fn tls_old(&self) -> net::TlsOld {
+        match self.tls.old {
+            TlsOld::Record => net::TlsOld::Record,
+            TlsOld::Strict => net::TlsOld::Strict,
+            TlsOld::Off => net::TlsOld::Off,
         }
     }
 }

@@ -58,6 +58,8 @@ codes! {
         ExtractSkipped = 25, "extract_skipped";
         /// Its headers or its markup ask not to offer a stored copy.
         NoArchive = 26, "noarchive";
+        /// The server speaks TLS only as it was before 2013: 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
+        TlsOld = 27, "tls_old";
     }
 }
 

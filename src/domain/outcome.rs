@@ -233,6 +233,7 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::TlsSelfSigned
         | Failure::TlsIssuer
         | Failure::TlsCertificate
+        | Failure::TlsOld
         | Failure::NotModifiedUnasked
         | Failure::BadHttp => rules.delays.first().filter(|_| attempts == 0),
         Failure::DnsNotFound => rules.delays.get(1).or(rules.delays.first()).filter(|_| attempts == 0),
@@ -267,6 +268,7 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
             | Failure::TlsSelfSigned
             | Failure::TlsIssuer
             | Failure::TlsCertificate
+            | Failure::TlsOld
             | Failure::TlsTimeout
             | Failure::FirstByteTimeout
             | Failure::BodyTimeout

@@ -120,6 +120,8 @@ codes! {
         Proxy = 25, "proxy";
         /// robots.txt of its scheme and port is out of reach.
         RobotsUnreachable = 26, "robots_unreachable";
+        /// The server offers only old TLS, which is not spoken (`tls.old = strict`, or not built in).
+        TlsOld = 27, "tls_old";
     }
 }
 

@@ -1,27 +1,37 @@
 //! Headers whose values look like credentials by their names.
 
-/// Words of names whose values let somebody in.
-const WORDS: [&str; 14] = [
+/// What stands in the names of headers whose values let somebody in, also within a longer word: `X-AuthToken`, `accesskey`.
+const WITHIN: [&str; 14] = [
     "auth",
-    "authorization",
-    "authentication",
-    "apikey",
+    "bearer",
     "cookie",
     "credential",
-    "credentials",
+    "csrf",
     "jwt",
     "key",
+    "passphrase",
     "passwd",
     "password",
     "secret",
     "session",
     "token",
+    "xsrf",
 ];
 
-/// Whether the value of a header of this name looks like a credential: `X-Api-Key`, `Private-Token`, `Cookie`.
+/// The same as words of their own only.
+const WORDS: [&str; 6] = ["otp", "pass", "pin", "pwd", "sid", "signature"];
+
+/// Words that hold one of these and mean something else.
+const HARMLESS: [&str; 5] = ["author", "keyboard", "keyword", "monkey", "turkey"];
+
+/// Whether the value of a header of this name looks like a credential: `X-Api-Key`, `Private-Token`, `X-AuthToken`, `Cookie`. In
+/// doubt it does.
 #[must_use]
 pub fn is_secret_header(name: &str) -> bool {
-    name.split(['-', '_', '.']).any(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    let name = name.to_ascii_lowercase();
+    let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
+    let whole: String = words().filter(|word| !HARMLESS.contains(word)).collect();
+    WITHIN.iter().any(|known| whole.contains(known)) || words().any(|word| WORDS.contains(&word))
 }
 
 #[cfg(test)]
@@ -30,12 +40,49 @@ mod tests {
 
     #[test]
     fn a_name_with_a_word_for_credentials_is_that_of_a_secret() {
-        for secret in
-            ["X-Api-Key", "private-token", "X_AUTH", "Cookie", "Proxy-Authorization", "X-Session-Id", "APIKEY"]
-        {
+        for secret in [
+            "X-Api-Key",
+            "private-token",
+            "X_AUTH",
+            "Cookie",
+            "Proxy-Authorization",
+            "X-Session-Id",
+            "APIKEY",
+            "X-AuthToken",
+            "x-authtoken",
+            "X-Access-Token",
+            "AccessToken",
+            "X-ApiKey",
+            "Ocp-Apim-Subscription-Key",
+            "X-Amz-Security-Token",
+            "CF-Access-Client-Secret",
+            "X-SessionID",
+            "JSESSIONID",
+            "Set-Cookie2",
+            "X-XSRF-TOKEN",
+            "X-Csrftoken",
+            "X-Auth-User",
+            "X-Pass-Word",
+            "X-User-Pass",
+            "X-Client-Signature",
+            "x.vault.token",
+            "Authentication",
+            "X-Goog-IAP-JWT-Assertion",
+        ] {
             assert!(is_secret_header(secret), "{secret}");
         }
-        for other in ["X-Crawl", "Accept", "Author", "X-Keyword", "X-Monkey", "", "Host"] {
+        for other in [
+            "X-Crawl",
+            "Accept",
+            "Author",
+            "X-Keyword",
+            "X-Monkey",
+            "",
+            "Host",
+            "Accept-Language",
+            "Referer",
+            "X-Sidebar",
+        ] {
             assert!(!is_secret_header(other), "{other}");
         }
     }

@@ -38,4 +38,4 @@ pub use dns::{DnsConfig, DnsFault, Resolver};
 pub use guard::{AddressPolicy, Refused, parse_allow};
 pub use http::{Http, HttpConfig};
 pub use protocol::{Cut, FetchFault, FetchLimits, FetchRequest, Fetched, HttpVersion, Protocol, Protocols, Timings};
-pub use tls::TlsVerify;
+pub use tls::{TlsOld, TlsVerify};

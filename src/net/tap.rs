@@ -9,9 +9,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::client::TlsStream;
 
 use super::head::{self, MAX_HEAD};
+use super::http::Secure;
 
 /// TCP, or TLS over it.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub enum Wire {
     /// http
     Plain(TcpStream),
     /// https
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<dyn Secure>),
 }
 
 /// A wire with its log.

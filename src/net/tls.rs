@@ -3,6 +3,8 @@
 //! A crawler reads what anybody may read; a site with an expired certificate is still a site. So the default `record`
 //! fetches, notes what is wrong, and leaves it to others to withhold credentials there.
 
+mod old;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, 
 
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
+
+pub use old::{TlsOld, is_no_common_ground};
 
 /// What a certificate that cannot be trusted leads to (`tls.verify`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +43,10 @@ pub enum TlsSetupError {
     /// The root certificates cannot be used.
     #[error("the root certificates cannot be used: {0}")]
     Roots(#[from] rustls::client::VerifierBuilderError),
+    /// BoringSSL refused its own parts.
+    #[cfg(feature = "old-tls")]
+    #[error("old TLS cannot be set up: {0}")]
+    Old(#[from] boring::error::ErrorStack),
     /// A file of `tls.roots`.
     #[error("tls.roots: {}: {why}", path.display())]
     File {
@@ -81,6 +89,10 @@ pub struct TlsClient {
     verify: TlsVerify,
     config: Arc<ClientConfig>,
     judge: Arc<WebPkiServerVerifier>,
+    old: TlsOld,
+    known_old: old::Known,
+    #[cfg(feature = "old-tls")]
+    speaker: old::Speaker,
 }
 
 impl TlsClient {
@@ -113,7 +125,60 @@ impl TlsClient {
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { verify, config: Arc::new(config), judge })
+        Ok(Self {
+            verify,
+            config: Arc::new(config),
+            judge,
+            old: TlsOld::default(),
+            known_old: old::Known::default(),
+            #[cfg(feature = "old-tls")]
+            speaker: old::Speaker::new()?,
+        })
+    }
+
+    /// The same with another answer to servers of old TLS.
+    #[must_use]
+    pub fn with_old(self, old: TlsOld) -> Self {
+        Self { old, ..self }
+    }
+
+    /// What is done about servers of old TLS.
+    #[must_use]
+    pub fn old(&self) -> TlsOld {
+        self.old
+    }
+
+    /// Whether the server of `origin` spoke nothing newer when it was last asked.
+    #[must_use]
+    pub fn is_known_old(&self, origin: &str) -> bool {
+        self.old.is_spoken() && self.known_old.has(origin)
+    }
+
+    /// Remembers of a server whether it speaks old TLS only.
+    #[cfg(feature = "old-tls")]
+    pub fn know_old(&self, origin: &str, old: bool) {
+        self.known_old.set(origin, old);
+    }
+
+    /// What speaks old TLS.
+    #[cfg(feature = "old-tls")]
+    #[must_use]
+    pub fn speaker(&self) -> &old::Speaker {
+        &self.speaker
+    }
+
+    /// Whether the server proved its key in a way that is too weak for rustls (RSA of 1,024 bits, say), which is no reason not to
+    /// fetch unless `strict` is asked for.
+    #[must_use]
+    pub fn is_weak(&self, error: &std::io::Error) -> bool {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        self.verify != TlsVerify::Strict && matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
+    }
+
+    /// What is wrong with the certificates of a finished handshake, under `strict`.
+    #[must_use]
+    pub fn refused(&self, name: &ServerName<'_>, chain: &[CertificateDer<'_>]) -> Option<TlsFault> {
+        if self.verify == TlsVerify::Strict { self.judged(name, Some(chain)) } else { None }
     }
 
     /// The configuration for a connection.
@@ -125,9 +190,10 @@ impl TlsClient {
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.
     #[must_use]
     pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
-        if self.verify != TlsVerify::Record {
-            return None;
-        }
+        if self.verify == TlsVerify::Record { self.judged(name, chain) } else { None }
+    }
+
+    fn judged(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
         let other = |words| Some(TlsFault { kind: FaultKind::Other, words });
         let Some((leaf, others)) = chain.and_then(<[_]>::split_first) else {
             return other("the server sent no certificate");
@@ -194,6 +260,10 @@ impl FaultKind {
 }
 
 impl TlsFault {
+    /// A key or a signature that only old TLS takes.
+    pub const WEAK: Self =
+        Self { kind: FaultKind::Other, words: "the certificate's key or its signatures are too weak" };
+
     /// What the verifier's error on `leaf` means.
     fn of(error: &rustls::Error, leaf: &CertificateDer<'_>) -> Self {
         use CertificateError as C;

@@ -32,7 +32,7 @@ fn is_of_the_host(fault: Failure) -> bool {
     use Failure as F;
     matches!(fault, F::DnsNotFound | F::DnsFailed | F::ConnectRefused | F::ConnectTimeout | F::AddressRefused)
         || matches!(fault, F::Tls | F::TlsTimeout | F::TlsExpired | F::TlsName | F::TlsSelfSigned | F::TlsIssuer)
-        || matches!(fault, F::TlsCertificate | F::Proxy)
+        || matches!(fault, F::TlsCertificate | F::TlsOld | F::Proxy)
 }
 
 /// What robots.txt means for a URL now.

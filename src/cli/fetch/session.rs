@@ -132,13 +132,13 @@ impl Session {
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
-        let verify = settings.tls_verify();
+        let (verify, old) = (settings.tls_verify(), settings.tls_old());
         let clock = Clock::real();
         let access = settings.access(&clock).map_err(CliError::usage)?;
         let (source, throttle) = (settings.source(), settings.throttle());
         let roots = settings.tls_roots().map_err(CliError::usage)?;
         let config =
-            HttpConfig { verify, roots, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
+            HttpConfig { verify, old, roots, source, access, throttle, ..HttpConfig::new(Arc::clone(&policy), spill) };
         let http = Http::new(config).map_err(CliError::new)?;
         let routes = settings.routes();
         let live = Live::new(settings.clone(), Arc::new(Layers::new()), 1);

@@ -378,12 +378,27 @@ pub enum TlsVerify {
     Off,
 }
 
+/// What a server does that offers only old TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TlsOld {
+    /// The page is fetched without credentials and cookies, and it is noted.
+    #[default]
+    Record,
+    /// The page is an error.
+    Strict,
+    /// It is like others.
+    Off,
+}
+
 /// `[tls]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsSection {
     /// Certificates.
     pub verify: TlsVerify,
+    /// Servers of TLS 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
+    pub old: TlsOld,
     /// PEM files of certificates to be trusted beside Mozilla's.
     pub roots: Vec<PathBuf>,
 }

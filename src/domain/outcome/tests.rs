@@ -93,6 +93,7 @@ fn network_faults_are_retried_by_how_likely_they_pass() {
             | Failure::TlsSelfSigned
             | Failure::TlsIssuer
             | Failure::TlsCertificate
+            | Failure::TlsOld
             | Failure::NotModifiedUnasked
             | Failure::BadHttp => &[60],
             Failure::DnsNotFound => &[900],

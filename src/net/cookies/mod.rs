@@ -1,4 +1,4 @@
-//! Cookies (RFC 6265 sections 5.1 to 5.4, prefixes and `Secure` as in its revision), in memory and bounded; off by default (`[cookies]`).
+//! Cookies as browsers keep them (draft-ietf-httpbis-rfc6265bis section 5), in memory and bounded; off by default (`[cookies]`).
 //!
 //! A crawler is nobody's browser: it keeps cookies for sites that show nothing without one, and forgets them with the
 //! process. A domain that is a public suffix sets none for its subdomains.
@@ -21,12 +21,15 @@ use set_cookie::SetCookie;
 /// Bytes of one `Cookie` header; servers refuse much longer heads.
 const MAX_HEADER: usize = 8 * 1024;
 
+/// No cookie lives longer (5.5).
+const MAX_AGE: Duration = Duration::from_secs(400 * 24 * 3_600);
+
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Cookies of one domain.
     pub per_host: usize,
-    /// Bytes of one cookie: name, value and path.
+    /// Bytes of one cookie, name and value; more than 4,096 are never kept.
     pub max_bytes: usize,
     /// Domains.
     pub max_hosts: usize,
@@ -78,7 +81,7 @@ impl Jar {
         Self { limits, domains: Mutex::default() }
     }
 
-    /// Takes in what an answer for `url` sets with one `Set-Cookie` (section 5.3).
+    /// Takes in what an answer for `url` sets with one `Set-Cookie` (section 5.7).
     pub fn take(&self, url: &PageUrl, line: &[u8], now: UnixMillis) {
         let Some(set) = set_cookie::parse(line) else { return };
         if !may_set(&set, url.scheme()) {
@@ -86,7 +89,7 @@ impl Jar {
         }
         let Some((domain, host_only)) = domain_of(&set, url.host()) else { return };
         let path = set.path.clone().unwrap_or_else(|| default_path(url.path()).to_owned());
-        if set.name.len() + set.value.len() + path.len() > self.limits.max_bytes {
+        if set.name.len() + set.value.len() > self.limits.max_bytes {
             return;
         }
         let until = until(&set, now);
@@ -99,7 +102,7 @@ impl Jar {
         domains.put(domain, cookie, self.limits, now);
     }
 
-    /// The `Cookie` header for a request of `url` (section 5.4).
+    /// The `Cookie` header for a request of `url` (section 5.8).
     #[must_use]
     pub fn header(&self, url: &PageUrl, now: UnixMillis) -> Option<HeaderValue> {
         let mut domains = self.lock();
@@ -110,11 +113,7 @@ impl Jar {
             let Some(domain) = domains.by_name.get_mut(name) else { continue };
             for cookie in domain.cookies.iter_mut().filter(|c| c.is_for(url, exact, now)) {
                 (cookie.used, domain.used) = (turn, turn);
-                found.push((
-                    std::cmp::Reverse(cookie.path.len()),
-                    cookie.made,
-                    [&*cookie.name, b"=", &cookie.value].concat(),
-                ));
+                found.push((std::cmp::Reverse(cookie.path.len()), cookie.made, cookie.pair()));
             }
         }
         drop(domains);
@@ -181,6 +180,11 @@ impl Domains {
 }
 
 impl Cookie {
+    /// How it is sent: a value without a name stands alone.
+    fn pair(&self) -> Vec<u8> {
+        if self.name.is_empty() { self.value.clone() } else { [&*self.name, b"=", &self.value].concat() }
+    }
+
     fn is_over(&self, now: UnixMillis) -> bool {
         self.until.is_some_and(|until| until <= now)
     }
@@ -194,9 +198,14 @@ impl Cookie {
 }
 
 /// Whether a cookie keeps what its name and `Secure` promise (RFC 6265bis, 5.7): `Secure` is for https to say, and so are names that
-/// begin with `__Secure-`, or `__Host-`, which are for one host and all of its paths.
+/// begin with `__Secure-`, or `__Host-`, which are for one host and all of its paths. A value without a name that begins so would be
+/// taken for such a name by the server.
 fn may_set(set: &SetCookie, scheme: Scheme) -> bool {
-    let begins = |prefix: &[u8]| set.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let starts = |text: &[u8], prefix: &[u8]| text.get(..prefix.len()).is_some_and(|s| s.eq_ignore_ascii_case(prefix));
+    let begins = |prefix| starts(&set.name, prefix);
+    if set.name.is_empty() && [&b"__Secure-"[..], b"__Host-"].iter().any(|prefix| starts(&set.value, prefix)) {
+        return false;
+    }
     let secure = set.secure && scheme == Scheme::Https;
     if begins(b"__Host-") {
         return secure && set.domain.is_none() && set.path.as_deref() == Some("/");
@@ -231,13 +240,14 @@ fn domains_of(host: &str) -> impl Iterator<Item = (&str, bool)> {
 
 /// When a cookie ends: `Max-Age` goes before `Expires`.
 fn until(set: &SetCookie, now: UnixMillis) -> Option<UnixMillis> {
-    match set.max_age {
+    let until = match set.max_age {
         Some(seconds) => Some(match u64::try_from(seconds) {
             Ok(seconds) => now.plus(Duration::from_secs(seconds)),
             Err(_) => UnixMillis(0),
         }),
         None => set.expires,
-    }
+    };
+    until.map(|at| at.min(now.plus(MAX_AGE)))
 }
 
 /// The directory of a path (section 5.1.4).

@@ -26,9 +26,9 @@ fn every_row_of_the_table_holds() {
         let [section, name, from, set, to, header] = row[..] else { panic!("six cells: {row:?}") };
         let jar = Jar::new(LIMITS);
         for line in set.split(" || ") {
-            jar.take(&url(from), line.as_bytes(), NOW);
+            jar.take(&url(from), line.replace("\\t", "\t").as_bytes(), NOW);
         }
-        assert_eq!(sent(&jar, to, LATER), header, "{section} {name}");
+        assert_eq!(sent(&jar, to, LATER), header.replace("\\t", "\t"), "{section} {name}");
     }
 }
 
@@ -82,13 +82,56 @@ fn of_all_domains_those_used_last_are_kept() {
 #[test]
 fn a_cookie_that_is_too_long_is_not_kept_and_a_header_does_not_grow_without_end() {
     let jar = Jar::new(LIMITS);
-    jar.take(&url("http://a.test/"), format!("a={}", "x".repeat(4_096)).as_bytes(), NOW);
-    assert!(jar.is_empty());
+    for (name, value) in [("a", 4_096), ("", 4_097)] {
+        jar.take(&url("http://a.test/"), format!("{name}={}", "x".repeat(value)).as_bytes(), NOW);
+        assert!(jar.is_empty(), "{name} {value}");
+    }
+    for line in [format!("a={}; Path=/{}", "x".repeat(4_095), "y".repeat(1_023)), format!("={}", "x".repeat(4_096))] {
+        let jar = Jar::new(LIMITS);
+        jar.take(&url("http://a.test/"), line.as_bytes(), NOW);
+        assert_eq!(jar.len(), 1, "4,096 bytes and an attribute of 1,024");
+    }
     for i in 0..50 {
         jar.take(&url("http://a.test/"), format!("c{i}={}", "x".repeat(4_000)).as_bytes(), NOW);
     }
     assert_eq!(jar.len(), 50);
     assert!(sent(&jar, "http://a.test/", NOW).len() <= MAX_HEADER);
+}
+
+#[test]
+fn an_attribute_that_is_too_long_is_as_if_it_were_not_there() {
+    let long = "y".repeat(1_024);
+    for (line, to) in [
+        (format!("a=1; Path=/x; Path=/{long}"), "http://a.test/x"),
+        (format!("a=1; Path=/{long}"), "http://a.test/"),
+        (format!("a=1; Domain={long}x"), "http://a.test/"),
+        (format!("a=1; Max-Age=-{}", "1".repeat(1_024)), "http://a.test/"),
+    ] {
+        let jar = Jar::new(LIMITS);
+        jar.take(&url("http://a.test/"), line.as_bytes(), NOW);
+        assert_eq!(sent(&jar, to, LATER), "a=1", "{}", line.len());
+    }
+}
+
+#[test]
+fn a_control_character_anywhere_is_the_end_of_a_cookie_but_a_tab() {
+    for byte in (0..=0x1f).chain([0x7f]) {
+        for line in [[b"a=1", &[byte][..], b"2"].concat(), [b"a=1; x=", &[byte][..], b"2"].concat()] {
+            let jar = Jar::new(LIMITS);
+            jar.take(&url("http://a.test/"), &line, NOW);
+            assert_eq!(jar.len(), usize::from(byte == b'\t'), "{byte:#x}");
+        }
+    }
+}
+
+#[test]
+fn no_cookie_lives_longer_than_400_days() {
+    let jar = Jar::new(LIMITS);
+    jar.take(&url("http://a.test/"), b"a=1; Max-Age=99999999999", NOW);
+    jar.take(&url("http://a.test/"), b"b=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", NOW);
+    let end = NOW.plus(MAX_AGE);
+    assert_eq!(sent(&jar, "http://a.test/", UnixMillis(end.0 - 1)), "a=1; b=1");
+    assert_eq!(sent(&jar, "http://a.test/", end), "-");
 }
 
 #[test]

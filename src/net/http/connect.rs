@@ -1,4 +1,4 @@
-//! A connection: TCP, TLS over it, and hyper's parser on top.
+//! A connection: TCP or TLS over it, and hyper's parser on top.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -10,23 +10,20 @@ use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::client::conn::http1::{Connection, SendRequest};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
+use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
 use super::super::http1::builder;
-use super::super::protocol::{FetchRequest, Timings};
+use super::super::protocol::Timings;
 use super::super::proxy::Proxy;
 use super::super::tap::{Tap, TapLog, Wire};
 use super::super::throttle::PIECE;
-use super::super::tls::{TlsClient, TlsFault, handshake_fault};
+use super::super::tls::{TlsClient, TlsFault, TlsOld};
 use super::Fault;
 use super::open::{Dial, open};
+use super::secure::{Secured, secure};
 
 type Engine = Connection<TokioIo<Tap>, Empty<Bytes>>;
 
@@ -39,6 +36,8 @@ pub(super) struct Link {
     target: Option<SocketAddr>,
     relay: Option<Arc<Proxy>>,
     tls_fault: Option<TlsFault>,
+    /// It speaks old TLS, and what `tls.old` says of that.
+    old: Option<TlsOld>,
     uses: u32,
 }
 
@@ -65,6 +64,17 @@ impl Link {
 
     pub(super) fn tls_fault(&self) -> Option<TlsFault> {
         self.tls_fault
+    }
+
+    /// Whether credentials and cookies may go over it: the server is who it says, and TLS is not of the kind that can be broken.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.tls_fault.is_none() && self.old.is_none_or(|old| old == TlsOld::Off)
+    }
+
+    /// What was odd about TLS.
+    pub(super) fn notes(&self) -> impl Iterator<Item = Note> + use<> {
+        let fault = self.tls_fault.map(|fault| fault.kind.note());
+        fault.into_iter().chain(self.old.map(|_| Note::TlsOld))
     }
 
     /// Requests sent over it, the present one included.
@@ -120,44 +130,19 @@ pub(super) async fn connect(
 ) -> Result<Link, Fault> {
     let request = dial.request;
     let (tcp, target) = open(dial, targets, timings).await?;
-    let (wire, tls_fault) = match request.url.scheme() {
-        Scheme::Http => (Wire::Plain(tcp), None),
+    let (wire, tls_fault, old) = match request.url.scheme() {
+        Scheme::Http => (Wire::Plain(tcp), None, false),
         Scheme::Https => {
-            let (stream, fault) = secure(request, tcp, tls, timings).await?;
-            (Wire::Tls(Box::new(stream)), fault)
+            let Secured { stream, fault, old } = secure(dial, tcp, target, tls, timings).await?;
+            (Wire::Tls(stream), fault, old)
         }
     };
+    let old = old.then(|| tls.old());
     let log = TapLog::default();
     let tap = Tap::new(wire, log.clone()).in_pieces(if throttled { PIECE } else { usize::MAX });
     let shaken = builder().handshake(TokioIo::new(tap)).await;
     let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
-    Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, uses: 0 })
-}
-
-async fn secure(
-    request: &FetchRequest,
-    tcp: TcpStream,
-    tls: &TlsClient,
-    timings: &mut Timings,
-) -> Result<(TlsStream<TcpStream>, Option<TlsFault>), Fault> {
-    let start = Instant::now();
-    let name = server_name(request.url.host())?;
-    let limit = request.limits.tls;
-    let result = timeout(limit, TlsConnector::from(tls.config()).connect(name.clone(), tcp)).await;
-    timings.tls = start.elapsed();
-    let late = |_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32()));
-    let stream = result.map_err(late)?.map_err(|error| {
-        let (failure, detail) = handshake_fault(&error);
-        Fault::new(failure, detail)
-    })?;
-    let fault = tls.fault(&name, stream.get_ref().1.peer_certificates());
-    Ok((stream, fault))
-}
-
-fn server_name(host: &str) -> Result<ServerName<'static>, Fault> {
-    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-    ServerName::try_from(bare.to_owned())
-        .map_err(|_| Fault::new(Failure::Tls, format!("{host} is no name that TLS can ask for")))
+    Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, old, uses: 0 })
 }

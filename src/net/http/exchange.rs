@@ -190,7 +190,7 @@ fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Request
             }
         }
     }
-    if link.tls_fault().is_none() && !request.anonymous {
+    if link.is_trusted() && !request.anonymous {
         headers.extend(access.headers(&request.url));
     }
     if let Some(value) = link.relay().and_then(Proxy::authorization) {

@@ -6,7 +6,8 @@
 //! | `open` | TCP to the pinned address, or through a proxy |
 //! | `tunnel` | `CONNECT` |
 //! | `socks` | SOCKS 5 |
-//! | `connect` | TLS, and the connection with its log |
+//! | `secure` | TLS |
+//! | `connect` | the connection with its log |
 //! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
 //! | `body` | body in, with its caps |
@@ -22,6 +23,7 @@ mod connect;
 mod exact;
 mod exchange;
 mod open;
+mod secure;
 mod socks;
 mod tunnel;
 
@@ -42,12 +44,13 @@ use super::pool::Pool;
 use super::protocol::{FetchFault, FetchFuture, FetchRequest, Fetched, Protocol, Timings};
 use super::proxy::Proxy;
 use super::throttle::Throttle;
-use super::tls::{TlsClient, TlsSetupError, TlsVerify};
+use super::tls::{TlsClient, TlsOld, TlsSetupError, TlsVerify};
 
 pub use access::Access;
 use connect::Link;
 use open::Dial;
 pub use open::Source;
+pub use secure::Secure;
 
 /// What the http module needs for its life.
 #[derive(Clone, Debug)]
@@ -56,6 +59,8 @@ pub struct HttpConfig {
     pub policy: Arc<AddressPolicy>,
     /// What to do about bad certificates.
     pub verify: TlsVerify,
+    /// What to do about servers of old TLS.
+    pub old: TlsOld,
     /// Certificates trusted beside Mozilla's.
     pub roots: Vec<CertificateDer<'static>>,
     /// Spill files of bodies; `memory_body` is each request's own.
@@ -82,8 +87,8 @@ impl HttpConfig {
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
-        let (verify, roots, exact) = (TlsVerify::default(), Vec::new(), false);
-        Self { policy, verify, roots, spill, idle, max_idle, source, access, throttle, exact, faults }
+        let (verify, old, roots, exact) = (TlsVerify::default(), TlsOld::default(), Vec::new(), false);
+        Self { policy, verify, old, roots, spill, idle, max_idle, source, access, throttle, exact, faults }
     }
 }
 
@@ -123,11 +128,11 @@ impl Http {
     /// # Errors
     /// TLS cannot be set up.
     pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
-        let tls = TlsClient::new(config.verify, &config.roots)?;
+        let tls = TlsClient::new(config.verify, &config.roots)?.with_old(config.old);
         Ok(Self::with_tls(config, tls))
     }
 
-    /// A module with a TLS set-up of your own, whose `verify` counts.
+    /// A module with a TLS set-up of your own, whose `verify` and `old` count.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
         let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, exact, faults, .. } = config;
@@ -203,7 +208,7 @@ impl Http {
         let exchange::Answer { status, version, headers, request_head, response_head, body, .. } = answer;
         let exchange::Answer { ambiguous, framing, plain, .. } = answer;
         injected(self.faults.wait("net.head").await)?;
-        if link.tls_fault().is_none() && !request.anonymous {
+        if link.is_trusted() && !request.anonymous {
             self.access.learn(&request.url, &headers);
         }
         let (throttle, exact) = (self.throttle.as_deref(), self.exact && plain);
@@ -221,7 +226,7 @@ impl Http {
             peer: link.target(),
             timings: *timings,
             tls_fault: link.tls_fault().map(|fault| fault.to_string()),
-            notes: link.tls_fault().map(|fault| fault.kind.note()).into_iter().chain(received.note).collect(),
+            notes: link.notes().chain(received.note).collect(),
             reused: link.uses() > 1,
             version,
             wire_bytes: link.log().bytes(),

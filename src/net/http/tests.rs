@@ -3,6 +3,8 @@
 mod exact;
 mod framing;
 mod limits;
+#[cfg(feature = "old-tls")]
+mod old;
 mod proxied;
 mod reuse;
 mod secrets;

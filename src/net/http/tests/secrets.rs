@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::net::cookies::{Jar, Limits};
 use crate::net::credentials::{Credentials, Identity};
 
-fn access(prefix: &str) -> Access {
+pub(super) fn access(prefix: &str) -> Access {
     let credentials = Credentials::default().with(&url(prefix), &Identity::Bearer("hidden".to_owned())).unwrap();
     let jar = Jar::new(Limits { per_host: 50, max_bytes: 4_096, max_hosts: 100 });
     Access { credentials: Arc::new(credentials), cookies: Some((Arc::new(jar), Clock::real())) }

@@ -78,26 +78,35 @@ pub(super) fn hears(config: Arc<ServerConfig>, answer: &'static str, heard: Send
 }
 
 fn converses(config: Arc<ServerConfig>, answer: &'static str, goodbye: bool, heard: Sender<String>) -> Server {
-    Server::start(move |session: Session| {
-        let tls = ServerConnection::new(Arc::clone(&config)).unwrap();
-        let mut stream = StreamOwned::new(tls, session.stream);
-        let mut head = Vec::new();
-        let mut byte = [0];
-        while !head.ends_with(b"\r\n\r\n") {
-            match stream.read(&mut byte) {
-                Ok(1) => head.push(byte[0]),
-                _ => return,
-            }
+    Server::start(move |session: Session| converse(Arc::clone(&config), session, answer, goodbye, &heard))
+}
+
+/// One connection of such a server.
+pub(super) fn converse(
+    config: Arc<ServerConfig>,
+    session: Session,
+    answer: &str,
+    goodbye: bool,
+    heard: &Sender<String>,
+) {
+    let tls = ServerConnection::new(config).unwrap();
+    let mut stream = StreamOwned::new(tls, session.stream);
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            _ => return,
         }
-        let _ = heard.send(String::from_utf8_lossy(&head).into_owned());
-        let _ = stream.write_all(answer.as_bytes());
-        if goodbye {
-            stream.conn.send_close_notify();
-        }
-        let _ = stream.flush();
-        let _ = stream.sock.shutdown(std::net::Shutdown::Write);
-        let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
-    })
+    }
+    let _ = heard.send(String::from_utf8_lossy(&head).into_owned());
+    let _ = stream.write_all(answer.as_bytes());
+    if goodbye {
+        stream.conn.send_close_notify();
+    }
+    let _ = stream.flush();
+    let _ = stream.sock.shutdown(std::net::Shutdown::Write);
+    let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
 }
 
 /// A file with the authority's certificate.
