@@ -63,6 +63,7 @@ fn serves(context: SslContext, answer: &'static str, goodbye: bool) -> (Server, 
     (Server::start(move |session| converse(&context, session, answer, goodbye, &heard)), hears)
 }
 
+#[expect(clippy::result_large_err, reason = "the fault is as large as fetches have it")]
 fn ask(http: &Http, server: &Server) -> Result<Fetched, FetchFault> {
     on_runtime(http.fetch(FetchRequest { url: url(URL), ..request(server.address) }))
 }
