@@ -76,6 +76,20 @@ pub fn explain(
     }
 }
 
+/// Why a URL was turned away: the reason, and the rule that gave it in words.
+#[must_use]
+pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let way = (new.found, new.via.as_deref());
+    match explain(&node.live(), &scope, &new.url, new.depth, way, node.clock.now()) {
+        (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
+        _ if *reason == Rejection::Redirects => {
+            format!("{reason}: more than {} in a row (fetch.max_redirects)", node.rules.settings.fetch.max_redirects)
+        }
+        _ => reason.to_string(),
+    }
+}
+
 /// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
 /// generation that judged it.
 ///

@@ -267,6 +267,7 @@ mod tests {
             origin: None,
             via: None,
             again: None,
+            spelling: None,
         };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
         let end: Arc<dyn LeaseEnd> = told.clone();

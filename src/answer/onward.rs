@@ -1,12 +1,18 @@
 //! Where an answer leads at once: `Location`, the header `Refresh`, `<meta http-equiv=refresh>`. Crawl and `lycosa fetch` ask the
 //! same function.
+//!
+//! A refresh is a redirect only where the page has nothing of its own to be looked at: browsers show a page until they leave it,
+//! so one with content is a page with a link. Where it leads is asked for as it is written there.
 
-use crate::domain::html::{Page, parse_refresh};
+use crate::domain::html::{HAS_TEXT, LinkKind, Page, parse_refresh};
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 use crate::net::protocol::Fetched;
 use crate::parse::AT_ONCE;
+
+/// Who leaves a page within so many seconds has not looked at its pictures: they are there for the waiting.
+const NO_LOOK: u32 = 1;
 
 /// What leads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +55,14 @@ pub enum Onward {
     Stays,
     /// To another URL.
     To {
-        /// In canonical form.
+        /// In canonical form; perhaps the URL itself under another spelling.
         url: PageUrl,
         /// By what.
         way: Way,
+        /// The page shows something for a while: more such pages in a row than redirects are followed are pages with links.
+        shows: bool,
     },
-    /// A redirect to itself.
+    /// A redirect to itself, as it was asked for.
     Itself,
     /// A refresh at once of itself.
     Reloads(Way),
@@ -80,8 +88,8 @@ impl Onward {
     #[must_use]
     pub fn with_cookies(self, url: &PageUrl, set: bool) -> Self {
         match self {
-            Self::Itself if set => Self::To { url: url.clone(), way: Way::Location },
-            Self::Reloads(way) if set => Self::To { url: url.clone(), way },
+            Self::Itself if set => Self::To { url: url.clone(), way: Way::Location, shows: false },
+            Self::Reloads(way) if set => Self::To { url: url.clone(), way, shows: false },
             onward => onward,
         }
     }
@@ -101,7 +109,7 @@ impl Onward {
     #[must_use]
     pub fn target(&self) -> Option<(&PageUrl, Way)> {
         match self {
-            Self::To { url, way } => Some((url, *way)),
+            Self::To { url, way, .. } => Some((url, *way)),
             Self::Stays | Self::Itself | Self::Reloads(_) | Self::Nowhere(_) => None,
         }
     }
@@ -113,11 +121,16 @@ impl Onward {
     }
 }
 
+/// Whether both are one request: a page may know its visitors by its other spellings only.
+fn is_same(url: &PageUrl, other: &PageUrl) -> bool {
+    url == other && url.spelling() == other.spelling()
+}
+
 fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Onward {
     let Some(location) = fetched.reference("location") else { return Onward::Stays };
-    match canon.join(&at.to_url(), &location, None) {
-        Ok(url) if url == *at => Onward::Itself,
-        Ok(url) => Onward::To { url, way: Way::Location },
+    match canon.join_as_written(&at.to_url(), &location, None) {
+        Ok(url) if is_same(&url, at) => Onward::Itself,
+        Ok(url) => Onward::To { url, way: Way::Location, shows: false },
         Err(why) => {
             log::debug!("redirect leads to no URL: url={at} location={location:?} why={why}");
             Onward::Nowhere(Some(why))
@@ -138,12 +151,40 @@ fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<
         }
         (None, None) => return None,
     };
-    let url = if href.is_empty() { at.clone() } else { canon.join(&base, href, charset).ok()? };
-    match seconds <= AT_ONCE {
-        true if url == *at => Some(Onward::Reloads(way)),
-        true => Some(Onward::To { url, way }),
-        false => None,
+    let url = if href.is_empty() { at.clone() } else { canon.join_as_written(&base, href, charset).ok()? };
+    if seconds > AT_ONCE || has_content(canon, fetched, page, (at, &url), seconds > NO_LOOK) {
+        return None;
     }
+    if is_same(&url, at) {
+        return Some(Onward::Reloads(way));
+    }
+    let shows = seconds > NO_LOOK || page.is_some_and(|page| page.facts.visible > 0 || page.facts.pictures);
+    Some(Onward::To { url, way, shows })
+}
+
+/// Whether the page is more than a place that one is sent on from: it has text, leads elsewhere than to itself and to the target,
+/// or is to be `seen` and shows pictures or a frame.
+fn has_content(
+    canon: &Canonicaliser,
+    fetched: &Fetched,
+    page: Option<&Page>,
+    (at, target): (&PageUrl, &PageUrl),
+    seen: bool,
+) -> bool {
+    let Some(page) = page else { return !fetched.body.is_empty() };
+    let facts = &page.facts;
+    if facts.visible >= HAS_TEXT || seen && facts.pictures {
+        return true;
+    }
+    let joiner = canon.joiner(facts.base_url(&at.to_url()), Some(page.charset));
+    let is_way_on = |kind| match kind {
+        LinkKind::A | LinkKind::Area | LinkKind::Frame => true,
+        LinkKind::Iframe => seen,
+        _ => false,
+    };
+    let mut ways =
+        facts.links.iter().filter(|link| is_way_on(link.kind)).filter_map(|link| joiner.join(&link.href).ok());
+    ways.any(|url| url != *at && url != *target)
 }
 
 #[cfg(test)]
@@ -176,7 +217,7 @@ mod tests {
     }
 
     fn to(way: Way, url: &str) -> Onward {
-        Onward::To { url: PageUrl::from_canonical(url).unwrap(), way }
+        Onward::To { url: PageUrl::from_canonical(url).unwrap(), way, shows: false }
     }
 
     #[test]
@@ -235,11 +276,62 @@ mod tests {
     }
 
     #[test]
-    fn a_refresh_within_ten_seconds_is_a_redirect_and_one_to_itself_is_none() {
+    fn a_redirect_to_another_spelling_of_the_same_page_leads_to_it() {
+        for (location, asked) in [
+            ("page?PHPSESSID=0123456789abcdef", Some("/dir/page?PHPSESSID=0123456789abcdef")),
+            ("page?utm_source=x", Some("/dir/page?utm_source=x")),
+            ("%70age", Some("/dir/%70age")),
+            ("page?", Some("/dir/page?")),
+            ("//h.test./dir/page", Some("./dir/page")),
+            ("page#top", None),
+            ("http://h.test:80/dir/page", None),
+            ("page?a=1", Some("")),
+        ] {
+            match onward(302, &[("Location", location)], None) {
+                Onward::To { url, .. } => assert_eq!(url.spelling().or(Some("")), asked, "{location}"),
+                other => assert_eq!((other, asked), (Onward::Itself, None), "{location}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_refresh_is_a_redirect_only_where_the_page_has_nothing_of_its_own() {
+        let table = include_str!("../../tests/data/refresh.tsv");
+        let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#') && !row.is_empty()).collect();
+        for row in &rows {
+            let [content, html, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            let words = |n: usize| "words ".repeat(n);
+            let html = html.replace("{39}", &words(39)).replace("{40}", &words(40));
+            let html = format!("<title>{}</title><meta http-equiv=refresh content=\"{content}\">{html}", words(50));
+            let got = match onward(200, &[], Some(&html)) {
+                Onward::Stays => "link",
+                Onward::To { shows: false, .. } => "redirect",
+                Onward::To { shows: true, .. } => "redirect, then link",
+                Onward::Reloads(_) => "reload",
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(got, wanted, "{row}");
+        }
+        assert!(rows.len() > 20);
+    }
+
+    #[test]
+    fn a_refresh_in_the_head_of_what_is_no_page_is_a_link() {
+        let canon = Canonicaliser::default();
+        let url = canon.parse("http://h.test/a.pdf").unwrap();
+        let of = |body: Document| {
+            let headers = vec![("Refresh".to_owned(), b"0; url=/b".to_vec())];
+            Onward::of(&canon, &url, &Fetched::saved(200, headers, body), &Verdict::Store, None)
+        };
+        assert_eq!(of(Document::empty()), to(Way::RefreshHeader, "http://h.test/b"));
+        assert_eq!(of(Document::from_bytes(&b"%PDF-1.7"[..])), Onward::Stays);
+    }
+
+    #[test]
+    fn a_refresh_to_itself_is_none() {
         let meta = |content: &str| onward(200, &[], Some(&format!("<meta http-equiv=refresh content='{content}'>")));
         let by_meta = to(Way::MetaRefresh, "http://h.test/b");
-        assert_eq!(meta("10; url=/b"), by_meta);
-        assert_eq!(meta("11; url=/b"), Onward::Stays);
+        assert_eq!(meta("0; url=/b"), by_meta);
         for reload in ["0; url=/dir/page", "0", "3 "] {
             let reload = meta(reload);
             assert_eq!(reload, Onward::Reloads(Way::MetaRefresh));

@@ -143,6 +143,7 @@ impl Walk<'_> {
             return Ok(None);
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
+        let url = url.spelled(value.spelling.as_deref());
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let way = (value.found, value.via.as_deref());
         if judge(live, &scope, &url, value.depth, way, self.node.clock.now()).is_err() {

@@ -126,7 +126,7 @@ pub fn fits(page: &PageRecord, record: &Scanned) -> std::result::Result<(), Stri
     if kind != wanted {
         return Err(format!("there is a {kind}, not a {wanted}"));
     }
-    if record.header.target() != Some(page.url.as_str()) {
+    if record.header.target() != Some(&*page.asked()) {
         return Err(format!("there is a record of {}", record.header.target().unwrap_or("nothing")));
     }
     if page.warc.as_ref().is_some_and(|place| place.length != record.length) {

@@ -47,6 +47,13 @@ impl Desk<'_> {
         self.host_at(url.host()).crawl(self.crawl).url(self.prints.url(url))
     }
 
+    /// The URLs that a text of the archive may name: the text itself, and the one that is asked for under this spelling.
+    pub fn named_by(&self, text: &str) -> impl Iterator<Item = PageUrl> {
+        let itself = PageUrl::from_canonical(text).ok();
+        let meant = self.rules.canon.parse(text).ok().filter(|meant| itself.as_ref() != Some(meant));
+        itself.into_iter().chain(meant)
+    }
+
     /// The URL of a text, when it is that of this key.
     pub fn url_at(&self, text: &str, key: SeenKey) -> Option<PageUrl> {
         let url = PageUrl::from_canonical(text).ok()?;
@@ -120,13 +127,15 @@ pub struct Entry {
     pub via: Option<String>,
     pub origin: Option<String>,
     pub found: FoundAs,
+    pub spelling: Option<String>,
 }
 
 impl Entry {
     fn of_page(page: &PageRecord) -> Self {
         let (found, via) = page.sitemap.clone().map_or((FoundAs::Link, None), |sitemap| (sitemap.found, sitemap.via));
         let origin = page.origin.clone();
-        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via, origin, found }
+        let spelling = page.spelling.clone();
+        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via, origin, found, spelling }
     }
 
     fn of(self, url: &PageUrl) -> QueueEntry {
@@ -143,6 +152,7 @@ impl Entry {
             origin: self.origin,
             via: self.via,
             again: None,
+            spelling: self.spelling,
         }
     }
 }

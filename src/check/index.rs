@@ -128,12 +128,17 @@ pub fn page_at(
     file: &str,
     offset: u64,
 ) -> Result<Option<(PageKey, PageRecord)>> {
-    let Ok(url) = PageUrl::from_canonical(url) else { return Ok(None) };
-    let range = KeyRange::captures(desk.key_of(&url));
-    let captures = book.storage.scan(Pages::FAMILY, &range.from, &range.until, usize::MAX)?;
-    let decoded = captures.iter().filter_map(|(k, v)| Some((PageKey::decode(k).ok()?, PageRecord::decode(v).ok()?)));
     let here = |page: &PageRecord| page.warc.as_ref().is_some_and(|p| p.file == file && p.offset == offset);
-    Ok(decoded.into_iter().find(|(_, page)| here(page)))
+    for url in desk.named_by(url) {
+        let range = KeyRange::captures(desk.key_of(&url));
+        let captures = book.storage.scan(Pages::FAMILY, &range.from, &range.until, usize::MAX)?;
+        let decoded =
+            captures.iter().filter_map(|(k, v)| Some((PageKey::decode(k).ok()?, PageRecord::decode(v).ok()?)));
+        if let Some(found) = decoded.into_iter().find(|(_, page)| here(page)) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// The captures in this file that are not among those found: a pass over all captures, made only when some are missing.

@@ -122,9 +122,12 @@ fn in_database(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
 
 /// A text that may be what is looked for.
 pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Result<()> {
-    let canonical = PageUrl::from_canonical(text.url);
-    let Some(url) = canonical.ok().or_else(|| desk.rules.canon.parse(text.url).ok()) else { return Ok(()) };
-    let key = desk.key_of(&url);
+    let named: Vec<_> = desk.named_by(text.url).collect();
+    named.iter().try_for_each(|url| offer_url(desk, book, text, url))
+}
+
+fn offer_url(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>, url: &PageUrl) -> Result<()> {
+    let key = desk.key_of(url);
     let at = key.host_crawl().host_at();
     if desk.lost.hosts.remove(&at) {
         let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
@@ -136,7 +139,7 @@ pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Resul
         Want::Queue(depth) => {
             let depth = depth.unwrap_or(text.depth);
             let entry = Entry { depth, via: text.via.map(str::to_owned), ..Entry::default() };
-            (desk.queue_again(book, key, &url, entry)?, "its text was found: queued")
+            (desk.queue_again(book, key, url, entry)?, "its text was found: queued")
         }
         Want::Keep { reason, generation, depth } => {
             let via = text.via.map(str::to_owned);
@@ -148,6 +151,7 @@ pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Resul
                 via,
                 origin: None,
                 found: FoundAs::Link,
+                spelling: None,
             };
             let mut batch = Batch::new();
             batch.put::<Rejected>(&key, &row);

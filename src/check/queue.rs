@@ -20,7 +20,7 @@ use crate::storage::values::{QueueEntry, RANKS, UrlState, Value};
 const CHUNK: usize = 256;
 
 fn url_of(name: &str, entry: &QueueEntry) -> Option<PageUrl> {
-    PageUrl::from_parts(entry.scheme, name, entry.port, &entry.tail).ok()
+    entry.url(name).ok()
 }
 
 /// The queue entries of one host.
@@ -97,6 +97,7 @@ fn moved(desk: &Desk<'_>, book: &mut Book<'_>, row: &Row<Queue>, url: &PageUrl, 
         depth: row.value.depth,
         hops: row.value.hops,
         discovered: row.value.discovered,
+        spelling: row.value.spelling.clone(),
         via: row.value.via.clone(),
         origin: row.value.origin.clone(),
         found: row.value.found,

@@ -122,7 +122,7 @@ pub fn contents(book: &mut Book<'_>) -> Result<()> {
         for (row, page) in rows.iter().zip(look::<Pages>(book.storage, &firsts)?) {
             let why = match page {
                 None => "its capture is not there",
-                Some(page) if page.url != row.value.url => "its capture is of another URL",
+                Some(page) if *page.asked() != row.value.url => "its capture is of another URL",
                 Some(page) if page.content != Some(row.key.digest) => "its capture has another content",
                 Some(_) => continue,
             };

@@ -113,6 +113,7 @@ fn line_of(page: &PageRecord) -> CrawlLine<'_> {
         UrlState::Error { reason } => Some(Failure::as_str(reason).into()),
         _ => None,
     };
+    line.asked = page.spelling.as_ref().map(|_| page.asked());
     line.status = Some(page.status);
     line.bytes = page.bytes;
     line.mime = page.mime.as_deref().map(Into::into);

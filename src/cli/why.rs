@@ -51,6 +51,14 @@ pub fn advice(reason: &str) -> &'static str {
         "sitemap_foreign" => {
             "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
         }
+        "redirect_self" | "redirect_loop" => {
+            "its redirects lead in a ring; a site that wants cookies first is crawled with cookies.enabled=true"
+        }
+        "redirect_refused" => {
+            "a seed is followed only where the rules allow what it redirects to; change the rule, or the seed"
+        }
+        "redirects" => "more redirects in a row than fetch.max_redirects",
+        "malformed" => "it is no URL that can be asked for; look at the page that links to it",
         "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
@@ -90,8 +98,9 @@ fn advice_at(reason: &str, example: &str) -> String {
 pub fn nothing_fetched(s: &StatusSnapshot) -> String {
     // What became of seeds says more than what became of links found on them.
     let of_pages = |reason: &str| reason != UPLOAD && reason != CHECKPOINT;
+    let of_links = |reason: &str| matches!(reason, "scope" | "malformed" | "too_long");
     let troubles = s.troubles.iter().filter(|(reason, _)| of_pages(reason));
-    let most = troubles.max_by_key(|(reason, t)| (*reason != "scope", *reason != ROBOTS_UNREACHABLE, t.count));
+    let most = troubles.max_by_key(|(reason, t)| (!of_links(reason), *reason != ROBOTS_UNREACHABLE, t.count));
     if let Some((reason, trouble)) = most {
         let times = if trouble.count == 1 { String::new() } else { format!(", {} times", trouble.count) };
         return format!("{reason} at {}{times}: {}", trouble.example, advice_at(reason, &trouble.example));

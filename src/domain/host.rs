@@ -61,15 +61,15 @@ fn is_label(label: &[u8]) -> bool {
         && label.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
 }
 
-/// A name whose last label reads as a number must be an IPv4 address (WHATWG, "ends in a number"); one with Punycode
-/// must be valid (UTS 46).
+/// A name whose last label reads as a number must be an IPv4 address (WHATWG, "ends in a number"); one with Punycode must be as
+/// UTS 46 writes it, and where it is no Punycode it stands for itself.
 fn has_plain_end(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();
     let hex = last.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
     let number = hex || last.bytes().all(|b| b.is_ascii_digit());
     let ipv4 = || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.to_string() == host);
     let punycode = host.split('.').any(|label| label.starts_with("xn--"));
-    (!number || ipv4()) && (!punycode || url::Host::parse(host).is_ok_and(|parsed| parsed.to_string() == host))
+    (!number || ipv4()) && (!punycode || url::Host::parse(host).map_or(true, |parsed| parsed.to_string() == host))
 }
 
 #[cfg(test)]

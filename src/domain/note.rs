@@ -60,6 +60,12 @@ codes! {
         NoArchive = 26, "noarchive";
         /// The server speaks TLS only as it was before 2013: 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
         TlsOld = 27, "tls_old";
+        /// Links of it, or where it redirects to, are no URLs that can be asked for: malformed, or too long.
+        LinksRefused = 40, "links_refused";
+        /// Where it leads was turned away; the record says why.
+        RedirectRefused = 41, "redirect_refused";
+        /// It redirects in a ring: where it leads, it is led back from.
+        RedirectLoop = 42, "redirect_loop";
     }
 }
 

@@ -16,6 +16,16 @@ codes! {
         Lastmod = 3, "lastmod";
         /// It redirected, and a redirect leads back to it: with the cookies set on the way it may answer otherwise.
         Cookies = 4, "cookies";
+        /// It redirected, and a redirect leads to it under another spelling: so asked it may answer otherwise.
+        Spelling = 5, "spelling";
+    }
+}
+
+impl Again {
+    /// True when it is a redirect that leads back to it.
+    #[must_use]
+    pub fn is_led(self) -> bool {
+        matches!(self, Self::Cookies | Self::Spelling)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::note::Note;
 use crate::domain::text::url_text;
 use crate::domain::usage::Statements;
 
-/// A refresh within so many seconds is meant as a redirect; after a longer time it only shows news.
+/// A refresh of a page without content within so many seconds is meant as a redirect; any other is a link.
 pub const AT_ONCE: u32 = 10;
 /// Characters of a canonical URL that are recorded; a longer one is none.
 const LONGEST_CANONICAL: usize = 2_000;
@@ -26,7 +26,7 @@ pub struct HeadMarks {
     pub nosniff: bool,
     /// It sets cookies.
     pub sets_cookies: bool,
-    /// Where the header `Refresh` leads in time, which is a link; at once it is a redirect.
+    /// Where the header `Refresh` leads: a link, unless it is a redirect.
     pub refresh: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl HeadMarks {
         Self {
             robots: Directives::from_header(robots.iter().map(String::as_str), tokens),
             links: link_header::links(links.iter().map(String::as_str)),
-            refresh: all("refresh").first().and_then(|value| link_in_time(value)),
+            refresh: all("refresh").first().and_then(|value| reference(value)),
             sets_cookies: headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("set-cookie")),
             nosniff: all("x-content-type-options").first().is_some_and(|value| is_nosniff(value)),
         }
@@ -93,9 +93,9 @@ pub fn usage(of_robots: Option<&str>, headers: &[(String, Vec<u8>)]) -> Option<S
     all.finish()
 }
 
-/// The reference of a header `Refresh` that leads on after a longer time.
-fn link_in_time(value: &str) -> Option<String> {
-    let (_, href) = parse_refresh(value).filter(|(seconds, href)| *seconds > AT_ONCE && !href.is_empty())?;
+/// The reference of a header `Refresh`.
+fn reference(value: &str) -> Option<String> {
+    let (_, href) = parse_refresh(value).filter(|(_, href)| !href.is_empty())?;
     Some(href.to_owned())
 }
 

@@ -76,6 +76,7 @@ fn entry(tail: &str) -> QueueEntry {
         origin: None,
         via: None,
         again: None,
+        spelling: None,
     }
 }
 
@@ -221,6 +222,8 @@ fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
         origin: None,
         sitemap: None,
         unchanged: 0,
+        spelling: None,
+        refused: None,
     };
     write(storage, |batch| {
         for time in [5, 70_000, 6] {

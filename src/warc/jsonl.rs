@@ -16,6 +16,9 @@ pub struct CrawlLine<'a> {
     pub ts: Cow<'a, str>,
     /// The URL.
     pub url: Cow<'a, str>,
+    /// The URL as it was asked for, where that is another spelling of it: the `WARC-Target-URI`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub asked: Option<Cow<'a, str>>,
     /// The HTTP status.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub status: Option<u16>,
@@ -44,6 +47,9 @@ pub struct CrawlLine<'a> {
     /// Where it leads at once: by redirect or refresh.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<Cow<'a, str>>,
+    /// Why that was turned away: the reason, and the rule in words.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_refused: Option<Cow<'a, str>>,
     /// What `<link rel=canonical>` or the header `Link` names.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub canonical: Option<Cow<'a, str>>,

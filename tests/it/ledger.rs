@@ -356,6 +356,8 @@ fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord 
         origin: None,
         sitemap: None,
         unchanged: 0,
+        spelling: None,
+        refused: None,
     }
 }
 

@@ -67,6 +67,7 @@ mod sandbox;
 mod service;
 mod site;
 mod sitemaps;
+mod spellings;
 mod support;
 mod tree;
 mod warc;

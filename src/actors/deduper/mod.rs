@@ -8,6 +8,7 @@
 mod announced;
 mod filter;
 mod messages;
+mod onward;
 mod popular;
 mod readmit;
 mod seen;
@@ -171,10 +172,15 @@ impl Deduper {
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        let hop = self.hop_of(&links, &lease);
         let (links, itself) = led_back(links, &lease);
         let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
         if let (Some(new), Some(record)) = (itself, &capture) {
-            links.again.push(KnownUrl { new, captured: record.fetched, why: Again::Cookies });
+            let why = if new.url.spelling() == lease.url.spelling() { Again::Cookies } else { Again::Spelling };
+            links.again.push(KnownUrl { new, captured: record.fetched, why });
+        }
+        if let (Some(record), Some(hop)) = (&mut capture, hop) {
+            self.note_onward(record, &lease, hop, &links)?;
         }
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;
@@ -212,7 +218,7 @@ impl Deduper {
             return Ok((first.payload == record.payload_digest).then_some(first));
         }
         let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
-        let (url, payload) = (record.url.clone(), record.payload_digest);
+        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
         let value = ContentValue { first: key, url, date: record.fetched, payload };
         self.pending_contents.insert(digest, value.clone());
         *first_with = Some((digest, value));
@@ -228,7 +234,7 @@ impl Deduper {
         let first = first.filter(|first| first.payload == record.payload_digest);
         let date = lease.entry.again.as_ref().map_or(record.fetched, |last| last.captured);
         let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
-        let (url, payload) = (record.url.clone(), record.payload_digest);
+        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
         Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
     }
 

@@ -8,6 +8,7 @@ use crate::domain::reason::Rejection;
 use crate::domain::revisit::{Again, LastVisit};
 use crate::domain::time::UnixMillis;
 use crate::domain::traps::Finder;
+use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, Turned};
 use crate::storage::tables::Pages;
@@ -47,7 +48,7 @@ impl Deduper {
             }));
         }
         candidates.retain(|c| {
-            let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || self.may_lead_back(&c.new);
+            let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || c.new.hops > 0;
             let news = |depth| c.turned.is_none() && (depth > c.new.depth || said);
             let kept = self.popular.get(&c.key.url).is_none_or(news);
             if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
@@ -68,6 +69,12 @@ impl Deduper {
             self.sort_out(candidate, state, finder.as_deref_mut(), &mut out)?;
         }
         Ok(out)
+    }
+
+    /// The key of a URL.
+    pub(super) fn key_of(&self, url: &PageUrl) -> SeenKey {
+        let at = HostAt { partition: Partition::of_host(url.host()), host: self.node.prints.host(url.host()) };
+        at.crawl(self.node.crawl).url(self.node.prints.url(url))
     }
 
     pub(super) fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
@@ -119,8 +126,9 @@ impl Deduper {
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
-            (Some(UrlState::Done { captured, how: How::Redirect }), None) if self.may_lead_back(&new) => {
-                out.again.push(KnownUrl { new, captured, why: Again::Cookies });
+            (Some(UrlState::Done { captured, how: How::Redirect }), None) if new.hops > 0 => {
+                let why = self.why_led_back(key, &new, captured)?;
+                out.again.extend(why.map(|why| KnownUrl { new, captured, why }));
             }
             (Some(UrlState::Done { captured, .. }), None) => match self.why_again(key, &new, captured)? {
                 Some(why) => out.again.push(KnownUrl { new, captured, why }),
@@ -134,9 +142,15 @@ impl Deduper {
         Ok(())
     }
 
-    /// Whether it is where a redirect leads, and cookies may make a difference there. `fetch.max_redirects` ends it.
-    fn may_lead_back(&self, new: &NewUrl) -> bool {
-        new.hops > 0 && self.node.rules.settings.cookies.enabled
+    /// Why a URL that redirected may answer otherwise when a redirect leads back to it: with the cookies set on the way, or asked
+    /// for under another spelling. `fetch.max_redirects` ends it.
+    fn why_led_back(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
+        if self.node.rules.settings.cookies.enabled {
+            return Ok(Some(Again::Cookies));
+        }
+        let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
+        let other = page.is_some_and(|page| page.spelling.as_deref() != new.url.spelling());
+        Ok(other.then_some(Again::Spelling))
     }
 
     /// Why a URL that is done is fetched once more, if it is.

@@ -12,7 +12,8 @@ const LONGEST: [usize; 2] = [255, 63];
 /// everything, and so does a sitemap that says what was not heeded yet.
 pub(super) fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
     let (again, last) = (lease.entry.again.as_ref()?, last?);
-    let needed = matches!(again.why, Again::Recrawl | Again::Cookies)
+    let needed = again.why == Again::Recrawl
+        || again.why.is_led()
         || last.sitemap.as_ref().is_some_and(|sitemap| sitemap.put_off);
     if needed { None } else { validators(last) }
 }

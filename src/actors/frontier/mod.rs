@@ -438,7 +438,7 @@ type Entry = (QueueKey, QueueEntry);
 
 /// A lease on one entry, unless it is leased already or its URL cannot be built.
 fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
-    let url = crate::domain::url::PageUrl::from_parts(entry.scheme, name, entry.port, &entry.tail).ok()?;
+    let url = entry.url(name).ok()?;
     let url_key = node.prints.url(&url);
     node.leases.lease(key, url_key, url, entry, end)
 }

@@ -51,8 +51,9 @@ impl Tools {
         fetched: &Fetched,
         (metadata, identified_type): (Option<Metadata<'_>>, Option<&str>),
     ) -> Result<PageRecords, RecordError> {
+        let asked = url.asked();
         let source = PageSource {
-            capture: Capture { url: url.as_str(), date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
+            capture: Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
             request_head: &fetched.request_head,
             response_head: &fetched.response_head,
             body: &fetched.body,

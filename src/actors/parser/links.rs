@@ -13,10 +13,13 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::html::{LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Rejection;
-use crate::domain::url::PageUrl;
+use crate::domain::url::{PageUrl, UrlError};
 use crate::parse::{HeadMarks, Lead, leads};
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::warc::metadata::Outlink;
+
+/// Characters of a link that are shown.
+const SHOWN: usize = 200;
 
 /// Where an answer leads.
 #[derive(Default)]
@@ -25,6 +28,8 @@ pub(super) struct Found<'p> {
     pub change: LinkChange,
     /// All that was found, also what is not to be followed, for the archive.
     pub outlinks: Vec<Outlink<'p>>,
+    /// Something was meant as the URL of a page and is none.
+    pub refused: bool,
 }
 
 /// The links of an answer's page and head, or the target of a redirect.
@@ -37,18 +42,24 @@ pub(super) fn found<'p>(
     head: &'p HeadMarks,
 ) -> Found<'p> {
     let nofollow = head.directives(page).nofollow;
-    let next = onward.followed(nofollow).map(|(to, way)| (hop(node, lease, to), way));
+    let next = onward.followed(nofollow).filter(|_| is_redirect(node, lease, onward, page));
+    let next = next.map(|(to, way)| (hop(node, lease, to), way));
     if matches!(verdict, Verdict::Follow) {
         let outlinks = next.iter().map(|(next, _)| redirect(next, "location")).collect();
-        return Found { change: admit(node, next.map(|(next, _)| next)), outlinks };
+        let refused = matches!(onward, Onward::Nowhere(Some(why)) if refuse(node, lease, *why, "Location"));
+        return Found { change: admit(node, next.map(|(next, _)| next)), outlinks, refused };
     }
     if !verdict.parses() {
         return Found::default();
     }
     let mut collected = Collected::new(lease, !nofollow);
     if let Some((next, way)) = next {
-        collected.known.insert(node.prints.url(&next.url));
-        collected.outlinks.extend((way == Way::RefreshHeader).then(|| redirect(&next, "Refresh:")));
+        let key = node.prints.url(&next.url);
+        collected.known.insert(key);
+        if way == Way::RefreshHeader {
+            collected.outlinks.push(redirect(&next, "Refresh:"));
+            collected.listed.insert((key, LinkKind::MetaRefresh, ""));
+        }
         collected.found.push(next);
     }
     if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
@@ -57,7 +68,10 @@ pub(super) fn found<'p>(
     }
     let live = node.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
-        collected.add(node, lead);
+        match lead.url {
+            Ok(_) => collected.add(node, lead),
+            Err(why) => collected.refused |= refuse(node, lease, why, lead.href),
+        }
     }
     if node.rules.settings.crawl.ascend {
         if lease.entry.seed {
@@ -65,10 +79,37 @@ pub(super) fn found<'p>(
         }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
-    let Collected { known, found, unfollowed, outlinks, .. } = collected;
+    let Collected { known, found, unfollowed, outlinks, refused, .. } = collected;
     let mut change = within_the_depth_of_its_seed(node, lease, admit(node, found));
     change.turned.extend(not_followed(node, &known, unfollowed));
-    Found { change, outlinks }
+    Found { change, outlinks, refused }
+}
+
+/// Counts what is no URL that can be asked for; true when it was meant as that of a page.
+pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> bool {
+    node.metrics.link_refused(why);
+    if why.is_fault() {
+        let reason = why.rejection().as_str();
+        log::debug!("link is no URL that can be asked for: url={} link={text:?} reason={reason}", lease.url);
+        node.troubles.tally(reason, format!("{} on {}", text.chars().take(SHOWN).collect::<String>(), lease.url));
+    }
+    why.is_fault()
+}
+
+/// Whether the way on is a redirect. A refresh of a page that shows something, or links to where it leads, is a link from the place
+/// on where no redirect is followed any more.
+fn is_redirect(node: &Node, lease: &Lease, onward: &Onward, page: Option<&Page>) -> bool {
+    let Onward::To { url, way, shows } = onward else { return false };
+    if *way == Way::Location || lease.entry.hops < node.rules.settings.fetch.max_redirects {
+        return true;
+    }
+    let live = node.live();
+    let links_to = |page: &Page| {
+        let joiner = live.canon.joiner(page.facts.base_url(&lease.url.to_url()), Some(page.charset));
+        let mut plain = page.facts.links.iter().filter(|link| link.kind == LinkKind::A && !link.nofollow);
+        plain.any(|link| joiner.join(&link.href).as_ref() == Ok(url))
+    };
+    !shows && !page.is_some_and(links_to)
 }
 
 /// What only links name that are not to be followed: kept, so that it can be said why nobody asked for it.
@@ -124,6 +165,7 @@ struct Collected<'p> {
     unfollowed: Vec<NewUrl>,
     shunned: KeySet<UrlKey>,
     outlinks: Vec<Outlink<'p>>,
+    refused: bool,
 }
 
 impl<'p> Collected<'p> {
@@ -140,6 +182,7 @@ impl<'p> Collected<'p> {
             unfollowed: Vec::new(),
             shunned: KeySet::default(),
             outlinks: Vec::new(),
+            refused: false,
         }
     }
 

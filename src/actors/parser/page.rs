@@ -9,6 +9,7 @@ use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::answer::{Looked, Onward};
+use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
@@ -33,6 +34,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let set = head.sets_cookies && node.rules.settings.cookies.enabled;
     let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
     let onward = onward.with_cookies(&lease.url, set);
+    if let (Onward::Itself, Some(note)) = (&onward, onward.note()) {
+        node.troubles.tally(note.as_str(), lease.url.to_string());
+    }
     let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
@@ -54,7 +58,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let change = found.change;
     let mut record = PageRecord {
         how: how(&verdict),
-        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, &onward) },
+        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, (&onward, found.refused)) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
     record = revisit::after(last.as_deref(), record);
@@ -140,6 +144,8 @@ fn record(
         origin: lease.entry.origin.clone(),
         sitemap: revisit::as_sitemap(lease, fetched.status, looked.page.as_ref()),
         unchanged: 0,
+        spelling: lease.url.spelling().map(str::to_owned),
+        refused: None, // the seen test says it
     }
 }
 
@@ -150,11 +156,14 @@ fn remarks(
     looked: &Looked,
     verdict: &Verdict,
     head: &HeadMarks,
-    onward: &Onward,
+    (onward, refused): (&Onward, bool),
 ) -> Remarks {
     let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
+    let mut notes = looked.notes(fetched, verdict, head, onward);
+    notes.extend(refused.then_some(Note::LinksRefused));
+    notes.sort_unstable();
     Remarks {
-        notes: looked.notes(fetched, verdict, head, onward),
+        notes,
         canonical: looked.canonical(&lease.url, verdict, head),
         target: onward.target().map(|(url, _)| url.as_str().to_owned()),
         // Maps of texts can always be written.

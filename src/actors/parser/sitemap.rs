@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::links::{Found, origin, within_the_depth_of_its_seed};
+use super::links::{Found, origin, refuse, within_the_depth_of_its_seed};
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
@@ -31,8 +31,15 @@ pub(super) fn found(
     known.insert(node.prints.url(&lease.url)); // an index of itself
     known.extend(next.iter().map(|new| node.prints.url(&new.url)));
     let mut chosen = Chosen::new(node, lease);
+    let mut refused = false;
     for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
-        let Ok(url) = joiner.join(&entry.loc) else { continue };
+        let url = match joiner.join(&entry.loc) {
+            Ok(url) => url,
+            Err(why) => {
+                refused |= refuse(node, lease, why, &entry.loc);
+                continue;
+            }
+        };
         if known.insert(node.prints.url(&url)) {
             chosen.put(entry, url);
         }
@@ -41,7 +48,7 @@ pub(super) fn found(
     links.turned.extend(chosen.turned);
     let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
     let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
-    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks }
+    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks, refused }
 }
 
 /// What is taken from a sitemap.

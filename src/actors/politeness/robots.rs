@@ -122,14 +122,14 @@ impl Cache {
         match node.rules.robots.standing(&copy_of(&kept.value), now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
-            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.tail()) => Standing::Allowed,
+            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Standing::Allowed,
             RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
         }
     }
 
     /// What the copy at hand says of the use of a URL's content.
     pub fn usage(&self, url: &PageUrl) -> Option<String> {
-        self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.tail())
+        self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.asked_tail())
     }
 
     /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
@@ -254,7 +254,7 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         records.append(&mut more);
         last = status;
         match location.filter(|_| (300..400).contains(&status)) {
-            Some(next) => target = lane.node.rules.canon.join(&here.to_url(), &next, None),
+            Some(next) => target = lane.node.rules.canon.join_as_written(&here.to_url(), &next, None),
             None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
         }
     }

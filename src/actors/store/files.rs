@@ -41,6 +41,7 @@ pub(super) fn line_of<'c>(
         Ending::Rejected(rejection) => Some(rejection.as_str()),
     };
     let mut line = CrawlLine::new(now, page.url.as_str());
+    line.asked = page.url.spelling().map(|_| page.url.asked());
     line.reason = reason.map(Into::into);
     line.ms = u64::try_from(commit.took.as_millis()).unwrap_or(u64::MAX);
     if let Some(lease) = &commit.lease {
@@ -57,6 +58,7 @@ pub(super) fn line_of<'c>(
         line.status = Some(capture.status);
         line.bytes = capture.bytes;
         line.target = capture.remarks.target.as_deref().map(Into::into);
+        line.target_refused = capture.refused.as_deref().map(Into::into);
         line.canonical = capture.remarks.canonical.as_deref().map(Into::into);
         line.extracted = capture.remarks.extracted.as_deref().and_then(|json| serde_json::from_str(json).ok());
         line.mime = capture.mime.as_deref().map(Into::into);

@@ -28,6 +28,8 @@ impl From<&WarcPlace> for WarcView {
 pub struct CaptureView {
     /// The URL.
     pub url: String,
+    /// The same as it was asked for, where that is another spelling.
+    pub asked: Option<String>,
     /// When its request was sent.
     pub captured_ms: u64,
     /// HTTP status.
@@ -48,6 +50,8 @@ pub struct CaptureView {
     pub digest: String,
     /// Where it leads at once: by redirect or refresh.
     pub target: Option<String>,
+    /// Why that was turned away: the reason, and the rule in words.
+    pub target_refused: Option<String>,
     /// The page's title.
     pub title: Option<String>,
     /// Links found on it.
@@ -76,6 +80,7 @@ impl From<&PageRecord> for CaptureView {
     fn from(page: &PageRecord) -> Self {
         Self {
             url: page.url.clone(),
+            asked: page.spelling.as_ref().map(|_| page.asked().into_owned()),
             captured_ms: page.fetched.0,
             status: page.status,
             how: page.how.as_str().to_owned(),
@@ -86,6 +91,7 @@ impl From<&PageRecord> for CaptureView {
             cut: page.cut.map(|cut| cut.as_str().to_owned()),
             digest: WarcDigest(page.payload_digest).to_string(),
             target: page.remarks.target.clone(),
+            target_refused: page.refused.clone(),
             title: page.title.clone(),
             out_links: page.out_links,
             depth: page.depth,

@@ -130,9 +130,11 @@ fn found(node: &Node, target: &Target, record: &Record) -> Result<Option<FoundVi
     if let Some(failed) = read::get::<Failed>(&*node.storage, &target.key)? {
         return Ok(Some(FoundView { via: failed.via, seed: failed.seed }));
     }
-    let place = record.page.as_ref().and_then(|(_, page)| page.warc.as_ref());
     let dir = node.rules.settings.warc_dir();
-    let way = place.and_then(|place| way_at(&dir, &place.file, place.offset, target.url.as_str()));
+    let way = record.page.as_ref().and_then(|(_, page)| {
+        let place = page.warc.as_ref()?;
+        way_at(&dir, &place.file, place.offset, &page.asked())
+    });
     Ok(way.map(|way| FoundView { seed: way.via.is_none() && way.hops.is_empty(), via: way.via }))
 }
 

@@ -126,7 +126,7 @@ impl Trial {
         for (key, entry) in rows {
             self.view.queued.looked += 1;
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
-            let Ok(url) = PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) else { continue };
+            let Ok(url) = entry.url(&name) else { continue };
             let (way, now) = ((entry.found, entry.via.as_deref()), self.node.clock.now());
             if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way, now) {
                 let rule = self.rule(&url, entry.depth);
@@ -146,7 +146,9 @@ impl Trial {
         for (_, value) in rows {
             self.view.rejected.looked += 1;
             let meant = is_of_rules(value.reason) && (value.reason != Rejection::HostBudget || self.has_more_budget());
-            let Ok(url) = PageUrl::from_canonical(&value.url) else { continue };
+            let Ok(url) = PageUrl::from_canonical(&value.url).map(|url| url.spelled(value.spelling.as_deref())) else {
+                continue;
+            };
             let now = self.node.clock.now();
             if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, LINK, now).is_ok() {
                 let rule = self.rule(&url, value.depth);

@@ -261,7 +261,7 @@ impl Session {
         let crawl_delay = known.rules.crawl_delay();
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().crawl_delay = crawl_delay.unwrap_or_default();
         self.robots.borrow_mut().insert(place.clone(), known.clone());
-        let verdict = known.rules.verdict(url.tail());
+        let verdict = known.rules.verdict(url.asked_tail());
         let sitemaps = self.sitemaps(&known, url).map(|map| map.to_string()).collect();
         Ok(Robots {
             url: format!("{place}/robots.txt"),
@@ -270,7 +270,7 @@ impl Session {
             reachable: known.reachable,
             line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
             crawl_delay,
-            usage: known.rules.usage(url.tail()),
+            usage: known.rules.usage(url.asked_tail()),
             sitemaps,
         })
     }
@@ -279,7 +279,7 @@ impl Session {
     pub(super) fn forbidden(&self, url: &PageUrl) -> Option<String> {
         let all = self.robots.borrow();
         let known = all.get(&place(url)).filter(|_| self.rules.settings.politeness.respect_robots)?;
-        let verdict = known.rules.verdict(url.tail());
+        let verdict = known.rules.verdict(url.asked_tail());
         let forbidden = !known.reachable || !verdict.allowed;
         forbidden.then(|| verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()))
     }
@@ -330,7 +330,8 @@ impl Session {
         for _ in 0..=ROBOTS_REDIRECTS {
             let fetched = self.get_within(&at, robots_limits(&self.rules.limits)).await?.fetched;
             last = fetched.status;
-            let target = fetched.reference("location").map(|l| self.rules.canon.join(&at.to_url(), &l, None));
+            let target =
+                fetched.reference("location").map(|l| self.rules.canon.join_as_written(&at.to_url(), &l, None));
             match target.filter(|_| (300..400).contains(&last)) {
                 Some(Ok(next)) => at = next,
                 Some(Err(_)) => return Ok((last, Ok(Vec::new()), ", and its redirect leads to no URL")),

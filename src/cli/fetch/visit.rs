@@ -74,10 +74,10 @@ fn onward(
             (Some(RedirectReport::itself(been.last())), Some(Stopped { reason: "loop", detail }))
         }
         (Onward::Nowhere(why), _) => (Some(RedirectReport::nowhere(*why)), None),
-        (Onward::To { url, way }, None) => {
+        (Onward::To { url, way, .. }, None) => {
             (Some(RedirectReport::to(url, *way, written, "nofollow".into(), false)), None)
         }
-        (Onward::To { url, way }, Some(_)) => {
+        (Onward::To { url, way, .. }, Some(_)) => {
             let (judged, widened) = judge.hop(url, been.len());
             let verdict = match judged.reason {
                 None => judge.session.forbidden(url).map_or_else(

@@ -134,7 +134,7 @@ pub struct ScopeSection {
     pub skip_extensions: Option<Vec<String>>,
     /// Tracking parameters removed from URLs; `utm_*` covers a family; the built-in list when absent.
     pub remove_params: Option<Vec<String>>,
-    /// Session ids removed from query and path; the built-in list when absent.
+    /// Session ids removed from query and path, whatever their value; when absent the built-in list, by their value.
     pub remove_sessions: Option<Vec<String>>,
     /// Whether rejected URLs are remembered, so that wider rules can take them up again.
     pub record_rejected: bool,

@@ -140,6 +140,7 @@ impl Collector {
         let base = self.facts.base_url(page);
         self.facts.canonical = self.canonical_href.and_then(|href| web_url(&base, &href));
         (self.facts.text, self.facts.text_cut) = self.text.finish();
+        self.facts.visible = self.watch.visible();
         self.facts.needs_script = self.watch.needs_script();
         self.facts
     }
@@ -282,6 +283,7 @@ impl Sink for Collector {
         if tag.element == Element::Img {
             self.image(tag);
         }
+        self.facts.pictures |= links::is_picture(tag.element);
         match tag.element {
             Element::Title if !tag.foreign => {
                 self.title = Some(Fold::new(MAX_FIELD));

@@ -35,7 +35,14 @@ pub struct PageFacts {
     pub text_cut: bool,
     /// It shows nothing, and leads nowhere, without its scripts.
     pub needs_script: bool,
+    /// Characters that can be seen, white space, titles and what stands in `<noscript>` left out; counted to [`HAS_TEXT`].
+    pub visible: u32,
+    /// It shows pictures, objects, sound or film.
+    pub pictures: bool,
 }
+
+/// From so many visible characters on a page has text of its own. What is shown instead of a page that has moved is shorter.
+pub const HAS_TEXT: u32 = 200;
 
 impl PageFacts {
     /// The URL that relative links resolve against: the page's `<base>`, else the page itself.

@@ -92,6 +92,12 @@ pub(super) fn has_facts(element: Element, assets: bool) -> bool {
     }
 }
 
+/// Elements that show something that is no text.
+pub(super) fn is_picture(element: Element) -> bool {
+    use Element::*;
+    matches!(element, Audio | Embed | Image | Img | Object | Video)
+}
+
 /// Hands every link of `tag` but `<meta>`'s to `add`: kind and reference, decoded, not yet looked at.
 pub(super) fn of_tag<'a>(tag: &Tag<'a>, rel: &Rel<'_>, assets: bool, mut add: impl FnMut(LinkKind, &str)) {
     use Element::*;

@@ -23,7 +23,7 @@ mod tokenizer;
 pub use directives::Directives;
 pub use entities::decode_references;
 pub use extract::{ExtractOptions, Extractor};
-pub use facts::{Link, LinkKind, PageFacts, Refresh};
+pub use facts::{HAS_TEXT, Link, LinkKind, PageFacts, Refresh};
 pub use links::kind_of_rel;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};
 pub use srcset::parse_refresh;

@@ -1,13 +1,11 @@
 //! Whether a page shows anything without its scripts.
 //!
 //! It does not when it has a script and leads nowhere by itself (no `<a href>`, `<area>` or `<frame>`), and either shows fewer
-//! than [`VISIBLE`] characters or says in a `<noscript>` that it needs JavaScript. What stands in `<noscript>` counts neither as a
+//! than [`HAS_TEXT`] characters or says in a `<noscript>` that it needs JavaScript. What stands in `<noscript>` counts neither as a
 //! link nor as text: it is what such pages say in place of themselves.
 
+use super::facts::HAS_TEXT;
 use super::fold::Fold;
-
-/// From so many characters on a page has text of its own; white space is not counted.
-pub(super) const VISIBLE: u32 = 200;
 
 /// Bytes of a notice that are looked at.
 const NOTICE: usize = 2048;
@@ -65,7 +63,7 @@ impl Watch {
 
     /// More text would not change anything.
     pub(super) fn is_sure(&self) -> bool {
-        if self.in_noscript { self.notice.is_full() } else { self.visible >= VISIBLE }
+        if self.in_noscript { self.notice.is_full() } else { self.visible >= HAS_TEXT }
     }
 
     /// Text that can be seen.
@@ -77,14 +75,19 @@ impl Watch {
             self.notice.push(text);
             return;
         }
-        let room = (VISIBLE - self.visible) as usize;
+        let room = (HAS_TEXT - self.visible) as usize;
         let seen = text.chars().filter(|c| !c.is_whitespace()).take(room).count();
-        self.visible += u32::try_from(seen).unwrap_or(VISIBLE);
+        self.visible += u32::try_from(seen).unwrap_or(HAS_TEXT);
+    }
+
+    /// Characters seen, no more than [`HAS_TEXT`].
+    pub(super) fn visible(&self) -> u32 {
+        self.visible
     }
 
     /// The page has ended.
     pub(super) fn needs_script(self) -> bool {
-        self.script && !self.link && (self.visible < VISIBLE || names_script(&self.notice.finish().0))
+        self.script && !self.link && (self.visible < HAS_TEXT || names_script(&self.notice.finish().0))
     }
 }
 

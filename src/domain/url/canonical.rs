@@ -8,7 +8,8 @@ use url::Url;
 use super::clean::Cleaner;
 use super::joiner::Joiner;
 use super::page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
-use super::percent::normal;
+use super::percent::{normal, standard_path};
+use super::stand_in::{masked, named};
 use super::{CleanRules, UrlError};
 use crate::domain::host::is_canonical_host;
 
@@ -41,7 +42,7 @@ impl Canonicaliser {
     /// See [`UrlError`].
     pub fn parse(&self, text: &str) -> Result<PageUrl, UrlError> {
         check_input(text)?;
-        self.canonical(&Url::parse(text).map_err(|_| UrlError::Malformed)?)
+        self.canonical(&parsed(text, Url::parse)?)
     }
 
     /// The canonical form of a link as it stands in a page whose base URL is `base`.
@@ -52,14 +53,30 @@ impl Canonicaliser {
     /// # Errors
     /// See [`UrlError`].
     pub fn join(&self, base: &Url, href: &str, query_encoding: Option<&'static Encoding>) -> Result<PageUrl, UrlError> {
-        check_input(href)?;
-        let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| encode_query(query_encoding, text);
-        let options = Url::options().base_url(Some(base));
-        let options = if query_encoding.is_some() { options.encoding_override(Some(encode)) } else { options };
-        self.canonical(&options.parse(&two_slashes(href)).map_err(|_| UrlError::Malformed)?)
+        self.canonical(&resolved(base, href, query_encoding)?)
     }
 
-    /// The canonical form of a URL that the `url` crate has parsed.
+    /// The same for where a server sends whoever asks: asked for as it is written there, marks of sessions and campaigns, an empty
+    /// query and the host's final dot included, for the server may know it under no other spelling.
+    ///
+    /// # Errors
+    /// See [`UrlError`].
+    pub fn join_as_written(
+        &self,
+        base: &Url,
+        href: &str,
+        query_encoding: Option<&'static Encoding>,
+    ) -> Result<PageUrl, UrlError> {
+        let resolved = resolved(base, href, query_encoding)?;
+        let url = self.canonical(&resolved)?;
+        let dot = if resolved.host_str().is_some_and(|host| host.ends_with('.')) { "." } else { "" };
+        let query = resolved.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let written = format!("{dot}{}{query}", standard_path(resolved.path()));
+        Ok(if written.len() > self.max_length { url } else { url.spelled(Some(&written)) })
+    }
+
+    /// The canonical form of a URL that the `url` crate has parsed. It is asked for with the percent-encodings as they are written;
+    /// what names no page is taken away.
     ///
     /// # Errors
     /// See [`UrlError`].
@@ -69,15 +86,19 @@ impl Canonicaliser {
             "https" => Scheme::Https,
             _ => return Err(UrlError::Scheme),
         };
-        let host = url.host_str().ok_or(UrlError::Malformed)?;
-        let host = host.strip_suffix('.').unwrap_or(host);
+        let host = named(url.host_str().ok_or(UrlError::Malformed)?);
+        let host = host.strip_suffix('.').unwrap_or(&host);
         let port = url.port().unwrap_or(scheme.default_port());
         if port == 0 || !is_canonical_host(host) {
             return Err(UrlError::Malformed);
         }
-        let tail_length = url.path().len() + url.query().map_or(0, |query| query.len() + 1);
-        let push_tail = |text: &mut String| self.push_tail(url.path(), url.query(), text);
-        self.limited(PageUrl::build(scheme, host, port, tail_length, push_tail)?)
+        let written = self.cleaned(&standard_path(url.path()), url.query());
+        let canonical = normal(&written);
+        let url = PageUrl::build(scheme, host, port, canonical.len(), |text| text.push_str(&canonical))?;
+        self.limited(match canonical {
+            Cow::Borrowed(_) => url,
+            Cow::Owned(_) => url.spelled(Some(&written)),
+        })
     }
 
     /// Joins the links of one page: the same as [`Canonicaliser::join`], several times as fast for most links.
@@ -97,16 +118,33 @@ impl Canonicaliser {
         &self.cleaner
     }
 
-    fn push_tail(&self, path: &str, query: Option<&str>, text: &mut String) {
-        self.cleaner.push_path(&normal(path), text);
-        let Some(query) = query else { return };
+    /// Path and query without what names no page, the rest as written.
+    fn cleaned(&self, path: &str, query: Option<&str>) -> String {
+        let mut text = String::with_capacity(path.len() + query.map_or(0, |query| query.len() + 1));
+        self.cleaner.push_path(path, &mut text);
+        let Some(query) = query else { return text };
         text.push('?');
         let path_end = text.len();
-        self.cleaner.push_query(&normal(query), text);
+        self.cleaner.push_query(query, &mut text);
         if text.len() == path_end {
             text.pop();
         }
+        text
     }
+}
+
+/// A link joined to its base, as the URL Standard says.
+fn resolved(base: &Url, href: &str, query_encoding: Option<&'static Encoding>) -> Result<Url, UrlError> {
+    check_input(href)?;
+    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| encode_query(query_encoding, text);
+    let options = Url::options().base_url(Some(base));
+    let options = if query_encoding.is_some() { options.encoding_override(Some(encode)) } else { options };
+    parsed(&two_slashes(href), |href| options.parse(href))
+}
+
+/// What `parse` makes of it, if need be under a stand-in for its host.
+fn parsed(text: &str, parse: impl Fn(&str) -> Result<Url, url::ParseError>) -> Result<Url, UrlError> {
+    parse(text).ok().or_else(|| parse(&masked(text)?).ok()).ok_or(UrlError::Malformed)
 }
 
 /// More slashes than two before a host count as two ("special authority ignore slashes state"); the `url` crate takes the

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::percent::normal;
+use super::session::looks_like_session;
+
 /// Parameters that campaigns, mailers and advertisers append; the page is the same without them.
 const TRACKING: &[&str] = &[
     "utm_*",
@@ -37,7 +40,8 @@ const TRACKING: &[&str] = &[
     "srsltid",
 ];
 
-/// Parameters that are session ids by their very name.
+/// Names that session ids have. By their name alone nothing is known: `session_id=12` names a session of a conference, `sid=42` a
+/// story. The value tells ([`looks_like_session`]).
 const SESSION: &[&str] = &[
     "jsessionid",
     "phpsessid",
@@ -51,13 +55,11 @@ const SESSION: &[&str] = &[
     "zenid",
     "osclsid",
     "oscsid",
+    "sid",
+    "session",
+    "sess",
+    "s_id",
 ];
-
-/// Parameters that are session ids on some sites and name the page (story id, section id) on others.
-const SESSION_TOKEN: &[&str] = &["sid", "session", "sess", "s_id"];
-
-/// The shortest value of a [`SESSION_TOKEN`] parameter that passes for a session id (phpBB: 32, PHP: 26-48).
-const TOKEN_LENGTH: usize = 16;
 
 /// What is removed from a URL besides what the standards say, and how long it may be.
 ///
@@ -68,10 +70,9 @@ const TOKEN_LENGTH: usize = 16;
 pub struct CleanRules {
     /// Tracking parameters; removed from the query.
     pub tracking: Vec<String>,
-    /// Session ids by name; removed from query and path.
+    /// Removed from query and path whatever the value; empty unless somebody says so.
     pub sessions: Vec<String>,
-    /// Removed from query and path only when the value looks like a session id: at least 16 letters, digits, `-`, `_`
-    /// or `.`, so that `?sid=42` keeps naming its page.
+    /// Removed from query and path only when the value looks like a session id, so that `?sid=42` keeps naming its page.
     pub session_tokens: Vec<String>,
     /// The longest canonical URL, in bytes.
     pub max_url_length: usize,
@@ -80,12 +81,7 @@ pub struct CleanRules {
 impl Default for CleanRules {
     fn default() -> Self {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Self {
-            tracking: owned(TRACKING),
-            sessions: owned(SESSION),
-            session_tokens: owned(SESSION_TOKEN),
-            max_url_length: 2_000,
-        }
+        Self { tracking: owned(TRACKING), sessions: Vec::new(), session_tokens: owned(SESSION), max_url_length: 2_000 }
     }
 }
 
@@ -139,7 +135,7 @@ impl Cleaner {
         }
     }
 
-    /// Appends to `out` the parameters of `query` that stay, in their order.
+    /// Appends to `out` the parameters of `query` that stay, in their order and as they are written.
     pub(super) fn push_query(&self, query: &str, out: &mut String) {
         let mut first = true;
         for part in query.split('&').filter(|part| !self.drops_from_query(part)) {
@@ -151,7 +147,7 @@ impl Cleaner {
         }
     }
 
-    /// Appends `path` to `out` without its session parameters.
+    /// Appends `path` to `out` without its session parameters, the rest as it is written.
     pub(super) fn push_path(&self, path: &str, out: &mut String) {
         if !path.contains(';') {
             out.push_str(path);
@@ -169,12 +165,12 @@ impl Cleaner {
     fn push_segment(&self, segment: &str, out: &mut String) {
         let mut parts = segment.split(';');
         let name = parts.next().unwrap_or_default();
-        if matches!(name, "." | "..") {
+        if matches!(&*normal(name), "." | "..") {
             out.push_str(segment);
             return;
         }
         out.push_str(name);
-        for part in parts.filter(|part| !self.is_session(part)) {
+        for part in parts.filter(|part| !self.is_session(&normal(part))) {
             out.push(';');
             out.push_str(part);
         }
@@ -186,12 +182,13 @@ impl Cleaner {
     }
 
     fn drops_from_query(&self, part: &str) -> bool {
-        self.tracking.contain(name_of(part).as_bytes()) || self.is_session(part)
+        let part = normal(part);
+        self.tracking.contain(name_of(&part).as_bytes()) || self.is_session(&part)
     }
 
     fn is_session(&self, part: &str) -> bool {
         let name = name_of(part).as_bytes();
-        self.sessions.contain(name) || (self.session_tokens.contain(name) && looks_like_token(part))
+        self.sessions.contain(name) || (self.session_tokens.contain(name) && looks_like_session(value_of(part)))
     }
 }
 
@@ -199,8 +196,6 @@ fn name_of(part: &str) -> &str {
     part.split_once('=').map_or(part, |(name, _)| name)
 }
 
-fn looks_like_token(part: &str) -> bool {
-    let value = part.split_once('=').map_or("", |(_, value)| value);
-    value.len() >= TOKEN_LENGTH
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b','))
+fn value_of(part: &str) -> &str {
+    part.split_once('=').map_or("", |(_, value)| value)
 }

@@ -30,7 +30,7 @@ impl<'a> Joiner<'a> {
     /// # Errors
     /// See [`UrlError`].
     pub fn join(&self, href: &str) -> Result<PageUrl, UrlError> {
-        match self.page.as_ref().and_then(|page| self.quick(page, href)) {
+        match self.page.as_ref().filter(|page| page.spelling().is_none()).and_then(|page| self.quick(page, href)) {
             Some(url) => self.canonicaliser.limited(url),
             None => self.canonicaliser.join(&self.base, href, self.query_encoding),
         }

@@ -4,6 +4,9 @@
 //! crate) and then, in this order: user information, fragment, default port and the host's trailing dot dropped;
 //! percent-encodings normalised as RFC 3986 section 6.2.2 says; tracking and session parameters removed
 //! ([`CleanRules`]); an empty query dropped. Canonicalising a canonical URL changes nothing.
+//!
+//! The canonical form is the key of a page. Where it was written otherwise, a server may know it by that spelling alone: it is
+//! asked for as it was written ([`PageUrl::asked`]).
 
 mod canonical;
 mod changes;
@@ -11,6 +14,8 @@ mod clean;
 mod joiner;
 mod page_url;
 mod percent;
+mod session;
+mod stand_in;
 mod typed;
 
 pub use canonical::{Canonicaliser, MAX_INPUT_LENGTH};
@@ -18,6 +23,7 @@ pub use changes::changes;
 pub use clean::CleanRules;
 pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
+pub use stand_in::named as without_stand_in;
 pub use typed::with_schemes;
 
 use crate::domain::reason::Rejection;
@@ -37,6 +43,15 @@ pub enum UrlError {
 }
 
 impl UrlError {
+    /// Every error.
+    pub const ALL: [Self; 3] = [Self::Scheme, Self::Malformed, Self::TooLong];
+
+    /// True for what was meant as a page's URL: another scheme leads elsewhere by right.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        self != Self::Scheme
+    }
+
     /// The same as a reason that storage, logs and metrics know.
     #[must_use]
     pub fn rejection(self) -> Rejection {

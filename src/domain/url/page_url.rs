@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
 use super::UrlError;
+use super::stand_in::masked;
 use crate::domain::host::is_canonical_host;
 
 /// The longest text a [`PageUrl`] can hold, in bytes; the limit that users set lies below it.
@@ -77,7 +78,8 @@ impl fmt::Display for Scheme {
 /// The absolute http or https URL of a page in canonical form: ASCII, no user information, no fragment.
 ///
 /// Made by [`Canonicaliser`](super::Canonicaliser) from any text, or by [`PageUrl::from_parts`] and
-/// [`PageUrl::from_canonical`] from what was canonical before. Equality, order and hash are those of the text.
+/// [`PageUrl::from_canonical`] from what was canonical before. Equality, order and hash are those of the text: it is the key of
+/// its page. It may carry the spelling under which its server is asked for it.
 #[derive(Clone)]
 pub struct PageUrl {
     text: Box<str>,
@@ -87,6 +89,8 @@ pub struct PageUrl {
     host_end: u16,
     /// Where path and query begin in `text`.
     tail_start: u16,
+    /// How it is asked for, where that differs: path and query as written, behind a `.` where the host is written with a final dot.
+    spelling: Option<Box<str>>,
 }
 
 impl PageUrl {
@@ -140,10 +144,51 @@ impl PageUrl {
         self.tail().split_once('?').map(|(_, query)| query)
     }
 
-    /// `host`, or `host:port` when the port is not the scheme's own: the value of a `Host` header.
+    /// `host`, or `host:port` when the port is not the scheme's own.
     #[must_use]
     pub fn authority(&self) -> String {
         self.slice(self.scheme.prefix().len(), usize::from(self.tail_start)).to_owned()
+    }
+
+    /// The same as it is asked for, perhaps with a final dot of the host: the value of a `Host` header.
+    #[must_use]
+    pub fn asked_authority(&self) -> String {
+        let (host, port) = (self.host(), self.slice(usize::from(self.host_end), usize::from(self.tail_start)));
+        format!("{host}{}{port}", if self.has_final_dot() { "." } else { "" })
+    }
+
+    /// Path and query as they are asked for.
+    #[must_use]
+    pub fn asked_tail(&self) -> &str {
+        self.spelling().map_or(self.tail(), |spelling| spelling.strip_prefix('.').unwrap_or(spelling))
+    }
+
+    /// The whole URL as it is asked for.
+    #[must_use]
+    pub fn asked(&self) -> Cow<'_, str> {
+        match self.spelling {
+            None => Cow::Borrowed(self.as_str()),
+            Some(_) => Cow::Owned(format!("{}{}{}", self.scheme.prefix(), self.asked_authority(), self.asked_tail())),
+        }
+    }
+
+    /// The spelling under which it is asked for, where that is not the canonical one: what stands behind the host, the port left out.
+    #[must_use]
+    pub fn spelling(&self) -> Option<&str> {
+        self.spelling.as_deref()
+    }
+
+    /// The same, asked for under a spelling that [`PageUrl::spelling`] gave; under its own where that can be none.
+    #[must_use]
+    pub fn spelled(self, spelling: Option<&str>) -> Self {
+        let is_tail = |tail: &str| tail.starts_with('/') && tail.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
+        let can_be = |s: &&str| is_tail(s.strip_prefix('.').unwrap_or(s)) && s.len() <= MAX_PAGE_URL_LENGTH;
+        let spelling = spelling.filter(can_be).filter(|spelling| *spelling != self.tail()).map(Box::from);
+        Self { spelling, ..self }
+    }
+
+    fn has_final_dot(&self) -> bool {
+        self.spelling().is_some_and(|spelling| spelling.starts_with('.'))
     }
 
     /// Puts an already canonical URL together again from its parts, as they come from storage.
@@ -182,11 +227,13 @@ impl PageUrl {
         if url.as_str() == text { Ok(url) } else { Err(UrlError::Malformed) }
     }
 
-    /// The URL as the `url` crate's value, for joining links.
+    /// The URL as it is asked for, as the `url` crate's value, for joining links. A host that the crate refuses has a stand-in there
+    /// ([`without_stand_in`](super::without_stand_in)).
     #[must_use]
     #[expect(clippy::expect_used, reason = "every constructor admits only hosts that the url crate accepts (proptest)")]
     pub fn to_url(&self) -> Url {
-        Url::parse(&self.text).expect("a page's URL parses")
+        let parse = |text: &str| Url::parse(text).ok().or_else(|| Url::parse(&masked(text)?).ok());
+        parse(&self.asked()).or_else(|| parse(&self.text)).expect("a page's URL parses")
     }
 
     /// The URL with this checked host and port whose path and query `push_tail` appends (about `tail_length` bytes).
@@ -210,7 +257,7 @@ impl PageUrl {
         }
         let place = |at: usize| u16::try_from(at).map_err(|_| UrlError::TooLong);
         let (host_end, tail_start) = (place(host_end)?, place(tail_start)?);
-        Ok(Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start })
+        Ok(Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start, spelling: None })
     }
 
     /// The URL on the same scheme, host and port with another canonical path and query, which begins with `directory`.
@@ -225,7 +272,8 @@ impl PageUrl {
             text.push('?');
             text.push_str(query);
         }
-        Self { text: text.into_boxed_str(), ..*self }
+        let Self { scheme, port, host_end, tail_start, .. } = *self;
+        Self { text: text.into_boxed_str(), scheme, port, host_end, tail_start, spelling: None }
     }
 
     /// Scheme, host and port as they stand in the text: `https://example.org:8443`.
@@ -243,7 +291,7 @@ fn is_canonical_tail(tail: &str) -> bool {
     let (path, query) = tail.split_once('?').map_or((tail, None), |(path, query)| (path, Some(query)));
     let graphic = |b: u8| b.is_ascii_graphic() && !matches!(b, b'#' | b'"' | b'<' | b'>');
     path.starts_with('/')
-        && path.bytes().all(|b| graphic(b) && !matches!(b, b'\\' | b'`' | b'{' | b'}'))
+        && path.bytes().all(|b| graphic(b) && !matches!(b, b'\\' | b'`' | b'{' | b'}' | b'^'))
         && query.is_none_or(|query| !query.is_empty() && query.bytes().all(|b| graphic(b) && b != b'\''))
 }
 

@@ -1,4 +1,5 @@
-//! Percent-encodings in their normal form (RFC 3986 section 6.2.2): unreserved characters decoded, hex upper-case.
+//! Percent-encodings in their normal form (RFC 3986 section 6.2.2): unreserved characters decoded, hex upper-case. What the URL
+//! Standard encodes in a path and the `url` crate does not.
 
 use std::borrow::Cow;
 
@@ -13,6 +14,12 @@ pub(super) fn normal(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     push_normal(text, &mut out);
     Cow::Owned(out)
+}
+
+/// A path of the `url` crate with `^` encoded: it belongs to the path percent-encode set of the URL Standard since March 2025, and
+/// `url` 2.5.8 leaves it (servo/rust-url#1140). In a query it stays.
+pub(super) fn standard_path(path: &str) -> Cow<'_, str> {
+    if path.contains('^') { Cow::Owned(path.replace('^', "%5E")) } else { Cow::Borrowed(path) }
 }
 
 fn push_normal(text: &str, out: &mut String) {

@@ -174,10 +174,10 @@ fn is_too_long(error: &hyper::Error) -> bool {
 /// Credentials and cookies are those of this very URL, and only for a server that is who it says.
 fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Request<Empty<Bytes>>, Fault> {
     let mut message = Request::new(Empty::new());
-    let target = target(request.url.tail())?;
+    let target = target(request.url.asked_tail())?;
     *message.uri_mut() = if link.relay().is_some() { absolute(&request.url, target)? } else { Uri::from(target) };
     let headers = message.headers_mut();
-    put(headers, "Host", &request.url.authority())?;
+    put(headers, "Host", &request.url.asked_authority())?;
     for (name, value) in &request.headers {
         if !["host", "connection"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
             put(headers, name, value)?;
@@ -217,7 +217,8 @@ fn target(tail: &str) -> Result<PathAndQuery, Fault> {
 
 /// The request target in absolute form, for a proxy that sends it on (RFC 9112 section 3.2.2).
 fn absolute(url: &PageUrl, target: PathAndQuery) -> Result<Uri, Fault> {
-    let uri = Uri::builder().scheme(url.scheme().as_str()).authority(url.authority()).path_and_query(target).build();
+    let uri =
+        Uri::builder().scheme(url.scheme().as_str()).authority(url.asked_authority()).path_and_query(target).build();
     uri.map_err(|_| Fault::new(Failure::BadHttp, format!("{url} cannot be sent to a proxy")))
 }
 

@@ -120,11 +120,15 @@ fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<Queu
         (Some(AsSitemap { found, via, .. }), _) => (found, via),
         (None, _) => (FoundAs::Link, by),
     };
-    let led = named.filter(|_| why == Again::Cookies).map(|new| new.hops);
+    let led = named.filter(|_| why.is_led()).map(|new| new.hops);
     if led.is_some_and(|hops| hops <= page.hops) {
         return None; // further on its own way only: others are led here too, as to a page for logging in
     }
     let hops = led.unwrap_or(page.hops);
+    let spelling = match named.filter(|_| led.is_some()) {
+        Some(new) => new.url.spelling().map(str::to_owned),
+        None => page.spelling,
+    };
     Some(QueueEntry {
         scheme: url.scheme(),
         port: url.port(),
@@ -138,5 +142,6 @@ fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<Queu
         origin: page.origin,
         via,
         again: Some(LastTime { captured: page.fetched, why }),
+        spelling,
     })
 }

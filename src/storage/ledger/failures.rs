@@ -42,6 +42,7 @@ impl Ledger {
             discovered,
             origin,
             via,
+            spelling: page.url.spelling().map(str::to_owned),
         };
         self.counters.failed += 1;
         txn.put::<Failed>(&seen, &kept);
@@ -97,5 +98,6 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         origin: failed.origin,
         via: failed.via,
         again: None,
+        spelling: failed.spelling,
     })
 }

@@ -303,8 +303,9 @@ impl Ledger {
         Found { via, origin, found }: Found,
     ) {
         if self.rules.keep_rejected {
-            let (url, generation) = (url.as_str().to_owned(), self.rules.generation);
-            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin, found });
+            let (generation, spelling) = (self.rules.generation, url.spelling().map(str::to_owned));
+            let url = url.as_str().to_owned();
+            txn.put::<Rejected>(&seen, &RejectedValue { url, reason, generation, depth, via, origin, found, spelling });
         }
     }
 
@@ -381,6 +382,7 @@ impl Ledger {
             origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
             again: None,
+            spelling: new.url.spelling().map(str::to_owned),
         };
         self.counters.queued += 1;
         self.put_at(txn, seen, &entry, rank)

@@ -6,7 +6,6 @@ use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
-use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::tables::{Due, Queue, Seen};
 use crate::storage::txn::Txn;
@@ -49,7 +48,7 @@ impl Ledger {
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);
-            match PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) {
+            match entry.url(&name) {
                 Ok(url) => {
                     let from = Found { via: entry.via, origin: entry.origin, found: entry.found };
                     self.turned(txn, *seen, &url, reason, depth, from);

@@ -131,6 +131,8 @@ mod tests {
             origin: None,
             sitemap: None,
             unchanged: 0,
+            spelling: None,
+            refused: None,
         };
         let (url, payload) = (capture.url.clone(), capture.payload_digest);
         let first = ContentValue { first: seen.page(capture.fetched), url, date: capture.fetched, payload };

@@ -365,6 +365,8 @@ fn captured(url: &NewUrl, at: u64) -> Change {
         origin: None,
         sitemap: url.found.is_sitemap().then_some(AsSitemap { found: url.found, via, put_off: false }),
         unchanged: 0,
+        spelling: None,
+        refused: None,
     };
     let Change::Page(page) = bare(url, Ending::Done(How::Stored)) else { panic!("a page") };
     Change::Page(Box::new(PageChange { capture: Some(capture), ..*page }))

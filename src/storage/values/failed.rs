@@ -36,6 +36,8 @@ pub struct FailedValue {
     pub origin: Option<String>,
     /// The page it was first found on.
     pub via: Option<String>,
+    /// How it was asked for, where that is not the canonical form.
+    pub spelling: Option<String>,
 }
 
 impl Wire for FailedValue {
@@ -48,22 +50,41 @@ impl Wire for FailedValue {
         self.attempts.put(out);
         self.depth.put(out);
         self.hops.put(out);
-        put_way(self.seed, self.found, false, out);
+        put_way((self.seed, self.found, false, self.spelling.is_some()), out);
         self.discovered.put(out);
         self.origin.put(out);
         self.via.put(out);
+        if let Some(spelling) = &self.spelling {
+            spelling.put(out);
+        }
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let (url, reason, status) = (String::read(from)?, Failure::read(from)?, Option::read(from)?);
         let (when, captured, attempts) = (UnixMillis::read(from)?, Option::read(from)?, u8::read(from)?);
         let (depth, hops) = (u16::read(from)?, u8::read(from)?);
-        let (seed, found, again) = take_way(from)?;
+        let (seed, found, again, spelled) = take_way(from)?;
         if again {
             return Err(ValueError::Tag("way of being found"));
         }
         let discovered = UnixMillis::read(from)?;
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
-        Ok(Self { url, reason, status, when, captured, attempts, depth, hops, seed, found, discovered, origin, via })
+        let spelling = if spelled { Some(String::read(from)?) } else { None };
+        Ok(Self {
+            url,
+            reason,
+            status,
+            when,
+            captured,
+            attempts,
+            depth,
+            hops,
+            seed,
+            found,
+            discovered,
+            origin,
+            via,
+            spelling,
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! One capture of a URL.
 
+use std::borrow::Cow;
+
 use super::grown::Grown;
 use super::wire::fields;
 use crate::domain::coded::codes;
@@ -7,6 +9,7 @@ use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
 
 codes! {
     /// How a URL that is done ended.
@@ -122,6 +125,10 @@ fields! {
         sitemap: Option<AsSitemap>,
         /// How often in a row until now it was found unchanged since the capture before.
         unchanged: u8,
+        /// How it was asked for, where that is not the canonical form.
+        spelling: Option<String>,
+        /// Why where it leads was turned away: the reason, and the rule in words.
+        refused: Option<String>,
     }
 }
 
@@ -137,13 +144,26 @@ fields! {
     }
 }
 
+impl PageRecord {
+    /// The URL as it was asked for: the `WARC-Target-URI` of its record.
+    #[must_use]
+    pub fn asked(&self) -> Cow<'_, str> {
+        match (&self.spelling, PageUrl::from_canonical(&self.url)) {
+            (Some(spelling), Ok(url)) => Cow::Owned(url.spelled(Some(spelling)).asked().into_owned()),
+            _ => Cow::Borrowed(&self.url),
+        }
+    }
+}
+
 /// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`, version 3 before
-/// `sitemap`.
+/// `sitemap`, version 4 before
+/// `spelling`.
 impl Grown for PageRecord {
-    const LATEST: u8 = 4;
+    const LATEST: u8 = 5;
 
     fn version(&self) -> u8 {
         match self.origin {
+            _ if self.spelling.is_some() || self.refused.is_some() => 5,
             _ if self.sitemap.is_some() || self.unchanged > 0 => 4,
             Some(_) => 3,
             None if self.remarks != Remarks::default() => 2,
@@ -153,9 +173,10 @@ impl Grown for PageRecord {
 
     fn missing(version: u8) -> usize {
         match version {
-            1 => 8,
-            2 => 3,
-            3 => 2,
+            1 => 10,
+            2 => 5,
+            3 => 4,
+            4 => 2,
             _ => 0,
         }
     }

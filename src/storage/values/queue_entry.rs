@@ -6,7 +6,7 @@ use super::wire::{Reader, Wire, fields};
 use crate::domain::found_as::FoundAs;
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
-use crate::domain::url::Scheme;
+use crate::domain::url::{PageUrl, Scheme, UrlError};
 
 /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,19 @@ pub struct QueueEntry {
     pub via: Option<String>,
     /// When it was fetched last, and why it is queued once more; `None` for one that was not fetched yet.
     pub again: Option<LastTime>,
+    /// How it is asked for, where that is not the canonical form ([`PageUrl::spelling`](crate::domain::url::PageUrl::spelling)).
+    pub spelling: Option<String>,
+}
+
+impl QueueEntry {
+    /// The URL on the host of this name.
+    ///
+    /// # Errors
+    /// When they can be no canonical URL.
+    pub fn url(&self, host: &str) -> Result<PageUrl, UrlError> {
+        let url = PageUrl::from_parts(self.scheme, host, self.port, &self.tail)?;
+        Ok(url.spelled(self.spelling.as_deref()))
+    }
 }
 
 fields! {
@@ -55,22 +68,26 @@ impl Wire for QueueEntry {
         self.depth.put(out);
         self.hops.put(out);
         self.attempts.put(out);
-        put_way(self.seed, self.found, self.again.is_some(), out);
+        put_way((self.seed, self.found, self.again.is_some(), self.spelling.is_some()), out);
         self.discovered.put(out);
         self.origin.put(out);
         self.via.put(out);
         if let Some(again) = &self.again {
             again.put(out);
         }
+        if let Some(spelling) = &self.spelling {
+            spelling.put(out);
+        }
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let (scheme, port, tail) = (Scheme::read(from)?, u16::read(from)?, String::read(from)?);
         let (depth, hops, attempts) = (u16::read(from)?, u8::read(from)?, u8::read(from)?);
-        let (seed, found, again) = take_way(from)?;
+        let (seed, found, again, spelled) = take_way(from)?;
         let discovered = UnixMillis::read(from)?;
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
         let again = if again { Some(LastTime::read(from)?) } else { None };
-        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via, again })
+        let spelling = if spelled { Some(String::read(from)?) } else { None };
+        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via, again, spelling })
     }
 }

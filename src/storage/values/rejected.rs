@@ -22,15 +22,18 @@ fields! {
         origin: Option<String>,
         /// As what it was found; a link in what an older program wrote.
         found: FoundAs,
+        /// How it is asked for, where that is not the canonical form.
+        spelling: Option<String>,
     }
 }
 
-/// Version 1 ends before `origin`, version 2 before `found`.
+/// Version 1 ends before `origin`, version 2 before `found`, version 3 before `spelling`.
 impl Grown for RejectedValue {
-    const LATEST: u8 = 3;
+    const LATEST: u8 = 4;
 
     fn version(&self) -> u8 {
         match (self.found, &self.origin) {
+            _ if self.spelling.is_some() => 4,
             (FoundAs::Link, None) => 1,
             (FoundAs::Link, Some(_)) => 2,
             _ => 3,
@@ -38,6 +41,6 @@ impl Grown for RejectedValue {
     }
 
     fn missing(version: u8) -> usize {
-        usize::from(3_u8.saturating_sub(version))
+        usize::from(4_u8.saturating_sub(version))
     }
 }

@@ -34,6 +34,7 @@ fn queue_entry() -> QueueEntry {
         origin: Some("http://h.test/".into()),
         via: Some("https://h0.test/".into()),
         again: None,
+        spelling: None,
     }
 }
 
@@ -65,6 +66,8 @@ fn page_record() -> PageRecord {
         origin: None,
         sitemap: None,
         unchanged: 0,
+        spelling: None,
+        refused: None,
     }
 }
 
@@ -163,6 +166,10 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         check(&UrlState::Done { captured: UnixMillis(1), how: *how });
     }
     check(&page_record());
+    let spelling = || Some("/%61?".to_owned());
+    assert_eq!(check(&PageRecord { spelling: spelling(), ..page_record() })[0], 5);
+    assert_eq!(check(&PageRecord { refused: spelling(), ..page_record() })[0], 5);
+    assert_eq!(check(&QueueEntry { spelling: spelling(), ..queue_entry() })[0], 4);
     check(&PageRecord { warc: None, cut: None, content: None, ..page_record() });
     let remarks = Remarks { notes: vec![Note::Reset], target: Some("http://h0.test/b".into()), ..Remarks::default() };
     let origin = Some("http://h0.test/".to_owned());
@@ -176,10 +183,12 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     let again = [map, PageRecord { unchanged: 255, ..page_record() }];
     assert_eq!(again.map(|page| check(&page)[0]), [4, 4]);
     let (url, reason, found) = ("u".into(), Rejection::Scope, FoundAs::Link);
-    let rejected = RejectedValue { url, reason, generation: 1, depth: 2, via: None, origin: None, found };
+    let rejected =
+        RejectedValue { url, reason, generation: 1, depth: 2, via: None, origin: None, found, spelling: None };
     let map = RejectedValue { found: FoundAs::SitemapFile { nesting: 0 }, ..rejected.clone() };
-    let all = [rejected.clone(), RejectedValue { origin, ..rejected }, map];
-    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2, 3], "what older programs wrote stays as it is");
+    let spelled = RejectedValue { spelling: spelling(), ..rejected.clone() };
+    let all = [rejected.clone(), RejectedValue { origin, ..rejected }, map, spelled];
+    assert_eq!(all.map(|rejected| check(&rejected)[0]), [1, 2, 3, 4], "what older programs wrote stays as it is");
     check(&ContentValue {
         first: seen().page(UnixMillis(5)),
         url: "http://h0.test/".into(),
@@ -209,9 +218,12 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         discovered: UnixMillis(1),
         origin: Some("s".into()),
         via: None,
+        spelling: None,
     };
     check(&failed);
-    check(&FailedValue { found: FoundAs::WellKnown, ..failed });
+    let spelled = FailedValue { spelling: Some("/%61".into()), ..failed.clone() };
+    let all = [failed.clone(), FailedValue { found: FoundAs::WellKnown, ..failed }, spelled];
+    assert_eq!(all.map(|failed| check(&failed)[0]), [1, 2, 4]);
     check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
     let run = RunState {
         clean: true,

@@ -14,6 +14,7 @@ use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
 use crate::domain::sitemap::End;
+use crate::domain::url::UrlError;
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;
 use crate::telemetry::status::StatusSnapshot;
@@ -30,6 +31,7 @@ pub(super) struct Pages {
     retries_waiting: Gauge,
     hosts_blocked: Each<Counter>,
     rejected: Each<Counter>,
+    links_refused: Each<Counter>,
     errors: Each<Counter>,
     retries: Each<Counter>,
     responses: Each<Counter>,
@@ -85,6 +87,12 @@ impl Pages {
                 "URLs turned away, by reason",
                 "reason",
                 &named(Rejection::ALL, Rejection::as_str),
+            ),
+            links_refused: r.counters(
+                "lycosa_links_refused",
+                "Links found that are no URLs that can be asked for, by reason",
+                "reason",
+                &named(&UrlError::ALL, |error| error.rejection().as_str()),
             ),
             errors: r.counters("lycosa_errors", "URLs given up, by reason", "reason", &failures),
             retries: r.counters(
@@ -157,6 +165,11 @@ impl Metrics {
         self.0.pages.rejected.with(position(Rejection::ALL, &reason), |m| {
             m.inc_by(n);
         });
+    }
+
+    /// A link is no URL that can be asked for.
+    pub fn link_refused(&self, why: UrlError) {
+        count(&self.0.pages.links_refused, position(&UrlError::ALL, &why));
     }
 
     /// A URL was given up.

@@ -119,7 +119,7 @@ impl Found {
     }
 
     fn url_of(&self, at: HostAt, entry: &QueueEntry) -> Option<PageUrl> {
-        PageUrl::from_parts(entry.scheme, self.names.get(&at)?, entry.port, &entry.tail).ok()
+        entry.url(self.names.get(&at)?).ok()
     }
 
     fn queued_urls_are_waiting(&mut self) {
@@ -324,7 +324,7 @@ impl Found {
     fn contents_point_to_captures(&mut self, storage: &dyn Storage) {
         for (key, value) in all::<tables::Content>(storage) {
             match self.pages.get(&value.first) {
-                Some(page) if page.url == value.url => {}
+                Some(page) if page.asked() == value.url => {}
                 other => self.wrong(
                     "a content whose first capture is not there",
                     (key, value.url, other.map(|p| &p.url).cloned()),
@@ -420,7 +420,7 @@ fn record_at(folder: &Path, page: &PageRecord) -> Result<(), String> {
     let mut reader = WarcReader::open(&path, place.offset).map_err(|e| format!("{}: {e}", path.display()))?;
     let header = reader.next_record().map_err(|e| e.to_string())?.ok_or("the file ends there")?;
     let kind = if page.how.is_revisit() { "revisit" } else { "response" };
-    if header.kind() != kind || header.target() != Some(page.url.as_str()) {
+    if header.kind() != kind || header.target() != Some(&*page.asked()) {
         return Err(format!("there is a {} of {:?}", header.kind(), header.target()));
     }
     let length = reader.finish().map_err(|e| e.to_string())?;

@@ -174,6 +174,7 @@ fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
 fn captured() -> CaptureView {
     CaptureView {
         url: "http://a.test/x".into(),
+        asked: None,
         captured_ms: NOW.0,
         status: 200,
         how: "stored".into(),
@@ -185,6 +186,7 @@ fn captured() -> CaptureView {
         digest: String::new(),
         target: None,
         extracted: None,
+        target_refused: None,
         title: Some("A page".into()),
         out_links: 5,
         depth: 1,

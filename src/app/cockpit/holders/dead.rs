@@ -104,6 +104,7 @@ mod tests {
             discovered: UnixMillis(1),
             origin: None,
             via: None,
+            spelling: None,
         }
     }
 

@@ -181,11 +181,16 @@ impl Walk<'_> {
 
     /// Whether the record is of the newest capture of its page.
     fn is_newest(&self, page: &str, header: &WarcHeader) -> Result<bool, JobError> {
-        let Ok(url) = PageUrl::from_canonical(page) else { return Ok(false) };
-        let key = self.key(&url);
-        let newest = reading(self.job, || read::latest_page(&*self.node.storage, key))?;
         let date = header.get("WARC-Date").and_then(parse_iso);
-        Ok(newest.is_some_and(|(_, capture)| Some(capture.fetched) == date))
+        let itself = PageUrl::from_canonical(page).ok();
+        for url in itself.into_iter().chain(self.node.live().canon.parse(page)) {
+            let key = self.key(&url);
+            let newest = reading(self.job, || read::latest_page(&*self.node.storage, key))?;
+            if newest.is_some_and(|(_, capture)| Some(capture.fetched) == date) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn hold(&mut self, number: usize, page: &str, context: &str) -> Result<(), JobError> {

@@ -12,7 +12,6 @@ use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
-use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, PageKey, SeenKey, after};
 use crate::storage::ledger::Change;
 use crate::storage::read;
@@ -61,7 +60,7 @@ fn forsake(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<u6
             job,
             &KeyRange::host_crawl(host.at.crawl(node.crawl)),
             |_, entry| {
-                let url = PageUrl::from_parts(entry.scheme, &host.name, entry.port, &entry.tail).ok()?;
+                let url = entry.url(&host.name).ok()?;
                 Some(host.at.crawl(node.crawl).url(node.prints.url(&url)))
             },
             reason,
