@@ -215,3 +215,16 @@ fn a_link_that_is_no_url_leaves_a_trace_and_one_to_an_odd_host_is_followed() {
     assert_eq!(ended.lines()["/"]["notes"], serde_json::json!(["links_refused"]));
     assert!(asked.lock().unwrap().iter().any(|host| host == "xn--board-ngr.test"));
 }
+
+#[test]
+fn robots_txt_is_asked_about_the_spelling_that_is_asked_for() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => page(200, "text/plain", "", "User-agent: *\nDisallow: /*jsessionid\n"),
+        "/" => html("<a href=/p>x</a>"),
+        "/p" => to(&format!("/p;jsessionid={SESSION}")),
+        _ => html("<title>not for crawlers</title>"),
+    });
+    let (lines, _) = crawl(&in_front_of(&site).fetching_again(), &["http://a.test/"]);
+    assert!(!site.asked().iter().any(|r| r.contains("jsessionid")), "{:?}", site.asked());
+    assert_eq!(lines["/p"]["reason"], "robots");
+}

@@ -76,6 +76,7 @@ fn begin(queue: &QueueView) -> String {
     let why = match (again.reason.as_str(), &queue.via) {
         ("recrawl", _) => "because the operator wants its host crawled anew".to_owned(),
         ("sitemap", _) => "because it is a sitemap, and sitemaps.revisit has passed since".to_owned(),
+        ("spelling", _) => "because a redirect leads to it under another spelling".to_owned(),
         ("cookies", _) => "because a redirect leads back to it, perhaps for its cookies".to_owned(),
         (_, Some(via)) => format!("because {via} says that it was changed since"),
         (_, None) => "because a sitemap says that it was changed since".to_owned(),
@@ -145,7 +146,9 @@ fn done(e: &Explanation) -> String {
     let kind = page.mime.as_deref().map(|mime| format!(" of {mime}")).unwrap_or_default();
     let what = match page.how.as_str() {
         "redirect" | "unstored" if page.target.is_some() || page.how == "redirect" => {
-            format!("it redirects {}", page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}")))
+            let to = page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}"));
+            let refused = page.target_refused.as_deref().map(|why| format!(", which was turned away ({why})"));
+            format!("it redirects {to}{}", refused.unwrap_or_default())
         }
         "duplicate" => "its content was known already".into(),
         "not_modified" => "it had not changed".into(),

@@ -278,6 +278,8 @@ fn ways(path: &str) -> String {
         "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<a href=/x>x</a>"),
         "/wall" => "403 X\nContent-Type: text/html\ncf-mitigated: challenge\n\n<a href=/x>prove it</a>".into(),
         "/itself" => "302 X\nLocation: /itself#top".into(),
+        "/q" => "302 X\nLocation: /q?PHPSESSID=0123456789abcdef".into(),
+        "/q?PHPSESSID=0123456789abcdef" => format!("{page}\n\n<title>known by its session</title>"),
         "/trap" => "302 X\nLocation: /a/b/a/b/a/b/a/b/a/b".into(),
         "/gone" => {
             "404 X\nContent-Type: text/html\nX-Robots-Tag: noindex\n\n<link rel=canonical href=/c><a href=/x>x</a>"
@@ -326,6 +328,13 @@ fn a_refresh_after_a_while_or_of_a_page_whose_links_are_not_followed_leads_nowhe
     let (exit, text) = follow(address, "/shy", false);
     assert!(exit == Exit::Done && text.contains("/ring by the header Refresh (nofollow)"), "{text}");
     assert!(text.contains("1, of which a crawl takes 0"), "{text}");
+}
+
+#[test]
+fn a_redirect_to_another_spelling_of_the_same_page_is_followed() {
+    let address = serve_paths(ways);
+    let (exit, text) = follow(address, "/q", false);
+    assert!(exit == Exit::Done && text.contains("known by its session"), "{text}");
 }
 
 #[test]

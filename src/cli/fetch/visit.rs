@@ -95,7 +95,8 @@ fn onward(
 
 /// Whether a crawl goes no further than this.
 fn stop(next: &PageUrl, judged: &Judged, been: &[PageUrl]) -> Option<Stopped> {
-    if let Some(n) = been.iter().position(|url| url == next) {
+    let is_same = |url: &PageUrl| url == next && url.spelling() == next.spelling();
+    if let Some(n) = been.iter().position(is_same) {
         let hops = been.len() - n;
         let detail = format!(
             "redirect loop: {next} was asked for already, {hops} redirects before; a crawl knows it and goes no further"

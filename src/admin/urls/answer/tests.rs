@@ -158,6 +158,7 @@ fn a_url_that_is_tried_again_is_told_why_and_when() {
 fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
     let mut e = explanation(UrlState::Waiting, None);
     for (reason, via, why) in [
+        ("spelling", Some("http://a.test/x"), "because a redirect leads to it under another spelling"),
         ("cookies", Some("http://a.test/consent"), "because a redirect leads back to it, perhaps for its cookies"),
         ("lastmod", Some("http://a.test/s.xml"), "because http://a.test/s.xml says that it was changed since"),
         ("sitemap", Some("http://a.test/robots.txt"), "because it is a sitemap, and sitemaps.revisit has passed since"),
@@ -211,6 +212,14 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
     e.page = Some(CaptureView { how: "redirect".into(), status: 301, warc: None, ..captured() });
     assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
     let target = Some("http://b.test/".into());
+    let target_refused = Some("excluded: a rule".into());
+    let page = CaptureView { how: "redirect".into(), target: target.clone(), target_refused, ..captured() };
+    e.page = Some(page);
+    assert!(
+        said(&e).contains("it redirects to http://b.test/, which was turned away (excluded: a rule)"),
+        "{}",
+        said(&e)
+    );
     e.page = Some(CaptureView { how: "redirect".into(), status: 301, target, ..captured() });
     assert!(said(&e).contains("status 301: it redirects to http://b.test/; its record "), "{}", said(&e));
 }

@@ -9,7 +9,7 @@ use super::domain::fingerprint::HostKey;
 use super::domain::host::{registrable_domain, without_www};
 use super::domain::time::UnixMillis;
 use super::domain::traps::{Finder, ShapeRules, Shapes, Shown, TrapRules};
-use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes};
+use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes, without_stand_in};
 use super::input::{line, text};
 use super::warc::surt::surt;
 
@@ -41,9 +41,11 @@ pub fn check(data: &[u8]) {
 fn joins(canonicaliser: &Canonicaliser, base: &::url::Url, href: &str, encoding: Option<&'static Encoding>) {
     let joined = canonicaliser.join(base, href, encoding);
     assert_eq!(canonicaliser.joiner(base.clone(), encoding).join(href), joined, "the quick way differs");
-    if let Ok(url) = joined {
-        is_canonical(canonicaliser, &url);
-        assert_eq!(canonicaliser.join(base, url.as_str(), encoding).as_ref(), Ok(&url));
+    let written = canonicaliser.join_as_written(base, href, encoding);
+    assert_eq!(written, joined, "one key, however it is asked for");
+    for url in joined.iter().chain(&written) {
+        is_canonical(canonicaliser, url);
+        assert_eq!(canonicaliser.join(base, url.as_str(), encoding).as_ref(), Ok(url));
     }
 }
 
@@ -51,7 +53,13 @@ fn is_canonical(canonicaliser: &Canonicaliser, url: &PageUrl) {
     assert_eq!(canonicaliser.parse(url.as_str()).as_ref(), Ok(url), "canonical twice");
     assert_eq!(PageUrl::from_canonical(url.as_str()).as_ref(), Ok(url));
     assert_eq!(PageUrl::from_parts(url.scheme(), url.host(), url.port(), url.tail()).as_ref(), Ok(url));
-    assert_eq!(url.to_url().as_str(), url.as_str());
+    assert_eq!(without_stand_in(url.to_url().as_str()), url.asked());
+    assert_eq!(canonicaliser.canonical(&url.to_url()).as_ref(), Ok(url), "what is asked for has this key");
+    let again = PageUrl::from_canonical(url.as_str()).map(|plain| plain.spelled(url.spelling()));
+    assert_eq!(again.map(|again| again.asked().into_owned()), Ok(url.asked().into_owned()));
+    assert!(
+        PathAndQuery::try_from(url.asked_tail()).is_ok() && http::HeaderValue::from_str(&url.asked_authority()).is_ok()
+    );
     assert_eq!(changes(url.as_str(), url), Vec::<String>::new());
     assert!(url.tail().starts_with('/') && url.tail().bytes().all(|b| b.is_ascii_graphic() && b != b'#'));
     assert_eq!(PathAndQuery::try_from(url.tail()).ok().as_ref().map(PathAndQuery::as_str), Some(url.tail()));
