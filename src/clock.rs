@@ -72,6 +72,29 @@ impl Stopwatch {
     }
 }
 
+/// Measures how long this thread has the processor, which waiting for it does not lengthen.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkWatch(Duration);
+
+impl WorkWatch {
+    /// Begins now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(thread_time())
+    }
+
+    /// Time of the processor since it began, on the same thread.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        thread_time().saturating_sub(self.0)
+    }
+}
+
+/// A system without such a clock counts no work.
+fn thread_time() -> Duration {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Into::into)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,6 +49,7 @@ impl Node {
         self.tell(|| {
             let (kind, reason) = match &page.ending {
                 Ending::Done(how) => (EventKind::Page, how.as_str()),
+                Ending::Kept(half) => (EventKind::Page, half.how.as_str()),
                 Ending::Error(failure) => (EventKind::Error, failure.as_str()),
                 Ending::Retry { reason, .. } | Ending::Wait { reason, .. } => (EventKind::Retry, reason.as_str()),
                 Ending::Rejected(rejection) => (EventKind::Rejected, rejection.as_str()),

@@ -348,7 +348,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) => self.metrics.error(*failure),
             Ending::Retry { reason, .. } => self.metrics.retry(*reason),
-            Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) => {}
+            Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) | Ending::Kept(_) => {}
         }
         if let Some(capture) = &page.capture {
             self.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how.is_revisit()));
@@ -384,7 +384,7 @@ impl Node {
                 self.trouble(failure.as_str(), format!("{}{status}", page.url));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
-            Ending::Wait { .. } | Ending::Done(_) => {}
+            Ending::Wait { .. } | Ending::Done(_) | Ending::Kept(_) => {}
         }
     }
 

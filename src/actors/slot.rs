@@ -57,6 +57,9 @@ struct Standing {
     owed: usize,
     /// Requests begun since the last one for the sake of another host.
     since_stranger: u32,
+    /// What its pages have cost, to be waited for after the request that ends next: the earliest time of one that is under way is
+    /// not moved.
+    debt: Duration,
 }
 
 impl Standing {
@@ -281,6 +284,10 @@ impl Slot {
         }
         let end = self.end();
         self.seat.change(|pace, rules| pace.finished(end, took, signal, rules));
+        let debt = std::mem::take(&mut lock(&self.seat.standing).debt);
+        if !debt.is_zero() {
+            self.seat.change(|pace, rules| pace.hold_until(end.plus(debt.min(rules.max_delay)), PaceWhy::Work));
+        }
         self.begun = false;
     }
 
@@ -340,6 +347,7 @@ impl SeatRules {
                 connections: self.connections.max(1),
                 owed: 0,
                 since_stranger: 0,
+                debt: Duration::ZERO,
             }),
             own: AtomicUsize::new(0),
             strangers: Arc::new(Semaphore::new(1)),
@@ -380,6 +388,14 @@ impl Slots {
         let seat = lock(&self.hosts).get(host).cloned();
         if let Some(seat) = seat {
             seat.set_min_delay(delay);
+        }
+    }
+
+    /// A page of the host has cost the processor more than its bytes are worth: it waits so long before a later request.
+    pub fn worked(&self, host: &HostKey, wait: Duration) {
+        if let Some(seat) = lock(&self.hosts).get(host).filter(|_| !wait.is_zero()) {
+            let mut standing = lock(&seat.standing);
+            standing.debt = standing.debt.saturating_add(wait);
         }
     }
 

@@ -76,10 +76,12 @@ impl Onward {
     pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
         match verdict {
             Verdict::Follow => location(canon, url, fetched),
-            Verdict::Store => refresh(canon, url, fetched, page).unwrap_or(match fetched.status {
-                300..=303 | 307 | 308 => Self::Nowhere(None),
-                _ => Self::Stays,
-            }),
+            Verdict::Store | Verdict::StoreHalf { .. } => {
+                refresh(canon, url, fetched, page).unwrap_or(match fetched.status {
+                    300..=303 | 307 | 308 => Self::Nowhere(None),
+                    _ => Self::Stays,
+                })
+            }
             _ => Self::Stays,
         }
     }

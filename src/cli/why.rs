@@ -27,10 +27,8 @@ pub fn advice(reason: &str) -> &'static str {
         "not_modified_unasked" => "the server says that nothing has changed to a request that did not ask",
         "proxy" => "the proxy refused, or could not be reached; see [proxy]",
         "reset" => "the server closed the connection without an answer",
-        "bad_http" => {
-            "the answer is no HTTP that can be trusted: another protocol (check scheme and port), a broken head, or several \
-             lengths"
-        }
+        "body_cut" => "the connection ended before a byte of the body came, each time; try again later",
+        "bad_http" => "the answer is no HTTP: another protocol (check scheme and port), or a broken head",
         "status_4xx" => "the server refuses these URLs or does not know them; check the seeds",
         "status_5xx" => "the server has an error; try again later",
         "poison" => "its page ended its part of the program, or the whole process, several times; please report it",

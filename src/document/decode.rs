@@ -3,16 +3,25 @@
 //! Servers lie: a body may be cut, carry a coding it is not in, or decode to a thousand times its size. So a
 //! [`Decoded`] never fails on what the body says. It gives the bytes that can be had, ends, and then
 //! [`end`](Decoded::end) tells how. Only a failing source (a disk) is an error. Memory is bounded: 32 KiB of window for
-//! gzip and deflate, 16 MiB for br (RFC 7932; the large-window variant is refused), 8 MiB for zstd (RFC 9659).
+//! gzip and deflate, 16 MiB for br (RFC 7932; the large-window variant is refused), 8 MiB for zstd (RFC 9659). Work is bounded in
+//! proportion to what came over the wire: from [`FREE`] bytes on, no stage gives more than [`RATIO`] times the bytes of the body.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use flate2::bufread::GzDecoder;
 
 use crate::domain::note::Note;
 
+/// Bytes that a stage may give whatever it is made of: more than any page.
+pub const FREE: u64 = 16 << 20;
+/// Times the bytes of the body that a stage may give beyond that. Text compresses to a hundredth at best; gzip makes at most a
+/// thousandth of anything, gzip in gzip a millionth.
+pub const RATIO: u64 = 300;
+/// Members of one gzip body that are taken apart beyond one for each of so many bytes: making ready for one costs more than such a
+/// member holds.
+const MEMBER: u64 = 1 << 10;
 /// Codings taken off one body at most.
 const MAX_CODINGS: usize = 3;
 /// Largest zstd window accepted, as a power of two: 8 MiB (RFC 9659).
@@ -70,6 +79,10 @@ struct Signs {
     source_failed: AtomicBool,
     /// A stage gave as much as is allowed.
     stage_capped: AtomicBool,
+    /// It had given too much for what came.
+    out_of_proportion: AtomicBool,
+    /// Bytes of the body that were read.
+    read: AtomicU64,
     /// A coding was named that the body is not in.
     plain: AtomicBool,
 }
@@ -123,7 +136,7 @@ pub fn decoded_as<'r>(
 
 /// A stage that gives at most `max` bytes.
 fn limited<'r>(inner: impl Read + Send + 'r, max: u64, signs: &Arc<Signs>) -> Source<'r> {
-    Box::new(BufReader::with_capacity(BUFFER, Limited { inner, left: max, signs: Arc::clone(signs) }))
+    Box::new(BufReader::with_capacity(BUFFER, Limited { inner, left: max, given: 0, signs: Arc::clone(signs) }))
 }
 
 /// Whether a media type is one whose bytes never begin with those of gzip.
@@ -150,7 +163,8 @@ impl<'r> Decoded<'r> {
         };
         let extra = self.extra.then_some(Note::DecodeExtra);
         let plain = Signs::is(&self.signs.plain).then_some(Note::DecodePlain);
-        [end, extra, plain].into_iter().flatten().collect()
+        let bomb = Signs::is(&self.signs.out_of_proportion).then_some(Note::DecodeRatio);
+        [end, extra, plain, bomb].into_iter().flatten().collect()
     }
 
     fn finish(&mut self, end: DecodedEnd) -> io::Result<usize> {
@@ -169,7 +183,11 @@ impl<'r> Decoded<'r> {
         let rest = std::mem::replace(stage, Box::new(io::empty()));
         let whole: Source<'r> = Box::new(io::Cursor::new(start).take(got as u64).chain(rest));
         self.extra = start.get(..got) == Some(&GZIP[..]);
-        *stage = if self.extra { limited(GzipMembers::new(whole), self.max, &self.signs) } else { whole };
+        *stage = if self.extra {
+            limited(GzipMembers::new(whole, Arc::clone(&self.signs)), self.max, &self.signs)
+        } else {
+            whole
+        };
         Ok(())
     }
 
@@ -248,6 +266,7 @@ struct Watched<R> {
 impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let result = self.inner.read(buf);
+        self.signs.read.fetch_add(*result.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
         if result.as_ref().is_err_and(|e| e.kind() != io::ErrorKind::Interrupted) {
             Signs::set(&self.signs.source_failed);
         }
@@ -255,10 +274,11 @@ impl<R: Read> Read for Watched<R> {
     }
 }
 
-/// Caps what one stage gives, so that a bomb inside a bomb costs no more than one.
+/// Caps what one stage gives, so that a bomb inside a bomb costs no more than one, and each no more than its bytes are worth.
 struct Limited<R> {
     inner: R,
     left: u64,
+    given: u64,
     signs: Arc<Signs>,
 }
 
@@ -270,9 +290,15 @@ impl<R: Read> Read for Limited<R> {
             }
             return Ok(0);
         }
+        if self.given > FREE && self.given / RATIO > self.signs.read.load(Ordering::Relaxed) {
+            Signs::set(&self.signs.stage_capped);
+            Signs::set(&self.signs.out_of_proportion);
+            return Ok(0);
+        }
         let want = usize::try_from(self.left).unwrap_or(usize::MAX).min(buf.len());
         let n = self.inner.read(buf.get_mut(..want).unwrap_or_default())?;
         self.left = self.left.saturating_sub(n as u64);
+        self.given += n as u64;
         Ok(n)
     }
 }
@@ -312,7 +338,11 @@ impl Read for Lazy<'_> {
 }
 
 /// The decoder for a body, chosen after a look at its first bytes; none for an empty body.
-fn begin<'r>(coding: Coding, mut source: Source<'r>, signs: &Signs) -> io::Result<Option<Box<dyn Read + Send + 'r>>> {
+fn begin<'r>(
+    coding: Coding,
+    mut source: Source<'r>,
+    signs: &Arc<Signs>,
+) -> io::Result<Option<Box<dyn Read + Send + 'r>>> {
     let mut start = [0; LOOK];
     let got = peek(&mut source, &mut start)?;
     let source = Box::new(io::Cursor::new(start).take(got as u64).chain(source));
@@ -323,7 +353,7 @@ fn begin<'r>(coding: Coding, mut source: Source<'r>, signs: &Signs) -> io::Resul
             Signs::set(&signs.plain);
             source
         }
-        (Coding::Gzip, [0x1f, 0x8b, ..] | [0x1f]) => Box::new(GzipMembers::new(source)),
+        (Coding::Gzip, [0x1f, 0x8b, ..] | [0x1f]) => Box::new(GzipMembers::new(source, Arc::clone(signs))),
         (Coding::Deflate, [cmf, flg, ..]) if is_zlib(*cmf, *flg) => Box::new(flate2::bufread::ZlibDecoder::new(source)),
         (Coding::Deflate, _) => Box::new(flate2::bufread::DeflateDecoder::new(source)),
         // A first byte with these low bits announces a window of up to 1 GiB; RFC 7932 section 9.1 reserves it.
@@ -375,18 +405,27 @@ fn peek(source: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
 /// gzip members one after the other (RFC 1952 section 2.2); what follows the last one is ignored, as browsers do.
 struct GzipMembers<R> {
     member: Option<GzDecoder<R>>,
+    begun: u64,
+    given: u64,
+    signs: Arc<Signs>,
 }
 
 impl<R: BufRead> GzipMembers<R> {
-    fn new(source: R) -> Self {
-        Self { member: Some(GzDecoder::new(source)) }
+    fn new(source: R, signs: Arc<Signs>) -> Self {
+        Self { member: Some(GzDecoder::new(source)), begun: 1, given: 0, signs }
     }
 
     /// Goes on to the next member, if there is one.
     fn advance(&mut self) -> io::Result<()> {
         if let Some(done) = self.member.take() {
             let mut source = done.into_inner();
-            if source.fill_buf()?.first() == Some(&0x1f) {
+            if source.fill_buf()?.first() == Some(&GZIP[0]) {
+                if self.begun > MEMBER + self.given / MEMBER {
+                    Signs::set(&self.signs.stage_capped);
+                    Signs::set(&self.signs.out_of_proportion);
+                    return Ok(());
+                }
+                self.begun += 1;
                 self.member = Some(GzDecoder::new(source));
             }
         }
@@ -399,7 +438,10 @@ impl<R: BufRead> Read for GzipMembers<R> {
         while let Some(member) = &mut self.member {
             match member.read(buf)? {
                 0 if !buf.is_empty() => self.advance()?,
-                n => return Ok(n),
+                n => {
+                    self.given += n as u64;
+                    return Ok(n);
+                }
             }
         }
         Ok(0)

@@ -66,6 +66,8 @@ codes! {
         RedirectRefused = 41, "redirect_refused";
         /// It redirects in a ring: where it leads, it is led back from.
         RedirectLoop = 42, "redirect_loop";
+        /// Decoded it was out of all proportion to what came, and was cut.
+        DecodeRatio = 50, "decode_ratio";
     }
 }
 

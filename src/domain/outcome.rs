@@ -2,11 +2,13 @@
 //!
 //! | outcome | retries | in the end | state | stored | parsed |
 //! |---|---|---|---|---|---|
-//! | 2xx, whole or cut | - | [`Verdict::Store`] | done | yes | yes |
+//! | 2xx, whole, or cut by a limit of ours | - | [`Verdict::Store`] | done | yes | yes |
+//! | 2xx that the connection cut, some of it there | all; the half is stored and parsed at once, [`Verdict::StoreHalf`] | [`Verdict::Store`] | done | yes | yes |
+//! | 2xx that the connection cut before a byte of its body | all | [`Verdict::Fail`] | error `body_cut` | no | no |
 //! | 300-303, 307, 308 with Location | - | [`Verdict::Follow`] | done | yes | no |
 //! | 304 to a request that did not ask | one | [`Verdict::Fail`] | error `not_modified_unasked` | no | no |
 //! | 304 to a request that did | - | [`Verdict::NotModified`] | done | yes | no |
-//! | any other 3xx: browsers show its body (Fetch standard, HTTP-redirect fetch) | - | [`Verdict::Store`] | done | yes | yes |
+//! | any other 3xx, as 2xx: browsers show its body (Fetch standard, HTTP-redirect fetch) | - | [`Verdict::Store`] | done | yes | yes |
 //! | a firewall's challenge, whatever its status | all | [`Verdict::Fail`] | error `challenge` | no | no |
 //! | 408, 425, 429 | all | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
 //! | any other 4xx | - | [`Verdict::StoreOnly`] | error `status_4xx` | yes | no |
@@ -19,7 +21,9 @@
 //! | page that ends the parser | - | [`Verdict::Fail`] | error | no | no |
 //! | address forbidden | - | [`Verdict::Reject`] | rejected | no | no |
 //!
-//! A cut body is kept at once: a retry could end with less than what is already there.
+//! A body that the connection cut is kept at once, for no retry may come to more; the URL waits for a better copy. What is no better
+//! than the half that is kept, an error among it, leaves it as it is ([`Verdict::beside_half`]): after the last try the URL is done
+//! with its half.
 //! A name that does not exist is asked for once more, after the second delay, since the first (1 min) would be answered
 //! by the resolver's own memory of the failure (15 min).
 
@@ -51,6 +55,8 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// Why the body is not whole, if it is not.
     pub cut: Option<CutReason>,
+    /// Bytes of body that came.
+    pub bytes: u64,
     /// Whether it is a firewall's challenge ([`challenge`](super::challenge)) in place of the page.
     pub challenge: bool,
     /// Whether the request asked for the page only if it had changed.
@@ -120,6 +126,13 @@ impl RetryRules {
 pub enum Verdict {
     /// Store the capture and parse it for links; the URL is done.
     Store,
+    /// The connection cut it: store and parse what came, and try the URL again.
+    StoreHalf {
+        /// Not before this moment.
+        at: UnixMillis,
+    },
+    /// Nothing is stored; the URL is done with the half that an earlier try has left.
+    KeepHalf,
     /// Store the capture, do not parse it. With a failure the URL ends as error, else as done.
     StoreOnly(Option<Failure>),
     /// Store the capture; the URL is done as a redirect and its Location becomes a new URL, where redirects are followed.
@@ -155,23 +168,42 @@ impl Verdict {
     #[must_use]
     pub fn final_state(&self) -> Option<FinalState> {
         match *self {
-            Self::Store | Self::Follow | Self::NotModified | Self::StoreOnly(None) => Some(FinalState::Done),
+            Self::Store | Self::Follow | Self::NotModified | Self::KeepHalf | Self::StoreOnly(None) => {
+                Some(FinalState::Done)
+            }
             Self::StoreOnly(Some(failure)) | Self::Fail(failure) => Some(FinalState::Error(failure)),
             Self::Reject(rejection) => Some(FinalState::Rejected(rejection)),
-            Self::Retry { .. } => None,
+            Self::Retry { .. } | Self::StoreHalf { .. } => None,
         }
     }
 
     /// Whether the answer goes into the archive.
     #[must_use]
     pub fn stores(&self) -> bool {
-        matches!(self, Self::Store | Self::StoreOnly(_) | Self::Follow | Self::NotModified)
+        matches!(self, Self::Store | Self::StoreHalf { .. } | Self::StoreOnly(_) | Self::Follow | Self::NotModified)
     }
 
     /// Whether the body is parsed for links.
     #[must_use]
     pub fn parses(&self) -> bool {
-        matches!(self, Self::Store)
+        matches!(self, Self::Store | Self::StoreHalf { .. })
+    }
+
+    /// The same where an earlier try has left a `half` of so many bytes: of a body that is cut the longer one is kept, and no error
+    /// takes its place.
+    #[must_use]
+    pub fn beside_half(self, half: Option<u64>, outcome: &FetchOutcome) -> Self {
+        let Some(half) = half else { return self };
+        let better = match outcome {
+            FetchOutcome::Answer(answer) => answer.cut.is_none() || answer.bytes > half,
+            FetchOutcome::Fault(_) => false,
+        };
+        match self {
+            Self::StoreHalf { at } if !better => Self::Retry { at, reason: Failure::BodyCut },
+            Self::Store if !better => Self::KeepHalf,
+            Self::StoreOnly(Some(_)) | Self::Fail(_) | Self::Reject(_) => Self::KeepHalf,
+            verdict => verdict,
+        }
     }
 }
 
@@ -202,9 +234,14 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
     match answer.status {
         304 if answer.conditional => Verdict::NotModified,
         304 => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
-        200..=299 => Verdict::Store,
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
-        300..=399 => Verdict::Store,
+        200..=399 if answer.cut == Some(CutReason::Disconnect) => match again(Failure::BodyCut) {
+            Verdict::Retry { at, .. } if answer.bytes > 0 => Verdict::StoreHalf { at },
+            Verdict::StoreOnly(_) if answer.bytes > 0 => Verdict::Store,
+            Verdict::StoreOnly(_) => Verdict::Fail(Failure::BodyCut),
+            retry => retry,
+        },
+        200..=399 => Verdict::Store,
         408 | 425 | 429 => again(Failure::Status4xx),
         400..=499 => Verdict::StoreOnly(Some(Failure::Status4xx)),
         500..=599 => again(Failure::Status5xx),
@@ -223,7 +260,8 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
         | Failure::FirstByteTimeout
         | Failure::BodyTimeout
         | Failure::TooSlow
-        | Failure::Reset => rules.delays.get(attempts),
+        | Failure::Reset
+        | Failure::BodyCut => rules.delays.get(attempts),
         // This machine's trouble: it costs the URL no attempt (`Ending::Retry` of the ledger), and never ends it.
         Failure::Spill => return Verdict::Retry { at: now.plus(rules.own_fault(0)), reason: failure },
         Failure::Proxy | Failure::Challenge | Failure::RobotsUnreachable => rules.delays.get(attempts),
@@ -274,6 +312,7 @@ pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
             | Failure::BodyTimeout
             | Failure::TooSlow
             | Failure::Reset
+            | Failure::BodyCut
             | Failure::BadHttp => PaceSignal::Fault,
         },
     }
@@ -291,6 +330,7 @@ fn answer_signal(answer: &Answer) -> PaceSignal {
         _ if answer.challenge => PaceSignal::Throttled { retry_after },
         403 => PaceSignal::Challenge,
         500..=599 => PaceSignal::ServerError,
+        _ if answer.cut == Some(CutReason::Disconnect) && answer.bytes == 0 => PaceSignal::Fault,
         _ => PaceSignal::Ok,
     }
 }

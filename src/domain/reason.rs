@@ -122,6 +122,8 @@ codes! {
         RobotsUnreachable = 26, "robots_unreachable";
         /// The server offers only old TLS, which is not spoken (`tls.old = strict`, or not built in).
         TlsOld = 27, "tls_old";
+        /// The connection ended before the body did, every time; nothing of it came.
+        BodyCut = 30, "body_cut";
     }
 }
 

@@ -18,6 +18,8 @@ codes! {
         Cookies = 4, "cookies";
         /// It redirected, and a redirect leads to it under another spelling: so asked it may answer otherwise.
         Spelling = 5, "spelling";
+        /// The connection ended before its body did: what came is kept until something better comes.
+        Cut = 6, "cut";
     }
 }
 

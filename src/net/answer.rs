@@ -25,6 +25,7 @@ pub fn outcome_of(result: Result<&Fetched, &FetchFault>, conditional: bool, now:
             Cut::Time => CutReason::Time,
             Cut::Disconnect => CutReason::Disconnect,
         }),
+        bytes: fetched.body.len(),
         challenge: is_challenge(fetched),
         conditional,
     })

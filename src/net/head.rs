@@ -1,61 +1,100 @@
-//! Heads of HTTP/1 messages as bytes: where one ends, its lines, and what WARC wants of it (RFC 9112).
+//! Heads of HTTP/1 messages as bytes: where one ends, its lines, and what WARC wants of it (RFC 9112). Odd ones are read as curl
+//! and browsers read them (`tests/data/http/answers.tsv`).
 
 /// The parts of an answer's head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedHead {
     /// The status code.
     pub status: u16,
+    /// The version in the status line.
+    pub version: HttpVersion,
     /// Header lines in the order, case and bytes received; folded lines joined by a space.
     pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// The version in an answer's status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+    /// Another, which the server cannot mean: nothing else was asked for. Read as HTTP/1.1, but its connection is not trusted.
+    Other,
 }
 
 /// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
 pub const MAX_HEAD: usize = 256 * 1024;
 
-/// Headers taken from one head at most; the connection's own parser refuses a head with more.
+/// Headers kept of one head at most, those apart that say where its body ends.
 pub const MAX_HEADERS: usize = 1000;
 
-/// The final head at the beginning of `bytes`: empty lines before it and informational heads (1xx) left out, the
-/// empty line that ends it included. None if it is not complete.
+/// Headers that are kept however many there are.
+const FRAMING: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
+
+/// Looks for the final head in an answer that is still coming; no byte is looked at twice.
+#[derive(Clone, Debug, Default)]
+pub struct HeadScan {
+    /// Where the head begins that is being looked at.
+    begin: usize,
+    /// Where the line begins that is being looked at.
+    line: usize,
+    /// Bytes looked at.
+    seen: usize,
+}
+
+impl HeadScan {
+    /// Where the final head stands in `bytes`, which begin with what was given before: empty lines before it and informational
+    /// heads (1xx) left out, the empty line that ends it included. None as long as it is not complete.
+    pub fn find(&mut self, bytes: &[u8]) -> Option<std::ops::Range<usize>> {
+        while let Some(found) = memchr::memchr(b'\n', bytes.get(self.seen..)?) {
+            let end = self.seen + found + 1;
+            let line = bytes.get(self.line..end).unwrap_or_default();
+            (self.seen, self.line) = (end, end);
+            if !is_empty_line(line) {
+                continue;
+            }
+            let head = self.begin..end;
+            // Empty lines before a head, or a head after which another must come.
+            if head.len() > line.len() && !is_informational(bytes.get(head.clone()).unwrap_or_default()) {
+                return Some(head);
+            }
+            self.begin = end;
+        }
+        self.seen = bytes.len();
+        None
+    }
+
+    /// Whether `bytes`, as far as they came, may still become an answer: only this keeps a server of another protocol from being
+    /// waited for.
+    #[must_use]
+    pub fn may_be_http(&self, bytes: &[u8]) -> bool {
+        let start = skip_line_ends(bytes.get(self.begin..).unwrap_or_default());
+        let known = start.len().min(PREFIX.len());
+        start.get(..known).unwrap_or_default().eq_ignore_ascii_case(PREFIX.get(..known).unwrap_or_default())
+    }
+}
+
+/// What a status line begins with, in any case.
+const PREFIX: &[u8] = b"HTTP/";
+
+/// The final head at the beginning of `bytes`, as [`HeadScan`] finds it. None if it is not complete.
 #[must_use]
 pub fn final_head(bytes: &[u8]) -> Option<&[u8]> {
-    split_final(bytes).map(|(head, _)| head)
+    bytes.get(HeadScan::default().find(bytes)?)
 }
 
-/// The final head as [`final_head`] finds it, and what stands behind it.
+fn skip_line_ends(mut bytes: &[u8]) -> &[u8] {
+    while let [b'\r' | b'\n', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Whether a line, its end included, says nothing. Programs that write CRLF where the system makes CRLF of each LF end it with CRCRLF.
 #[must_use]
-pub fn split_final(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut rest = bytes;
-    loop {
-        rest = skip_empty_lines(rest);
-        let end = head_end(rest)?;
-        let (head, after) = rest.split_at_checked(end)?;
-        if !is_informational(head) {
-            return Some((head, after));
-        }
-        rest = after;
-    }
-}
-
-fn skip_empty_lines(mut bytes: &[u8]) -> &[u8] {
-    loop {
-        bytes = match bytes {
-            [b'\r', b'\n', rest @ ..] | [b'\n', rest @ ..] => rest,
-            _ => return bytes,
-        };
-    }
-}
-
-/// The length of the head at the beginning of `bytes`, with the empty line; lines end in CRLF or LF.
-fn head_end(bytes: &[u8]) -> Option<usize> {
-    let mut end = 0;
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
-        end += line.len();
-        if matches!(line, b"\r\n" | b"\n") {
-            return Some(end);
-        }
-    }
-    None
+pub fn is_empty_line(line: &[u8]) -> bool {
+    matches!(line, [before @ .., b'\n'] if before.iter().all(|b| *b == b'\r'))
 }
 
 /// Status 1xx, but not 101, after which no answer in HTTP follows.
@@ -63,11 +102,28 @@ fn is_informational(head: &[u8]) -> bool {
     matches!(status_of(head), Some(100 | 102..=199))
 }
 
-/// The status code in a head's first line: the first word after the version.
-fn status_of(head: &[u8]) -> Option<u16> {
-    let line = lines(head).next()?;
-    let word = line.split(|b| *b == b' ').filter(|w| !w.is_empty()).nth(1)?;
-    std::str::from_utf8(word).ok()?.parse().ok()
+/// The status code in a head's first line.
+#[must_use]
+pub fn status_of(head: &[u8]) -> Option<u16> {
+    status_line(lines(head).next()?).map(|(status, _)| status)
+}
+
+/// Status and version of a status line: `HTTP/`, a version, three digits that no fourth follows. What stands behind them is of no
+/// account, and may touch them.
+fn status_line(line: &[u8]) -> Option<(u16, HttpVersion)> {
+    let (prefix, rest) = line.split_at_checked(PREFIX.len())?;
+    let version =
+        rest.split(|b| is_blank(*b)).next().filter(|version| version.first().is_some_and(u8::is_ascii_digit))?;
+    let code = trimmed(rest.get(version.len()..)?);
+    let (digits, after) = code.split_at_checked(3)?;
+    let good = prefix.eq_ignore_ascii_case(PREFIX) && digits.iter().all(u8::is_ascii_digit);
+    let status = std::str::from_utf8(digits).ok()?.parse().ok().filter(|status| *status >= 100)?;
+    let version = match version {
+        b"1.1" => HttpVersion::Http11,
+        b"1.0" => HttpVersion::Http10,
+        _ => HttpVersion::Other,
+    };
+    (good && !after.first().is_some_and(u8::is_ascii_digit)).then_some((status, version))
 }
 
 /// Lines without their ends.
@@ -75,10 +131,10 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-/// Reads a head: lines that are no header are left out, as the connection's own parser leaves them out.
+/// Reads a head. Lines that are no header are passed over, and so are those with a zero byte in them.
 #[must_use]
 pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
-    let status = status_of(head)?;
+    let (status, version) = status_line(lines(head).next()?)?;
     let mut headers: Vec<(String, Vec<u8>)> = Vec::new();
     let mut open = false;
     for line in lines(head).skip(1) {
@@ -88,14 +144,13 @@ pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
             }
             continue;
         }
-        if headers.len() >= MAX_HEADERS {
-            break;
-        }
-        let header = split_header(line);
+        let frames = |name: &str| FRAMING.iter().any(|own| name.eq_ignore_ascii_case(own));
+        let header = split_header(line).filter(|(name, _)| headers.len() < MAX_HEADERS || frames(name));
         open = header.is_some();
         headers.extend(header.map(|(name, value)| (name.to_owned(), value.to_vec())));
     }
-    Some(ParsedHead { status, headers })
+    headers.retain(|(_, value)| !value.contains(&0));
+    Some(ParsedHead { status, version, headers })
 }
 
 /// Appends a folded line, behind a space if both sides have something.
@@ -114,9 +169,13 @@ fn split_header(line: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(name).ok()?, value))
 }
 
-/// Without spaces and tabs at its ends (RFC 9110 section 5.6.3); other white space is no white space here.
+fn is_blank(b: u8) -> bool {
+    matches!(b, b' ' | b'\t')
+}
+
+/// Without spaces, tabs and carriage returns at its ends (RFC 9110 section 5.6.3); other white space is no white space here.
 fn trimmed(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
+    while let [b' ' | b'\t' | b'\r', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r'] = bytes {
         bytes = rest;
     }
     bytes
@@ -135,7 +194,7 @@ pub fn warc_head(head: &[u8], body_len: u64) -> Vec<u8> {
     let mut told = false;
     let mut dropping = false;
     for line in head.split_inclusive(|b| *b == b'\n') {
-        if matches!(line, b"\r\n" | b"\n") {
+        if is_empty_line(line) {
             if !told {
                 out.extend_from_slice(format!("Content-Length: {body_len}\r\n").as_bytes());
             }
@@ -179,6 +238,7 @@ mod tests {
         let cases: &[(&[u8], Option<&[u8]>)] = &[
             (b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody", Some(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n")),
             (b"HTTP/1.1 200 OK\nA: b\n\nbody", Some(b"HTTP/1.1 200 OK\nA: b\n\n")),
+            (b"HTTP/1.1 200 OK\r\r\nA: b\r\r\n\r\r\nbody", Some(b"HTTP/1.1 200 OK\r\r\nA: b\r\r\n\r\r\n")),
             (b"\r\n\nHTTP/1.0 404\r\n\r\n", Some(b"HTTP/1.0 404\r\n\r\n")),
             (
                 b"HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\nLink: x\r\n\r\nHTTP/1.1 200 O\r\n\r\n",
@@ -257,6 +317,47 @@ mod tests {
         ]);
         let noise = prop::collection::vec(any::<u8>().prop_filter("no line end", |b| !b"\r\n".contains(b)), 1..20);
         prop_oneof![3 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => noise]
+    }
+
+    #[test]
+    fn a_status_line_is_read_as_curl_and_browsers_read_it() {
+        use HttpVersion::{Http10, Http11, Other};
+        for (line, read) in [
+            ("HTTP/1.1 200 OK", Some((200, Http11))),
+            ("http/1.0 404", Some((404, Http10))),
+            ("HTTP/2 200", Some((200, Other))),
+            ("HTTP/1.1  200  OK", Some((200, Http11))),
+            ("HTTP/1.1\t200", Some((200, Http11))),
+            ("HTTP/1.1 200OK", Some((200, Http11))),
+            ("HTTP/1.1 999 x", Some((999, Http11))),
+            ("HTTP/1.1 2000", None),
+            ("HTTP/1.1 099", None),
+            ("HTTP/1.1 20", None),
+            ("HTTP/1.1 +20", None),
+            ("HTTP/1.1200 OK", None),
+            ("HTTP/ 200 OK", None),
+            ("HTTP 200 OK", None),
+            ("ICY 200 OK", None),
+            (" HTTP/1.1 200 OK", None),
+        ] {
+            assert_eq!(status_line(line.as_bytes()), read, "{line}");
+        }
+    }
+
+    #[test]
+    fn another_protocol_is_told_at_its_first_bytes() {
+        let may = |bytes: &[u8]| HeadScan::default().may_be_http(bytes);
+        assert!(may(b"") && may(b"\r\nHt") && may(b"HTTP/1.1 200 OK\r\n"));
+        assert!(!may(b"SSH-2.0") && !may(b"H2") && !may(b"\n220 smtp") && !may(b"\x15\x03"));
+    }
+
+    #[test]
+    fn a_head_that_comes_byte_by_byte_is_found_where_it_ends() {
+        let bytes = b"\r\nHTTP/1.1 103 E\r\nA: b\r\n\r\nHTTP/1.1 200 OK\nA: b\n\nbody\n\n";
+        let mut scan = HeadScan::default();
+        let found = (0..=bytes.len()).find_map(|end| Some((end, scan.find(&bytes[..end])?))).unwrap();
+        assert_eq!(&bytes[found.1.clone()], b"HTTP/1.1 200 OK\nA: b\n\n");
+        assert_eq!(found.0, found.1.end);
     }
 
     proptest! {

@@ -7,9 +7,9 @@
 //! | [`protocol`] | what every protocol module gives and takes (M18) |
 //! | [`answer`] | what the rules are told of an answer |
 //! | [`http`] | http and https (M20, M21) |
-//! | [`http1`] | how hyper is set up |
+//! | [`framing`] | where bodies end |
 //! | [`head`] | request and response heads as bytes |
-//! | [`tap`] | the stream that remembers what went over it |
+//! | [`tap`] | the stream under a connection, which counts what passes |
 //! | [`proxy`] | which URLs go through which proxy |
 //! | [`credentials`] | the operator's credentials by URL prefix |
 //! | [`cookies`] | cookies, when they are kept |
@@ -22,10 +22,10 @@ pub mod answer;
 pub mod cookies;
 pub mod credentials;
 pub mod dns;
+pub mod framing;
 pub mod guard;
 pub mod head;
 pub mod http;
-pub mod http1;
 pub mod pool;
 pub mod protocol;
 pub mod proxy;

@@ -14,6 +14,7 @@ use crate::domain::text::url_text;
 use crate::domain::url::{PageUrl, Scheme};
 
 use super::head;
+pub use super::head::HttpVersion;
 use super::proxy::Proxy;
 
 /// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
@@ -132,15 +133,6 @@ impl Cut {
             Self::Disconnect => "disconnect",
         }
     }
-}
-
-/// The version in the answer's status line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// HTTP/1.0
-    Http10,
-    /// HTTP/1.1
-    Http11,
 }
 
 /// An answer.

@@ -6,6 +6,7 @@
 //! alone get CRLF, without which some readers find no body. Order, case and spaces of everything else are kept.
 
 use crate::domain::secret_header::is_secret_header;
+use crate::net::head::{is_empty_line, status_of};
 
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
@@ -82,19 +83,21 @@ pub fn exact_response(head: &[u8]) -> Vec<u8> {
 pub fn head_len(content: &[u8]) -> Option<usize> {
     let lines = head_end(content);
     let end = content.get(lines..)?.split_inclusive(|b| *b == b'\n').next()?;
-    matches!(end, b"\r\n" | b"\n").then_some(lines + end.len())
+    is_empty_line(end).then_some(lines + end.len())
+}
+
+/// Whether the last line of `head` is the empty line that ends it.
+#[must_use]
+pub fn ends_here(head: &[u8]) -> bool {
+    let lines = head.strip_suffix(b"\n").unwrap_or_default();
+    let begin = lines.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+    is_empty_line(head.get(begin..).unwrap_or_default())
 }
 
 /// The status of a response head: the three digits after the version.
 #[must_use]
 pub fn status(head: &[u8]) -> Option<u16> {
-    let line = head.split(|b| *b == b'\n').next()?;
-    if !line.starts_with(b"HTTP/") {
-        return None;
-    }
-    let digits = line.split(|b| *b == b' ').filter(|part| !part.is_empty()).nth(1)?;
-    let text = std::str::from_utf8(digits.get(..3)?).ok()?;
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    status_of(head)
 }
 
 /// The MIME type in `Content-Type`, lower case and without parameters; `None` when missing or no `type/subtype`.
@@ -169,7 +172,7 @@ fn fields(head: &[u8]) -> impl Iterator<Item = Line<'_>> {
 fn head_end(head: &[u8]) -> usize {
     let mut end = 0;
     for line in head.split_inclusive(|b| *b == b'\n') {
-        if matches!(line, b"\r\n" | b"\n" | b"\r") {
+        if is_empty_line(line) || line == b"\r" {
             break;
         }
         end += line.len();
@@ -179,13 +182,14 @@ fn head_end(head: &[u8]) -> usize {
 
 /// Length of the empty lines at the beginning.
 fn blank_lines(head: &[u8]) -> usize {
-    head.split_inclusive(|b| *b == b'\n').take_while(|line| matches!(*line, b"\r\n" | b"\n")).map(<[u8]>::len).sum()
+    head.split_inclusive(|b| *b == b'\n').take_while(|line| is_empty_line(line)).map(<[u8]>::len).sum()
 }
 
 /// Writes a line with CRLF at its end, whatever it had.
 fn put_line(out: &mut Vec<u8>, line: &[u8]) {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
-    out.extend_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
+    let end = text.iter().rposition(|b| *b != b'\r').map_or(0, |last| last + 1);
+    out.extend_from_slice(text.get(..end).unwrap_or(text));
     out.extend_from_slice(b"\r\n");
 }
 

@@ -124,7 +124,7 @@ impl ContentScan {
             let (line, rest) = bytes.split_at(end + 1);
             self.head.extend_from_slice(line);
             bytes = rest;
-            if self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n") || self.head == b"\r\n" {
+            if http_head::ends_here(&self.head) {
                 self.part = match http_head::transfer_coding(&self.head) {
                     Coding::Plain => Part::Payload,
                     Coding::Chunked => Part::Chunks(Chunks::default()),
@@ -163,7 +163,7 @@ impl ContentScan {
 
 fn take_chunks(chunks: &mut Chunks, mut bytes: &[u8], payload: &mut RunningDigest) -> Result<(), ChunkFault> {
     loop {
-        let step = chunks.step(bytes, u64::MAX)?;
+        let step = chunks.step(bytes)?;
         let (now, later) = bytes.split_at_checked(step.taken).unwrap_or((bytes, &[]));
         if step.is_data {
             payload.update(now);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::again::condition;
 use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
 use crate::actors::deduper::Parsed;
-use crate::actors::lease::Hands;
+use crate::actors::lease::{Hands, Lease};
 use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
@@ -15,13 +15,14 @@ use crate::actors::supervise::die;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::politeness::PaceSignal;
 use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
 use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
 use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
-use crate::storage::values::How;
+use crate::storage::values::{How, PageRecord};
 use crate::telemetry::trouble::CERTIFICATE;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
@@ -82,7 +83,9 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         Errand::Page { lease, usage, last, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
-            let verdict = match judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry) {
+            let half = half_of(&lease, last.as_deref());
+            let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+            let verdict = match judged.beside_half(half.map(|half| half.bytes), &outcome) {
                 Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
                     Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
                 }
@@ -101,7 +104,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
                     if let Err(fault) = result {
                         log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
                     }
-                    let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict));
+                    let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict, half));
                     node.doors()
                         .deduper
                         .tell(parsed.with_timing(begun, stopwatch.elapsed()).answered(status_of(&outcome)));
@@ -168,14 +171,22 @@ fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
     }
 }
 
-/// How a URL ends by a verdict, before its document is looked at.
+/// The half that an earlier try has left, where `last` is the latest capture.
+fn half_of<'r>(lease: &Lease, last: Option<&'r PageRecord>) -> Option<&'r PageRecord> {
+    last.filter(|_| lease.entry.again.as_ref().is_some_and(|again| again.why == Again::Cut))
+}
+
+/// How a URL ends by a verdict, before its document is looked at; `half`: what an earlier try has left.
 #[must_use]
-pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
-    match verdict {
-        Verdict::Retry { at, reason } => Ending::Retry { at: *at, reason: *reason },
-        Verdict::Follow => Ending::Done(How::Redirect),
-        Verdict::NotModified => Ending::Done(How::NotModified),
-        other => match other.final_state() {
+pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending {
+    match (verdict, half) {
+        (Verdict::Retry { at, reason }, _) => Ending::Retry { at: *at, reason: *reason },
+        (Verdict::StoreHalf { at }, _) => Ending::Retry { at: *at, reason: Failure::BodyCut },
+        (Verdict::KeepHalf, Some(half)) => Ending::Kept(Box::new(half.clone())),
+        (Verdict::KeepHalf, None) => Ending::Error(Failure::BodyCut),
+        (Verdict::Follow, _) => Ending::Done(How::Redirect),
+        (Verdict::NotModified, _) => Ending::Done(How::NotModified),
+        (other, _) => match other.final_state() {
             Some(FinalState::Error(failure)) => Ending::Error(failure),
             Some(FinalState::Rejected(reason)) => Ending::Rejected(reason),
             Some(FinalState::Done) | None => Ending::Done(How::Stored),
@@ -183,10 +194,12 @@ pub fn ending_of_verdict(verdict: &Verdict) -> Ending {
     }
 }
 
-/// How a URL ends by what became of its request.
+/// How a URL ends by what became of its request; `last`: its latest capture.
 #[must_use]
-pub fn ending_of(node: &Node, outcome: &FetchOutcome, attempts: u8) -> Ending {
-    ending_of_verdict(&judge(outcome, attempts, node.clock.now(), &node.live().retry))
+pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
+    let half = half_of(lease, last);
+    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), outcome), half)
 }
 
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {

@@ -20,7 +20,9 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use super::lease::{Hands, Lease};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, Room, panic_text};
+use crate::clock::WorkWatch;
 use crate::domain::outcome::Verdict;
+use crate::domain::politeness::wait_for_work;
 use crate::domain::time::UnixMillis;
 use crate::fault::Fault;
 use crate::net::protocol::Fetched;
@@ -77,6 +79,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         let (core, url) = (job.lease.core().clone(), job.lease.url.clone());
         let in_hand = place.take(&core.url_key);
         let at_work = pulse.work(node.clock.now());
+        let (host, bytes, watch) = (core.queue_key.host, job.fetched.wire_bytes, WorkWatch::start());
         core.take(Hands::Parser);
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {
@@ -86,6 +89,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         }));
         node.parsing.fetch_sub(1, Ordering::Relaxed);
         drop((at_work, in_hand));
+        node.slots.worked(&host, wait_for_work(watch.elapsed(), bytes));
         match parsed {
             Ok(parsed) => {
                 core.let_go(Hands::Parser);

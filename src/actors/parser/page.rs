@@ -62,7 +62,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
     record = revisit::after(last.as_deref(), record);
-    let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict));
+    let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict, None));
     let mut content = looked.content;
     if skipped {
         // A later page with this content could not refer to it.

@@ -137,7 +137,7 @@ impl Lane {
     }
 
     /// The capture that a URL had before it was queued once more.
-    fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
+    pub(super) fn last_capture(&self, lease: &Lease) -> Option<Box<PageRecord>> {
         let (again, core) = (lease.entry.again.as_ref()?, lease.core());
         let key = core.queue_key.host_crawl().url(core.url_key).page(again.captured);
         read::get::<Pages>(&*self.node.storage, &key).ok().flatten().map(Box::new) // without it all is asked for
@@ -187,7 +187,7 @@ impl Lane {
     /// A URL that ends, or waits for another try, without a request. A resolver in trouble has nothing for the host's other
     /// URLs either: they are spared the attempt.
     async fn without_fetch(&self, lease: Lease, failure: Failure) -> Next {
-        let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), lease.entry.attempts);
+        let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), &lease, self.last_capture(&lease).as_deref());
         self.end(lease, ending, 0).await;
         match failure {
             Failure::DnsFailed => Next::GiveUp(Some(self.node.clock.now().plus(self.node.rules.settings.dns.servfail))),

@@ -46,7 +46,8 @@ impl Lane {
 
     /// Ends a URL, or has it wait until robots.txt is asked for again.
     async fn charge(&self, lease: Lease, failure: Failure, until: UnixMillis) {
-        let ending = match ending_of(&self.node, &FetchOutcome::Fault(failure), lease.entry.attempts) {
+        let last = self.last_capture(&lease);
+        let ending = match ending_of(&self.node, &FetchOutcome::Fault(failure), &lease, last.as_deref()) {
             Ending::Retry { at, reason } => Ending::Retry { at: at.max(until), reason },
             ending => ending,
         };

@@ -36,7 +36,9 @@ pub(super) fn line_of<'c>(
         Ending::Retry { .. } | Ending::Wait { .. } => return Ok(None),
         Ending::Done(How::Duplicate) => Some("revisit"),
         Ending::Done(How::NotModified) => Some("not_modified"),
-        Ending::Done(_) => page.capture.as_ref().filter(|capture| capture.how == How::Unstored).map(|_| "unstored"),
+        Ending::Done(_) | Ending::Kept(_) => {
+            page.record().filter(|capture| capture.how == How::Unstored).map(|_| "unstored")
+        }
         Ending::Error(failure) => Some(failure.as_str()),
         Ending::Rejected(rejection) => Some(rejection.as_str()),
     };
@@ -54,7 +56,7 @@ pub(super) fn line_of<'c>(
         line.attempt = u32::from(entry.attempts) + 1;
         line.hop_path = hop_path(entry).into();
     }
-    if let Some(capture) = &page.capture {
+    if let Some(capture) = page.record() {
         line.status = Some(capture.status);
         line.bytes = capture.bytes;
         line.target = capture.remarks.target.as_deref().map(Into::into);
@@ -65,9 +67,11 @@ pub(super) fn line_of<'c>(
         line.digest = Some(WarcDigest(capture.payload_digest));
         line.remark(&capture.remarks);
     }
-    Ok(Some(match place {
-        Some(place) => line.placed(place),
-        None => line,
+    let half = page.record().filter(|_| page.capture.is_none()).and_then(|half| half.warc.as_ref());
+    Ok(Some(match (place, half) {
+        (Some(place), _) => line.placed(place),
+        (None, Some(at)) => line.placed(&Place { file: at.file.as_str().into(), offset: at.offset, length: at.length }),
+        (None, None) => line,
     }))
 }
 

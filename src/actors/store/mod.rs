@@ -316,7 +316,7 @@ fn scope_is_noted(node: &Node, joined: &[String]) {
 fn ended_how(change: &Change) -> Ended {
     let Change::Page(page) = change else { return Ended::Unfinished };
     match page.ending {
-        Ending::Done(_) | Ending::Error(_) => Ended::Finished,
+        Ending::Done(_) | Ending::Kept(_) | Ending::Error(_) => Ended::Finished,
         Ending::Retry { .. } | Ending::Wait { .. } | Ending::Rejected(_) => Ended::Unfinished,
     }
 }

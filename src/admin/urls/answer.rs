@@ -77,6 +77,7 @@ fn begin(queue: &QueueView) -> String {
         ("recrawl", _) => "because the operator wants its host crawled anew".to_owned(),
         ("sitemap", _) => "because it is a sitemap, and sitemaps.revisit has passed since".to_owned(),
         ("spelling", _) => "because a redirect leads to it under another spelling".to_owned(),
+        ("cut", _) => "because the connection ended before its body did".to_owned(),
         ("cookies", _) => "because a redirect leads back to it, perhaps for its cookies".to_owned(),
         (_, Some(via)) => format!("because {via} says that it was changed since"),
         (_, None) => "because a sitemap says that it was changed since".to_owned(),

@@ -33,6 +33,8 @@ pub enum WaitWhy {
     Backoff,
     /// Too many refusals in a row.
     Brake,
+    /// Its pages take the processor longer than their bytes are worth.
+    Work,
     /// Its robots.txt cannot be reached.
     RobotsUnreachable,
     /// Its name cannot be resolved.
@@ -51,6 +53,7 @@ impl WaitWhy {
             Self::RetryAfter => "the Retry-After of its server",
             Self::Backoff => "back-off after errors or throttling",
             Self::Brake => "a pause after many refusals in a row (fetch.waf_brake)",
+            Self::Work => "the work that its last pages made",
             Self::RobotsUnreachable => "its robots.txt cannot be reached",
             Self::DnsFailing => "its name cannot be resolved",
             Self::Parked => "it was set aside",

@@ -49,6 +49,7 @@ pub(in crate::app) fn of_pace(pace: &Pace, now: UnixMillis) -> Option<Wait> {
         PaceWhy::RetryAfter => WaitWhy::RetryAfter,
         PaceWhy::Backoff => WaitWhy::Backoff,
         PaceWhy::Brake => WaitWhy::Brake,
+        PaceWhy::Work => WaitWhy::Work,
     };
     (pace.earliest() > now).then(|| Wait { until: pace.earliest(), why })
 }

@@ -12,6 +12,7 @@ use super::session::{Reply, Robots};
 use crate::answer::Way;
 use crate::config::units::roughly;
 use crate::domain::outcome::Verdict;
+use crate::domain::time::UnixMillis;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::HttpVersion;
 use crate::parse::usage;
@@ -213,7 +214,13 @@ impl Answer {
 /// What a crawl would make of the first such answer.
 fn verdict(judge: &Judge<'_>, read: &Read, not_stored: Option<&str>) -> String {
     let is_read = read.looked.module.is_some();
+    let again = |at: UnixMillis| roughly(at.since(judge.session.clock.now()));
     match (read.verdict, not_stored) {
+        (Verdict::StoreHalf { at }, why) => {
+            let (wait, read) = (again(at), if is_read { " and read for links" } else { "" });
+            let kept = why.map_or_else(|| format!("stored{read}"), |why| format!("not stored: {why}"));
+            format!("the connection cut it: {kept}, tried again after {wait}")
+        }
         (Verdict::Store, Some(why)) if is_read => format!("read for links, not stored: {why}"),
         (Verdict::Store | Verdict::StoreOnly(None), Some(why)) => format!("not stored: {why}"),
         (Verdict::StoreOnly(Some(failure)), Some(why)) => format!("not stored: {why}; ends as error {failure}"),
@@ -226,11 +233,9 @@ fn verdict(judge: &Judge<'_>, read: &Read, not_stored: Option<&str>) -> String {
         (Verdict::StoreOnly(Some(failure)), _) => format!("stored; ends as error {failure}"),
         (Verdict::Follow, _) if read.next().is_some() => "stored; its target is the next URL".into(),
         (Verdict::Follow, _) => "stored".into(),
+        (Verdict::KeepHalf, _) => "done with the half that was kept".into(),
         (Verdict::NotModified, _) => "unchanged since the last capture".into(),
-        (Verdict::Retry { at, reason }, _) => {
-            let wait = roughly(at.since(judge.session.clock.now()));
-            format!("{reason}: not stored, tried again after {wait}")
-        }
+        (Verdict::Retry { at, reason }, _) => format!("{reason}: not stored, tried again after {}", again(at)),
         (Verdict::Fail(failure), _) => format!("not stored; ends as error {failure}"),
         (Verdict::Reject(rejection), _) => format!("turned away: {rejection}"),
     }

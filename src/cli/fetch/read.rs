@@ -76,9 +76,16 @@ impl Read {
             Verdict::Retry { reason, .. } => Some(format!("{reason}: it is tried again first")),
             Verdict::Fail(failure) => Some(failure.to_string()),
             Verdict::Reject(rejection) => Some(rejection.to_string()),
-            Verdict::Store if store.leaves_out(mime) => Some(format!("store.skip_types names {mime}")),
+            Verdict::Store | Verdict::StoreHalf { .. } if store.leaves_out(mime) => {
+                Some(format!("store.skip_types names {mime}"))
+            }
             _ if !store.keeps_status(status) => Some(format!("store.statuses does not name {status}")),
-            Verdict::Store | Verdict::StoreOnly(_) | Verdict::Follow | Verdict::NotModified => None,
+            Verdict::Store
+            | Verdict::StoreHalf { .. }
+            | Verdict::KeepHalf
+            | Verdict::StoreOnly(_)
+            | Verdict::Follow
+            | Verdict::NotModified => None,
         }
     }
 

@@ -27,15 +27,76 @@ fn story(outcome: FetchOutcome) -> (Vec<u64>, Verdict) {
 }
 
 #[test]
-fn a_success_is_stored_and_parsed_however_it_was_cut() {
+fn a_success_is_stored_and_parsed_also_where_a_limit_of_ours_cut_it() {
     for status in [200, 201, 203, 204, 206, 226, 299] {
         assert_eq!(first(answer(status)), Verdict::Store, "status {status}");
     }
-    for cut in CutReason::ALL {
+    for cut in [CutReason::Length, CutReason::Time] {
         let outcome = FetchOutcome::Answer(Answer { cut: Some(cut), ..Answer::of(200) });
         assert_eq!(first(outcome), Verdict::Store, "cut by {}", cut.as_warc());
     }
     assert_eq!(first(with_location(201)), Verdict::Store);
+}
+
+/// A 200 of which the connection left so many bytes.
+fn half(bytes: u64) -> FetchOutcome {
+    FetchOutcome::Answer(Answer { cut: Some(CutReason::Disconnect), bytes, ..Answer::of(200) })
+}
+
+#[test]
+fn what_the_connection_cut_is_kept_at_once_and_tried_again() {
+    let delays = [60, 900, 7200];
+    for (attempts, delay) in delays.into_iter().enumerate() {
+        let at = NOW.plus(Duration::from_secs(delay));
+        let verdict = judge(&half(10), attempts as u8, NOW, &RetryRules::default());
+        assert_eq!(verdict, Verdict::StoreHalf { at });
+        assert!(verdict.stores() && verdict.parses() && verdict.final_state().is_none());
+        let none = judge(&half(0), attempts as u8, NOW, &RetryRules::default());
+        assert_eq!(none, Verdict::Retry { at, reason: Failure::BodyCut });
+    }
+    assert_eq!(judge(&half(10), 3, NOW, &RetryRules::default()), Verdict::Store);
+    assert_eq!(judge(&half(0), 3, NOW, &RetryRules::default()), Verdict::Fail(Failure::BodyCut));
+    for (status, verdict) in [(404, Verdict::StoreOnly(Some(Failure::Status4xx))), (206, first(half(1)))] {
+        let cut = Answer { cut: Some(CutReason::Disconnect), bytes: 1, ..Answer::of(status) };
+        assert_eq!(first(FetchOutcome::Answer(cut)), verdict, "status {status}");
+    }
+    let led = Answer { cut: Some(CutReason::Disconnect), has_location: true, ..Answer::of(302) };
+    assert_eq!(first(FetchOutcome::Answer(led)), Verdict::Follow, "nobody reads its body");
+    assert_eq!(pace_signal(&half(0)), PaceSignal::Fault);
+    assert_eq!(pace_signal(&half(1)), PaceSignal::Ok);
+}
+
+#[test]
+fn the_better_copy_is_kept() {
+    let whole = FetchOutcome::Answer(Answer { bytes: 3, ..Answer::of(200) });
+    let capped = FetchOutcome::Answer(Answer { cut: Some(CutReason::Time), bytes: 5, ..Answer::of(200) });
+    let retry = |seconds| NOW.plus(Duration::from_secs(seconds));
+    for (outcome, attempts, expected) in [
+        (whole, 1, Verdict::Store),
+        (half(11), 1, Verdict::StoreHalf { at: retry(900) }),
+        (half(10), 1, Verdict::Retry { at: retry(900), reason: Failure::BodyCut }),
+        (half(11), 3, Verdict::Store),
+        (half(10), 3, Verdict::KeepHalf),
+        (half(0), 3, Verdict::KeepHalf),
+        (capped, 3, Verdict::KeepHalf),
+        (answer(404), 1, Verdict::KeepHalf),
+        (answer(503), 2, Verdict::Retry { at: retry(7200), reason: Failure::Status5xx }),
+        (answer(503), 3, Verdict::KeepHalf),
+        (with_location(302), 1, Verdict::Follow),
+        (
+            FetchOutcome::Fault(Failure::ConnectRefused),
+            2,
+            Verdict::Retry { at: retry(7200), reason: Failure::ConnectRefused },
+        ),
+        (FetchOutcome::Fault(Failure::ConnectRefused), 3, Verdict::KeepHalf),
+        (FetchOutcome::Fault(Failure::AddressRefused), 1, Verdict::KeepHalf),
+    ] {
+        let judged = judge(&outcome, attempts, NOW, &RetryRules::default());
+        assert_eq!(judged.beside_half(Some(10), &outcome), expected, "{outcome:?} {attempts}");
+        assert_eq!(judged.beside_half(None, &outcome), judged);
+    }
+    assert_eq!(Verdict::KeepHalf.final_state(), Some(FinalState::Done));
+    assert!(!Verdict::KeepHalf.stores() && !Verdict::KeepHalf.parses());
 }
 
 #[test]
@@ -107,7 +168,8 @@ fn network_faults_are_retried_by_how_likely_they_pass() {
             | Failure::Proxy
             | Failure::Challenge
             | Failure::RobotsUnreachable
-            | Failure::Reset => &[60, 900, 7200],
+            | Failure::Reset
+            | Failure::BodyCut => &[60, 900, 7200],
             _ => &[],
         };
         assert_eq!(waits, expected, "{failure}");

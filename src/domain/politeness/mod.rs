@@ -9,11 +9,13 @@ mod pace;
 mod record;
 mod retry_after;
 mod rules;
+mod work;
 
 pub use pace::{Pace, PaceSignal, PaceState, PaceWhy};
 pub use record::{PACE_RECORD_LEN, PaceRecordError};
 pub use retry_after::RetryAfter;
 pub use rules::{PaceRules, SLOW_CRAWL_DELAY};
+pub use work::wait_for_work;
 
 #[cfg(test)]
 mod tests;

@@ -59,11 +59,13 @@ pub enum PaceWhy {
     Backoff = 3,
     /// Too many refusals in a row.
     Brake = 4,
+    /// Its pages took the processor longer than their bytes are worth.
+    Work = 5,
 }
 
 impl PaceWhy {
     /// Every reason, in the order of its byte on disk.
-    pub const ALL: [Self; 5] = [Self::Gap, Self::CrawlDelay, Self::RetryAfter, Self::Backoff, Self::Brake];
+    pub const ALL: [Self; 6] = [Self::Gap, Self::CrawlDelay, Self::RetryAfter, Self::Backoff, Self::Brake, Self::Work];
 
     /// Its name in logs and the admin API.
     #[must_use]
@@ -74,6 +76,7 @@ impl PaceWhy {
             Self::RetryAfter => "retry_after",
             Self::Backoff => "backoff",
             Self::Brake => "brake",
+            Self::Work => "work",
         }
     }
 }

@@ -237,7 +237,7 @@ fn a_damaged_record_is_refused() {
     assert_eq!(Pace::decode(&good[..39]), Err(PaceRecordError::Length(39)));
     assert_eq!(with(0, 2), Err(PaceRecordError::Version(2)));
     assert_eq!(with(1, 4), Err(PaceRecordError::Field("flags")));
-    assert_eq!(with(2, 5), Err(PaceRecordError::Field("why")));
+    assert_eq!(with(2, 6), Err(PaceRecordError::Field("why")));
     assert_eq!(with(3, 21), Err(PaceRecordError::Field("back-off")));
     assert_eq!(with(19, 1), Err(PaceRecordError::Field("last end")));
     assert_eq!(with(35, 1), Err(PaceRecordError::Field("Crawl-delay")));

@@ -4,8 +4,6 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
@@ -13,12 +11,14 @@ use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::fault::Faults;
 
+use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
 use super::super::protocol::{Cut, FetchRequest, Timings};
 use super::super::throttle::Throttle;
 use super::connect::Link;
-use super::exact::Exact;
-use super::exchange::{Framing, describe, io_cause};
 use super::{Fault, injected};
+
+/// Chunk lines and trailers that are read at most, where `fetch.max_body` is less.
+const LEAST_FRAMING: u64 = 16 << 20;
 
 /// A body as far as it came.
 pub(super) struct Received {
@@ -28,6 +28,8 @@ pub(super) struct Received {
     pub(super) cut: Option<Cut>,
     /// Why it was cut, or what else was odd.
     pub(super) note: Option<Note>,
+    /// It came to its end, framing and all.
+    pub(super) ended: bool,
 }
 
 /// What a body is received with.
@@ -42,8 +44,7 @@ pub(super) struct Means<'a> {
 /// Receives a body into a document.
 pub(super) async fn receive(
     link: &mut Link,
-    mut body: Incoming,
-    framing: Framing,
+    form: BodyForm,
     request: &FetchRequest,
     means: &Means<'_>,
     timings: &mut Timings,
@@ -51,79 +52,107 @@ pub(super) async fn receive(
     injected(means.faults.wait("net.body").await)?;
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
-    let mut writer = DocumentWriter::new(limits.spill(means.spill));
-    let coded = means.exact && framing == Framing::Chunks;
-    let mut exact = coded.then(|| Exact::new(limits.spill(means.spill), limits.max_body));
+    let mut reader = BodyReader::new(form.framing);
+    let mut kept = Kept::new(form, limits.spill(means.spill), means.exact, limits.max_body);
     let mut paid = 0;
     let (cut, note) = loop {
-        let next = next_piece(link, &mut body, &mut clock, writer.len()).await;
+        let next = next_piece(link, &mut reader, &mut clock, kept.payload.len()).await;
         if let Some(throttle) = means.throttle {
-            let came = link.log().bytes();
+            let came = link.tap().bytes();
             clock.pause(throttle.pause(came.saturating_sub(paid)).await);
             paid = came;
         }
-        timings.body = link.log().first_byte().map_or(Duration::ZERO, |at| at.elapsed());
+        timings.body = link.tap().first_byte().map_or(Duration::ZERO, |at| at.elapsed());
         match next {
-            Next::Piece(piece) => {
-                let room = limits.max_body.saturating_sub(writer.len());
-                let fits = piece.len() as u64 <= room;
-                let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
-                writer = writer.push_off_thread(&kept).await.map_err(spill_fault)?;
-                if let Some(exact) = &mut exact {
-                    exact.follow(link.log().drain(), writer.len(), false).await.map_err(spill_fault)?;
-                }
+            Next::Piece(piece, is_data) => {
+                let fits;
+                (kept, fits) = kept.push(piece, is_data).await.map_err(spill_fault)?;
                 if !fits {
                     break (Some(Cut::Length), None);
                 }
             }
-            Next::End if framing == Framing::Close && link.log().unclosed() => {
-                break (Some(Cut::Disconnect), Some(Note::TlsUnclosed));
+            Next::End if form.framing == Framing::Close && link.tap().unclosed() => {
+                break (None, Some(Note::TlsUnclosed));
             }
             Next::End => break (None, None),
-            Next::Broken(error) => {
-                let (host, bytes, error, note) =
-                    (request.url.host(), writer.len(), describe(&error), broken(&error, framing));
-                log::debug!("body broke off host={host} bytes={bytes} how={note} error={error:?}");
+            Next::Ended(Ended::Whole(note)) => break (None, note),
+            Next::Ended(Ended::Cut(note)) => {
+                let (host, bytes) = (request.url.host(), kept.payload.len());
+                log::debug!("body broke off host={host} bytes={bytes} how={note}");
                 break (Some(Cut::Disconnect), Some(note));
             }
-            Next::Late(failure, detail) if writer.is_empty() => return Err(Fault::new(failure, detail)),
+            Next::Late(failure, detail) if kept.payload.is_empty() => return Err(Fault::new(failure, detail)),
             Next::Late(Failure::TooSlow, _) => break (Some(Cut::Time), Some(Note::TooSlow)),
             Next::Late(..) => break (Some(Cut::Time), Some(Note::BodyTimeout)),
         }
     };
-    let document = writer.finish_off_thread().await.map_err(spill_fault)?;
-    let exact = match exact {
-        Some(exact) => ended(exact, link, &document, cut).await.map_err(spill_fault)?,
-        None => means.exact.then(|| document.clone()),
-    };
+    let ended = cut.is_none() && reader.is_done();
+    let (document, exact) = kept.finish(ended).await.map_err(spill_fault)?;
     if means.exact && exact.is_none() {
         log::debug!("body not kept as it came, it is cut or its chunks cannot be followed: url={}", request.url);
     }
-    Ok(Received { document, exact, cut, note })
+    Ok(Received { document, exact, cut, note, ended })
 }
 
-/// The chunked body as it came, when it is whole: what is cut is told by its head to go on, and readers of archives stumble over it.
-async fn ended(
-    mut exact: Exact,
-    link: &Link,
-    document: &Document,
-    cut: Option<Cut>,
-) -> Result<Option<Document>, SpillError> {
-    if cut.is_some() {
-        return Ok(None);
+/// What of a body is kept.
+struct Kept {
+    payload: DocumentWriter,
+    exact: Exact,
+    /// Bytes that were no payload.
+    framing: u64,
+    most: u64,
+}
+
+/// What becomes of the exact bytes.
+enum Exact {
+    /// Nobody wants them, or they cannot be had.
+    Not,
+    /// They are the payload.
+    Payload,
+    /// They are written beside it.
+    Beside(DocumentWriter),
+}
+
+impl Kept {
+    fn new(form: BodyForm, spill: SpillConfig, exact: bool, most: u64) -> Self {
+        let exact = match form.framing {
+            _ if !exact || !form.plain => Exact::Not,
+            Framing::Chunks => Exact::Beside(DocumentWriter::new(spill.clone())),
+            Framing::None | Framing::Length(_) | Framing::Close => Exact::Payload,
+        };
+        Self { payload: DocumentWriter::new(spill), exact, framing: 0, most }
     }
-    exact.follow(link.log().drain(), document.len(), true).await?;
-    exact.finish(document.len()).await
-}
 
-/// How a body broke off: hyper tells a connection that ended, framing that cannot be read, and all else that TCP says.
-fn broken(error: &hyper::Error, framing: Framing) -> Note {
-    match io_cause(error).map(io::Error::kind) {
-        Some(io::ErrorKind::UnexpectedEof) if framing == Framing::Length => Note::EndedEarly,
-        Some(io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
-            Note::ChunkFault
+    /// Keeps a piece; false when it, or its framing, was too much.
+    async fn push(mut self, piece: Bytes, is_data: bool) -> Result<(Self, bool), SpillError> {
+        if let Exact::Beside(writer) = self.exact {
+            let writer = writer.push_off_thread(&piece).await?;
+            // More framing than payload may be would be there to fill the disk.
+            let bounded = writer.len().saturating_sub(self.payload.len()) <= self.most.saturating_mul(2);
+            self.exact = if bounded { Exact::Beside(writer) } else { Exact::Not };
         }
-        _ => Note::Reset,
+        if !is_data {
+            self.framing += piece.len() as u64;
+            let fits = self.framing <= self.most.max(LEAST_FRAMING);
+            return Ok((self, fits));
+        }
+        let room = self.most.saturating_sub(self.payload.len());
+        let fits = piece.len() as u64 <= room;
+        let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
+        self.payload = self.payload.push_off_thread(&kept).await?;
+        Ok((self, fits))
+    }
+
+    /// The payload, and the body as it came. A chunked body that is cut is told by its head to go on, and readers of archives
+    /// stumble over it: its bytes are given up.
+    async fn finish(self, ended: bool) -> Result<(Document, Option<Document>), SpillError> {
+        let document = self.payload.finish_off_thread().await?;
+        let exact = match self.exact {
+            Exact::Payload => Some(document.clone()),
+            Exact::Beside(writer) if ended => Some(writer.finish_off_thread().await?),
+            Exact::Not | Exact::Beside(_) => None,
+        };
+        Ok((document, exact))
     }
 }
 
@@ -132,32 +161,48 @@ fn spill_fault(error: SpillError) -> Fault {
 }
 
 enum Next {
-    Piece(Bytes),
+    /// Bytes of one kind: payload or not.
+    Piece(Bytes, bool),
+    /// The end of the body, or of the connection that delimits it.
     End,
-    Broken(hyper::Error),
+    /// The end of the connection, or of what can be read.
+    Ended(Ended),
     Late(Failure, String),
 }
 
-/// The next piece of payload, or why there is none. `have` is what arrived before.
-async fn next_piece(link: &mut Link, body: &mut Incoming, clock: &mut BodyClock, have: u64) -> Next {
+/// The next piece of the body, or why there is none. `have` is the payload that arrived before.
+async fn next_piece(link: &mut Link, reader: &mut BodyReader, clock: &mut BodyClock, have: u64) -> Next {
     loop {
-        let result = timeout_at(clock.next_look(), link.drive(body.frame())).await;
-        let frame = match result {
-            Ok(None) => return Next::End,
-            Ok(Some(Err(error))) => return Next::Broken(error),
-            Ok(Some(Ok(frame))) => Some(frame),
-            Err(_) => None,
-        };
+        if reader.is_done() {
+            return Next::End;
+        }
+        if !link.unread().is_empty() {
+            return match reader.step(link.unread()) {
+                Ok(step) => Next::Piece(link.unread().split_to(step.taken).freeze(), step.is_data),
+                Err(_) => Next::Ended(Ended::Cut(Note::ChunkFault)),
+            };
+        }
+        let result = timeout_at(clock.next_look(), link.read_more()).await;
         if let Some((failure, detail)) = clock.verdict(Instant::now(), have) {
             return Next::Late(failure, detail);
         }
-        if let Some(frame) = frame {
-            match frame.into_data() {
-                Ok(piece) if piece.is_empty() => {}
-                Ok(piece) => return Next::Piece(piece),
-                Err(_trailers) => {}
-            }
+        match result {
+            Ok(Ok(0)) => return at_end(reader.ended()),
+            Ok(Err(error)) => return Next::Ended(broken(&error, reader.ended())),
+            Ok(Ok(_)) | Err(_) => {}
         }
+    }
+}
+
+fn at_end(ended: Ended) -> Next {
+    if ended == Ended::Whole(None) { Next::End } else { Next::Ended(ended) }
+}
+
+/// A connection that broke rather than ended.
+fn broken(error: &io::Error, ended: Ended) -> Ended {
+    match ended {
+        Ended::Cut(note) if error.kind() == io::ErrorKind::UnexpectedEof => Ended::Cut(note),
+        _ => Ended::Cut(Note::Reset),
     }
 }
 

@@ -1,38 +1,39 @@
-//! A connection: TCP or TLS over it, and hyper's parser on top.
+//! A connection: TCP or TLS over it.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use bytes::Bytes;
-use http_body_util::Empty;
-use hyper::client::conn::http1::{Connection, SendRequest};
-use hyper_util::rt::TokioIo;
+use bytes::{BufMut, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
-use super::super::http1::builder;
 use super::super::protocol::Timings;
 use super::super::proxy::Proxy;
-use super::super::tap::{Tap, TapLog, Wire};
+use super::super::tap::{Tap, Wire};
 use super::super::throttle::PIECE;
 use super::super::tls::{TlsClient, TlsFault, TlsOld};
 use super::Fault;
 use super::open::{Dial, open};
 use super::secure::{Secured, secure};
 
-type Engine = Connection<TokioIo<Tap>, Empty<Bytes>>;
+/// Bytes taken from the wire at a time at most, where nobody waits between them.
+const READ: usize = 32 * 1024;
 
-/// A connection to one server, with its log.
+/// A connection to one server.
+#[derive(Debug)]
 pub(super) struct Link {
-    pub(super) sender: SendRequest<Empty<Bytes>>,
-    /// None once the connection has ended.
-    engine: Option<Pin<Box<Engine>>>,
-    log: TapLog,
+    stream: Tap,
+    /// Came, and not taken yet.
+    unread: BytesMut,
+    /// Bytes taken from the wire at a time at most.
+    piece: usize,
     target: Option<SocketAddr>,
     relay: Option<Arc<Proxy>>,
     tls_fault: Option<TlsFault>,
@@ -41,15 +42,10 @@ pub(super) struct Link {
     uses: u32,
 }
 
-impl std::fmt::Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").field("target", &self.target).field("uses", &self.uses).finish_non_exhaustive()
-    }
-}
-
 impl Link {
-    pub(super) fn log(&self) -> &TapLog {
-        &self.log
+    /// What passed since the last request began.
+    pub(super) fn tap(&self) -> &Tap {
+        &self.stream
     }
 
     /// The address at its far end; none where a proxy looks the name up.
@@ -82,41 +78,41 @@ impl Link {
         self.uses
     }
 
-    /// Starts a request's log; with `all` it remembers the answer's body too.
-    pub(super) fn begin(&mut self, all: bool) {
+    /// A request begins.
+    pub(super) fn begin(&mut self) {
         self.uses = self.uses.saturating_add(1);
-        self.log.begin(all);
+        self.stream.begin();
     }
 
-    /// Waits for `future`, which hangs on this connection, and moves the connection on meanwhile.
-    pub(super) async fn drive<T>(&mut self, future: impl Future<Output = T>) -> T {
-        let mut future = pin!(future);
+    pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// What came and was not taken; whoever reads it takes it from the beginning.
+    pub(super) fn unread(&mut self) -> &mut BytesMut {
+        &mut self.unread
+    }
+
+    /// Waits for more; 0 at the end of the connection. May be dropped while it waits: no byte is lost.
+    pub(super) async fn read_more(&mut self) -> io::Result<usize> {
+        self.unread.reserve(self.piece);
+        self.stream.read_buf(&mut (&mut self.unread).limit(self.piece)).await
+    }
+
+    /// Whether it is ready for another request, without waiting: nothing came after the answer, and the server has not closed.
+    pub(super) async fn settle(&mut self) -> bool {
+        if !self.unread.is_empty() {
+            return false;
+        }
+        self.unread = BytesMut::new(); // no room is kept for a connection that waits
+        let mut byte = [0];
+        let stream = &mut self.stream;
         poll_fn(|cx| {
-            if self.engine.as_mut().is_some_and(|engine| engine.as_mut().poll(cx).is_ready()) {
-                self.engine = None;
-            }
-            future.as_mut().poll(cx)
+            let looked = Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut byte));
+            Poll::Ready(looked.is_pending())
         })
         .await
-    }
-
-    /// Whether it is ready for another request, without waiting: the answer is whole, nothing came after it, and
-    /// neither side has closed.
-    pub(super) async fn settle(&mut self) -> bool {
-        for _ in 0..2 {
-            let ready = poll_fn(|cx| {
-                if self.engine.as_mut().is_none_or(|engine| engine.as_mut().poll(cx).is_ready()) {
-                    self.engine = None;
-                    return Poll::Ready(false);
-                }
-                Poll::Ready(matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(()))))
-            })
-            .await;
-            if ready {
-                return true;
-            }
-        }
-        false
     }
 }
 
@@ -138,11 +134,8 @@ pub(super) async fn connect(
         }
     };
     let old = old.then(|| tls.old());
-    let log = TapLog::default();
-    let tap = Tap::new(wire, log.clone()).in_pieces(if throttled { PIECE } else { usize::MAX });
-    let shaken = builder().handshake(TokioIo::new(tap)).await;
-    let (sender, engine) = shaken.map_err(|error| Fault::new(Failure::Reset, error.to_string()))?;
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
-    Ok(Link { sender, engine: Some(Box::pin(engine)), log, target, relay, tls_fault, old, uses: 0 })
+    let piece = if throttled { PIECE } else { READ };
+    Ok(Link { stream: Tap::new(wire), unread: BytesMut::new(), piece, target, relay, tls_fault, old, uses: 0 })
 }

@@ -1,209 +1,158 @@
 //! Request out, head of the answer in.
 
-use std::error::Error;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::time::Duration;
 
-use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
-use http_body_util::Empty;
-use hyper::body::Incoming;
+use http::{HeaderName, HeaderValue, Uri, header};
 use tokio::time::{Instant, timeout};
 
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 
-use super::super::head::{self, ParsedHead};
-use super::super::protocol::{FetchRequest, HttpVersion, Timings};
+use super::super::framing::BodyForm;
+use super::super::head::{self, HeadScan, MAX_HEAD, ParsedHead};
+use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
-use super::super::tap::HeadTooLong;
 use super::access::Access;
 use super::connect::Link;
 use super::{Fault, injected};
 
 /// An answer whose body is still to come.
 pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) version: HttpVersion,
-    pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(super) parsed: ParsedHead,
     pub(super) request_head: Vec<u8>,
     pub(super) response_head: Vec<u8>,
-    pub(super) body: Incoming,
-    /// Its framing can be read in two ways, so nothing after it can be trusted (RFC 9112 section 6.3).
-    pub(super) ambiguous: bool,
-    pub(super) framing: Framing,
-    /// It can be stored as it came: its only transfer coding, if it has one, is `chunked`.
-    pub(super) plain: bool,
+    pub(super) form: BodyForm,
 }
 
-/// What tells where the body ends (RFC 9112 section 6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// Its `Content-Length`.
-    Length,
-    /// Its chunks.
-    Chunks,
-    /// The end of the connection.
-    Close,
-}
-
-impl Framing {
-    /// A transfer coding overrides a length.
-    fn of(headers: &HeaderMap) -> Self {
-        let chunked =
-            |value: &HeaderValue| value.as_bytes().to_ascii_lowercase().trim_ascii_end().ends_with(b"chunked");
-        match headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
-            Some(last) if chunked(last) => Self::Chunks,
-            Some(_) => Self::Close,
-            None if headers.contains_key(header::CONTENT_LENGTH) => Self::Length,
-            None => Self::Close,
-        }
-    }
-}
-
-/// Whether no other transfer coding is named than `chunked`, which all readers of archives know.
-fn is_plain(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    codings.all(|value| [&b"chunked"[..], b"identity"].iter().any(|known| value.as_bytes().eq_ignore_ascii_case(known)))
-}
-
-/// Sends the request and waits for the whole head of the final answer. `exact`: the body's bytes are remembered.
+/// Sends the request and waits for the whole head of the final answer.
 pub(super) async fn exchange(
     link: &mut Link,
     request: &FetchRequest,
     access: &Access,
     timings: &mut Timings,
     faults: &Faults,
-    exact: bool,
 ) -> Result<Answer, Fault> {
-    let message = build(request, link, access)?;
-    link.begin(exact);
+    let request_head = build(request, link, access)?;
+    link.begin();
     let start = Instant::now();
     let limit = request.limits.first_byte;
-    let sent = link.sender.send_request(message);
-    let result = {
-        let mut answer = pin!(link.drive(sent));
-        let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await; // writes the request
-        injected(faults.wait("net.sent").await)?;
-        match first {
-            Poll::Ready(result) => Ok(result),
-            Poll::Pending => timeout(limit, answer).await,
-        }
-    };
-    timings.first_byte = link.log().first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
-    let response = match result {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(fault(&error, link)),
-        Err(_) => return Err(no_head_in_time(link, limit)),
-    };
-    let (request_head, received) = link.log().take();
-    let (response_head, begun) = head::split_final(&received).unwrap_or_default();
-    let response_head = response_head.to_vec();
-    let Some(ParsedHead { headers, .. }) = head::parse_head(&response_head) else {
+    // A server may have answered, and closed, before it had read all: what it said is heard.
+    let _ = timeout(limit, link.send(&request_head)).await;
+    injected(faults.wait("net.sent").await)?;
+    let received = timeout(limit, response_head(link)).await;
+    timings.first_byte = link.tap().first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
+    let response_head = received.unwrap_or_else(|_| Err(no_head_in_time(link, limit)))?;
+    let Some(parsed) = head::parse_head(&response_head) else {
         return Err(Fault::new(Failure::BadHttp, "the head of the answer cannot be read"));
     };
-    let (parts, body) = response.into_parts();
-    if parts.status == http::StatusCode::SWITCHING_PROTOCOLS {
+    let status = Some(parsed.status);
+    if status == Some(101) {
         return Err(Fault::new(Failure::BadHttp, "the server switched protocols without being asked to"));
     }
-    if let Some(proxy) = link.relay().filter(|_| parts.status == http::StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
+    if let Some(proxy) = link.relay().filter(|_| status == Some(407)) {
         let detail =
             format!("the proxy {proxy} answered 407: it wants to know who asks, set user and password in its URL");
         return Err(Fault::new(Failure::Proxy, detail));
     }
-    let version = if parts.version == http::Version::HTTP_10 { HttpVersion::Http10 } else { HttpVersion::Http11 };
-    let ambiguous = parts.headers.contains_key(header::TRANSFER_ENCODING)
-        && (parts.headers.contains_key(header::CONTENT_LENGTH) || version == HttpVersion::Http10);
-    let (status, framing) = (parts.status.as_u16(), Framing::of(&parts.headers));
-    let plain = is_plain(&parts.headers);
-    if exact && plain && framing == Framing::Chunks {
-        link.log().keep_body(begun);
-    }
-    Ok(Answer { status, version, headers, request_head, response_head, body, ambiguous, framing, plain })
+    let form = BodyForm::of(&parsed);
+    Ok(Answer { parsed, request_head, response_head, form })
 }
 
-fn no_head_in_time(link: &Link, limit: std::time::Duration) -> Fault {
-    let what = match link.log().bytes() {
+/// Waits for the final head; what came behind it is left unread.
+async fn response_head(link: &mut Link) -> Result<Vec<u8>, Fault> {
+    let mut scan = HeadScan::default();
+    loop {
+        if let Some(found) = scan.find(link.unread()) {
+            if found.end > MAX_HEAD {
+                return Err(too_long());
+            }
+            let taken = link.unread().split_to(found.end);
+            return Ok(taken.get(found.start..).unwrap_or_default().to_vec());
+        }
+        if !scan.may_be_http(link.unread()) {
+            return Err(Fault::new(Failure::BadHttp, "what the server says is not HTTP"));
+        }
+        if link.unread().len() > MAX_HEAD {
+            return Err(too_long());
+        }
+        match link.read_more().await {
+            Ok(0) => return Err(ended(link, "the connection was closed")),
+            Ok(_) => {}
+            Err(error) => return Err(ended(link, &error.to_string())),
+        }
+    }
+}
+
+/// The head, or the informational heads before it, never ended.
+fn too_long() -> Fault {
+    Fault::new(Failure::BadHttp, format!("the head of the answer is longer than {MAX_HEAD} bytes"))
+}
+
+fn no_head_in_time(link: &Link, limit: Duration) -> Fault {
+    let what = match link.tap().bytes() {
         0 => "no byte of the answer".to_owned(),
         n => format!("only {n} bytes of an unfinished head"),
     };
     Fault::new(Failure::FirstByteTimeout, format!("{what} within {} s", limit.as_secs_f32()))
 }
 
-/// What an error before the end of the head means.
-fn fault(error: &hyper::Error, link: &Link) -> Fault {
-    let bytes = link.log().bytes();
-    let detail = describe(error);
-    if error.is_parse() || is_too_long(error) {
-        return Fault::new(Failure::BadHttp, detail);
-    }
+/// The connection ended before the head did.
+fn ended(link: &Link, why: &str) -> Fault {
+    let bytes = link.tap().bytes();
     let detail = match bytes {
-        0 => format!("{detail}, before a byte of the answer"),
-        n => format!("{detail}, after {n} bytes of an unfinished head"),
+        0 => format!("{why}, before a byte of the answer"),
+        n => format!("{why}, after {n} bytes of an unfinished head"),
     };
-    // A request that was cancelled never left: the server closed, or spoke unasked, while the connection waited.
-    Fault { failure: Failure::Reset, detail, stale: link.uses() > 1 && (bytes == 0 || error.is_canceled()) }
+    Fault { failure: Failure::Reset, detail, stale: link.uses() > 1 && bytes == 0 }
 }
 
-/// An error with its causes.
-pub(super) fn describe(error: &hyper::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let inner = source.to_string();
-        if !text.contains(&inner) {
-            text = format!("{text}: {inner}");
-        }
-        cause = source.source();
-    }
-    text
-}
-
-/// The IO error behind an error.
-pub(super) fn io_cause(error: &hyper::Error) -> Option<&std::io::Error> {
-    error.source().and_then(|source| source.downcast_ref::<std::io::Error>())
-}
-
-fn is_too_long(error: &hyper::Error) -> bool {
-    io_cause(error).and_then(std::io::Error::get_ref).is_some_and(|inner| inner.is::<HeadTooLong>())
-}
-
-/// Credentials and cookies are those of this very URL, and only for a server that is who it says.
-fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Request<Empty<Bytes>>, Fault> {
-    let mut message = Request::new(Empty::new());
+/// The request. Credentials and cookies are those of this very URL, and only for a server that is who it says.
+fn build(request: &FetchRequest, link: &Link, access: &Access) -> Result<Vec<u8>, Fault> {
     let target = target(request.url.asked_tail())?;
-    *message.uri_mut() = if link.relay().is_some() { absolute(&request.url, target)? } else { Uri::from(target) };
-    let headers = message.headers_mut();
-    put(headers, "Host", &request.url.asked_authority())?;
+    let target = if link.relay().is_some() { absolute(&request.url, target)?.to_string() } else { target.to_string() };
+    let mut out = format!("GET {target} HTTP/1.1\r\n").into_bytes();
+    put_text(&mut out, "Host", &request.url.asked_authority())?;
     for (name, value) in &request.headers {
         if !["host", "connection"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
-            put(headers, name, value)?;
+            put_text(&mut out, name, value)?;
         }
     }
     if let Some(known) = &request.conditional {
         for (name, value) in [("If-None-Match", &known.etag), ("If-Modified-Since", &known.last_modified)] {
             if let Some(value) = value {
-                put(headers, name, value)?;
+                put_text(&mut out, name, value)?;
             }
         }
     }
     if link.is_trusted() && !request.anonymous {
-        headers.extend(access.headers(&request.url));
+        access.headers(&request.url).iter().for_each(|(name, value)| put(&mut out, name, value));
     }
     if let Some(value) = link.relay().and_then(Proxy::authorization) {
-        headers.insert(header::PROXY_AUTHORIZATION, value.clone());
+        put(&mut out, &header::PROXY_AUTHORIZATION, value);
     }
-    Ok(message)
+    out.extend_from_slice(b"\r\n");
+    Ok(out)
 }
 
-fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Fault> {
+fn put_text(out: &mut Vec<u8>, name: &str, value: &str) -> Result<(), Fault> {
     let wrong = || Fault::new(Failure::BadHttp, format!("the header {name:?} of the request cannot be sent"));
     let value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-    headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
+    put(out, &HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, &value);
     Ok(())
+}
+
+/// A header line, its name as browsers write it over HTTP/1: `User-Agent`.
+fn put(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    let mut first = true;
+    for b in name.as_str().bytes() {
+        out.push(if first { b.to_ascii_uppercase() } else { b });
+        first = b == b'-';
+    }
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
 }
 
 /// The request target in origin form; sent as the URL has it, like browsers do, even where RFC 3986 is stricter.
@@ -258,9 +207,11 @@ mod tests {
 
     #[test]
     fn a_header_with_a_line_break_is_not_sent() {
-        let mut headers = HeaderMap::new();
-        assert!(put(&mut headers, "User-Agent", "a\r\nB: c").is_err());
-        assert!(put(&mut headers, "Bad Name", "a").is_err());
-        assert!(headers.is_empty());
+        let mut out = Vec::new();
+        assert!(put_text(&mut out, "User-Agent", "a\r\nB: c").is_err());
+        assert!(put_text(&mut out, "Bad Name", "a").is_err());
+        assert!(out.is_empty());
+        put_text(&mut out, "x-a-b", "c").unwrap();
+        assert_eq!(out, b"X-A-B: c\r\n");
     }
 }

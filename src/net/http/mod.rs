@@ -1,5 +1,5 @@
-//! http and https (M20, M21): one GET over a connection of our own, with hyper's HTTP/1 parser in its most lenient
-//! setting over a [tapped](super::tap) stream.
+//! http and https (M20, M21): one GET over a connection of our own. Heads and bodies are read by [`head`](super::head) and
+//! [`framing`](super::framing), which are pure; here is what waits.
 //!
 //! | file | what |
 //! |---|---|
@@ -7,20 +7,18 @@
 //! | `tunnel` | `CONNECT` |
 //! | `socks` | SOCKS 5 |
 //! | `secure` | TLS |
-//! | `connect` | the connection with its log |
+//! | `connect` | the connection |
 //! | `access` | credentials and cookies for one URL |
 //! | `exchange` | request out, head in |
 //! | `body` | body in, with its caps |
-//! | `exact` | the bytes of a chunked body beside its payload |
 //!
-//! The connection's own future is polled inside the fetch, never in a task: whoever drops the fetch closes the
-//! connection, and nothing goes on behind anybody's back. A waiting connection of the pool is looked at when it is
+//! A connection is read inside the fetch, never in a task: whoever drops the fetch closes it, and nothing goes on behind
+//! anybody's back. A waiting connection of the pool is looked at when it is
 //! taken out; one that the server has closed meanwhile is replaced by a fresh one without a word.
 
 mod access;
 mod body;
 mod connect;
-mod exact;
 mod exchange;
 mod open;
 mod secure;
@@ -40,6 +38,7 @@ use crate::domain::url::Scheme;
 use crate::fault::{Fault as Injection, Faults};
 
 use super::guard::AddressPolicy;
+use super::head::ParsedHead;
 use super::pool::Pool;
 use super::protocol::{FetchFault, FetchFuture, FetchRequest, Fetched, Protocol, Timings};
 use super::proxy::Proxy;
@@ -204,16 +203,16 @@ impl Http {
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
     async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let answer = exchange::exchange(&mut link, request, &self.access, timings, &self.faults, self.exact).await?;
-        let exchange::Answer { status, version, headers, request_head, response_head, body, .. } = answer;
-        let exchange::Answer { ambiguous, framing, plain, .. } = answer;
+        let answer = exchange::exchange(&mut link, request, &self.access, timings, &self.faults).await?;
+        let exchange::Answer { parsed, request_head, response_head, form } = answer;
+        let ParsedHead { status, version, headers } = parsed;
         injected(self.faults.wait("net.head").await)?;
         if link.is_trusted() && !request.anonymous {
             self.access.learn(&request.url, &headers);
         }
-        let (throttle, exact) = (self.throttle.as_deref(), self.exact && plain);
+        let (throttle, exact) = (self.throttle.as_deref(), self.exact);
         let means = body::Means { spill: &self.spill, throttle, faults: &self.faults, exact };
-        let received = body::receive(&mut link, body, framing, request, &means, timings).await?;
+        let received = body::receive(&mut link, form, request, &means, timings).await?;
         injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {
             status,
@@ -229,9 +228,9 @@ impl Http {
             notes: link.notes().chain(received.note).collect(),
             reused: link.uses() > 1,
             version,
-            wire_bytes: link.log().bytes(),
+            wire_bytes: link.tap().bytes(),
         };
-        if fetched.cut.is_none() && !ambiguous && link.settle().await {
+        if received.ended && form.keeps && link.settle().await {
             self.pool.put(Key::of(request, link.target()), link);
         }
         Ok(fetched)

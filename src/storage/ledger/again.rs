@@ -90,7 +90,7 @@ impl Ledger {
         state: &UrlState,
         (found, now): (FoundAs, UnixMillis),
     ) {
-        let is_sitemap = page.capture.as_ref().is_some_and(|capture| capture.sitemap.is_some());
+        let is_sitemap = page.record().is_some_and(|record| record.sitemap.is_some());
         let expected = matches!(found, FoundAs::SitemapFile { .. });
         let visited = match *state {
             UrlState::Done { captured, .. } if is_sitemap => captured,

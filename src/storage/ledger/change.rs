@@ -62,6 +62,8 @@ pub struct Turned {
 pub enum Ending {
     /// Done, in this way.
     Done(How),
+    /// Done with the half that an earlier try has left: this is its record.
+    Kept(Box<PageRecord>),
     /// Failed for good.
     Error(Failure),
     /// To be tried again.
@@ -99,6 +101,15 @@ pub struct PageChange {
     pub links: LinkChange,
     /// The state of its host's politeness, encoded.
     pub pace: Option<Vec<u8>>,
+}
+
+impl PageChange {
+    /// What there is of the page: its capture, or the half that it is done with.
+    #[must_use]
+    pub fn record(&self) -> Option<&PageRecord> {
+        let half = if let Ending::Kept(half) = &self.ending { Some(&**half) } else { None };
+        self.capture.as_ref().or(half)
+    }
 }
 
 /// What found links change.

@@ -21,6 +21,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::invariant::{Invariant, uphold};
@@ -28,7 +29,9 @@ use crate::invariant::{Invariant, uphold};
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{Counters, How, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
+use super::values::{
+    Counters, How, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
+};
 use super::{Storage, StorageError};
 
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, Turned};
@@ -245,6 +248,9 @@ impl Ledger {
                     // A fault of this machine's disk is not the URL's.
                     let counts = *reason != Failure::Spill && !matches!(page.ending, Ending::Wait { .. });
                     entry.attempts = entry.attempts.saturating_add(counts.into());
+                    if let Some(half) = &page.capture {
+                        entry.again = Some(LastTime { captured: half.fetched, why: Again::Cut });
+                    }
                     txn.put::<Due>(&seen.due(*when), &entry);
                 }
                 self.hosts.with(txn, at, |row| row.counts.due += 1)?;
@@ -252,15 +258,10 @@ impl Ledger {
                 UrlState::Waiting { rank, order, depth, due: Some(*when) }
             }
             Ending::Done(how) => {
-                self.counters.queued = self.counters.queued.saturating_sub(1);
-                self.counters.done += 1;
-                self.hosts.with(txn, at, |row| row.counts.done += 1)?;
-                if *how == How::Redirect {
-                    self.counters.redirects += 1;
-                }
                 let captured = page.capture.as_ref().map_or(UnixMillis(0), |c| c.fetched);
-                UrlState::Done { captured, how: *how }
+                self.done(txn, at, (captured, *how))?
             }
+            Ending::Kept(half) => self.done(txn, at, (half.fetched, half.how))?,
             Ending::Error(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.counters.add_error(*reason);
@@ -276,6 +277,14 @@ impl Ledger {
                 UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
             }
         })
+    }
+
+    fn done(&mut self, txn: &mut Txn<'_>, at: HostAt, (captured, how): (UnixMillis, How)) -> Result<UrlState> {
+        self.counters.queued = self.counters.queued.saturating_sub(1);
+        self.counters.done += 1;
+        self.hosts.with(txn, at, |row| row.counts.done += 1)?;
+        self.counters.redirects += u64::from(how == How::Redirect);
+        Ok(UrlState::Done { captured, how })
     }
 
     fn store_capture(&mut self, txn: &mut Txn<'_>, page: &PageChange, seen: SeenKey) -> Result<()> {

@@ -14,12 +14,12 @@ pub mod document {
     pub mod decode;
 }
 
-/// Heads, how hyper is set up, cookies.
+/// Heads, where bodies end, cookies.
 #[path = "../../../src/net"]
 pub mod net {
     pub mod cookies;
+    pub mod framing;
     pub mod head;
-    pub mod http1;
 }
 
 #[path = "../../../src/parse/mod.rs"]

@@ -122,7 +122,7 @@ fn answers() -> Vec<Fault> {
             send(stream, &answer(status, "text/html", b"<a href=/choice>one of them</a>"));
         }),
         says("refresh", "200 done -", &["refresh"], answer("200 OK\r\nRefresh: 0; url=/next", "text/html", PAGE)),
-        says("many-lines", "- bad_http -", &[], answer(&format!("200 OK\r\n{}", lines.trim_end()), "text/html", PAGE)),
+        says("many-lines", "200 done -", &[], answer(&format!("200 OK\r\n{}", lines.trim_end()), "text/html", PAGE)),
         says("challenge", "- challenge -", &[], answer("200 OK\r\ncf-mitigated: challenge", "text/html", PAGE)),
         // Not "there is none: all is allowed", which 403 alone would mean.
         says(

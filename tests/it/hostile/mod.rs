@@ -1,5 +1,6 @@
 //! Every fault of servers in one crawl: it goes on, each URL ends with its reason, and everything lent comes back.
 
+mod cuts;
 mod faults;
 mod server;
 
@@ -44,6 +45,7 @@ fn in_a_crawl(cell: &str) -> String {
     }
     let (status, cut) = (words[0], words[1].replace("whole", "-"));
     let reason = match status.parse().unwrap() {
+        200..=399 if words[1..] == ["disconnect", "\"\"", "chunk_fault"] => return "- body_cut -".into(),
         304 => return "- not_modified_unasked -".into(),
         200..=399 => "done",
         400..=499 => "status_4xx",

@@ -206,21 +206,22 @@ fn each_fault_of_a_certificate_has_its_note_its_failure_or_nothing_as_configured
 }
 
 #[test]
-fn a_body_to_the_end_is_whole_only_when_tls_says_goodbye() {
+fn a_body_is_whole_also_where_tls_says_no_goodbye() {
     let issuer = authority();
     let to_the_end = "HTTP/1.1 200 OK\r\n\r\nsecret";
     let with_length = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret";
     let in_chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\n\r\n";
-    for (answer, goodbye, cut) in [
-        (to_the_end, true, None),
-        (to_the_end, false, Some(Cut::Disconnect)),
-        (with_length, false, None),
-        (in_chunks, false, None),
+    let short = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nsecret";
+    for (answer, goodbye, cut, note) in [
+        (to_the_end, true, None, None),
+        (to_the_end, false, None, Some(Note::TlsUnclosed)),
+        (with_length, false, None, None),
+        (in_chunks, false, None, None),
+        (short, false, Some(Cut::Disconnect), Some(Note::EndedEarly)),
     ] {
         let (cert, key) = signed(&params("h0.test"), &issuer);
         let server = answers(server_config(cert, &key), answer, goodbye);
         let fetched = on_runtime(https(TlsVerify::Strict, &issuer).fetch(request_for(&server, URL))).unwrap();
-        let note = cut.map(|_| Note::TlsUnclosed);
         assert_eq!((fetched.cut, bytes(&fetched)), (cut, b"secret".to_vec()), "{answer}");
         assert_eq!(fetched.notes, note.into_iter().collect::<Vec<_>>(), "{answer}");
     }

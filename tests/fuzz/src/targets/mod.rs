@@ -23,7 +23,6 @@ pub mod warc_reader;
 
 mod input;
 mod pages;
-mod transport;
 
 /// What a target is: it returns, or panics.
 pub type Check = fn(&[u8]);
