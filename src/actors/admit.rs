@@ -9,7 +9,7 @@ use crate::app::Live;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::sitemap::is_announced;
+use crate::domain::sitemap::{is_announced, is_named_by_seed};
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
@@ -25,7 +25,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
             out.turned.push(Turned { new, reason: Rejection::Blocked });
             continue;
         }
-        let way = (new.found, new.via.as_deref());
+        let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
         let verdict = judge(&live, &scope, &new.url, new.depth, way, now).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
@@ -41,6 +41,12 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
 /// The way of an ordinary link.
 pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
 
+/// As what and where a URL was found that goes back to the seed `origin`. Where the seed itself names a sitemap nobody else led to it.
+#[must_use]
+pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> (FoundAs, Option<&'v str>) {
+    (found, via.filter(|_| !is_named_by_seed(found, via, origin)))
+}
+
 /// What rules say of a URL found at a depth, as what and where. For a sitemap that was announced, those for pages do not count.
 ///
 /// # Errors
@@ -54,7 +60,7 @@ pub fn judge(
     now: UnixMillis,
 ) -> Result<(), Rejection> {
     live.traps.judge(url, now)?;
-    if found.is_sitemap() && is_announced(url, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
+    if is_announced(url, found, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
 }
 
 /// The verdict of [`judge`], and the rule that gave it in words.
@@ -68,7 +74,7 @@ pub fn explain(
 ) -> (Result<(), Rejection>, String) {
     match live.traps.explain(url, now) {
         Err((reason, rule)) => (Err(reason), rule),
-        Ok(()) if found.is_sitemap() && is_announced(url, via) => match scope.judge_sitemap(url) {
+        Ok(()) if is_announced(url, found, via) => match scope.judge_sitemap(url) {
             Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
             Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
         },
@@ -102,7 +108,7 @@ pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Reje
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live();
     let (entry, url) = (&lease.entry, &lease.url);
-    let way = (entry.found, entry.via.as_deref());
+    let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
     let verdict = judge(&live, &scope, url, entry.depth, way, node.clock.now());
     verdict.map_err(|reason| (reason, live.generation))?;
     Ok(live.generation)

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::live::{Readmitting, readmitted, stored};
 use super::{Job, JobError, Live};
-use crate::actors::admit::judge;
+use crate::actors::admit::{judge, way};
 use crate::actors::deduper::Readmit;
 use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
@@ -145,7 +145,7 @@ impl Walk<'_> {
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let url = url.spelled(value.spelling.as_deref());
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let way = (value.found, value.via.as_deref());
+        let way = way(value.found, value.via.as_deref(), value.origin.as_deref());
         if judge(live, &scope, &url, value.depth, way, self.node.clock.now()).is_err() {
             return Ok(None);
         }

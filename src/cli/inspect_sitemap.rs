@@ -74,7 +74,7 @@ pub fn run(bytes: &[u8], asked: &Asked<'_>, rules: &Rules, out: &mut dyn Write) 
     let (url, modules) = (at.to_url(), &rules.modules);
     let content_type = asked.content_type.or(Some("application/xml"));
     let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
-    let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed"));
+    let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed" | "json-feed"));
     let module = module.ok_or(InspectSitemapError::Unread)?;
     let page = modules.read(&body, &rules.parse).unwrap_or_default();
     let via = asked.named_by.map(|host| format!("http://{host}/robots.txt"));

@@ -17,6 +17,7 @@ use super::settings::Settings;
 use super::shape;
 use super::source::{self, Located};
 use super::variables;
+use crate::domain::host::ascii_pattern;
 
 /// Largest configuration file that is read, bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -176,12 +177,13 @@ impl Layers {
             let problem = r#"expected an object such as {"min_delay": "2s"}"#.to_owned();
             return Err(fault(&Origin::Admin, key, problem));
         };
-        section.insert("match".into(), Value::from(pattern));
+        let pattern = ascii_pattern(pattern);
+        section.insert("match".into(), Value::from(pattern.as_str()));
         let mut sections = match self.table.get("host") {
             Some(Value::Array(sections)) => sections.clone(),
             _ => Vec::new(),
         };
-        sections.retain(|s| s.get("match").and_then(Value::as_str) != Some(pattern));
+        sections.retain(|s| s.get("match").and_then(Value::as_str).is_none_or(|known| ascii_pattern(known) != pattern));
         sections.insert(0, Value::Table(section));
         self.candidates(Origin::Admin, "host", vec![Value::Array(sections)]).map_err(|e| match e {
             ConfigError::Value { place, problem, .. } => ConfigError::Value { place, key: key.to_owned(), problem },

@@ -1,12 +1,18 @@
 //! Which encoding a page is in, and decoding it piece by piece.
 //!
 //! The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, `charset` of the Content-Type header, `<meta>`, XML
-//! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). Two decisions depart from it, for servers that declare
-//! one encoding for everything are common. Whatever header, meta or declaration say, bytes that are plainly UTF-8 are read as
-//! UTF-8. "Plainly" means: no fault in the whole head, and at least `PLAIN_UTF8` characters of more than one byte, which text
-//! in another encoding does not form by chance. The other way round, what is declared UTF-8 and plainly is not (as many
-//! faults, and more of them than characters of several bytes) is read as the page itself says, if it can be, else as it looks:
-//! in a browser it would be full of U+FFFD. A page with a few faults stays UTF-8.
+//! declaration, then a guess from the bytes (`chardetng`, and UTF-16 by its zeros). Three decisions depart from it, for servers that
+//! declare one encoding for everything are common, and so are pages put together from pieces, or cut within a character. All count
+//! the characters of several bytes in the whole head, and its faults; text in another encoding is full of faults when it is read as
+//! UTF-8, and has few such characters by chance.
+//!
+//! | | characters of several bytes | read as |
+//! |---|---|---|
+//! | declared as something else | at least `PLAIN_UTF8`, and `OUTWEIGHS` for each fault | UTF-8 |
+//! | not declared | at least `PLAIN_UTF8`, and `OUTWEIGHS_NOTHING` for each fault | UTF-8; a guesser gives it up at the first fault |
+//! | declared UTF-8 | fewer than faults, and those more than `PLAIN_UTF8` | what the page says, if it can be, else as it looks |
+//!
+//! In a browser the last would be full of U+FFFD. A page that says UTF-8 and has some faults stays UTF-8, wherever they stand.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{
@@ -23,8 +29,10 @@ pub const HEAD: usize = 64 * 1024;
 
 /// So many UTF-8 sequences of two or more bytes outweigh a declaration that says otherwise.
 const PLAIN_UTF8: usize = 4;
-/// Bytes that are looked at for what is declared UTF-8 and is not.
-const SAMPLE: usize = 1024;
+/// So many of them for each fault, where another encoding is declared.
+const OUTWEIGHS: usize = 16;
+/// The same where none is.
+const OUTWEIGHS_NOTHING: usize = 4;
 /// The decoder's buffer, in bytes of UTF-8.
 const BUFFER: usize = 16 * 1024;
 
@@ -80,14 +88,15 @@ pub fn detect_in_domain(
         .or_else(|| prescan::utf16(head))
         .or_else(|| prescan::meta(head).map(|encoding| (encoding, CharsetSource::Meta)))
         .or_else(|| prescan::xml(head).map(|encoding| (encoding, CharsetSource::Xml)));
-    match declared {
-        Some((encoding, _)) if encoding != UTF_8 && is_plainly_utf8(head) => (UTF_8, CharsetSource::Guess),
-        Some((encoding, _)) if encoding == UTF_8 && is_plainly_not_utf8(head) => match prescan::meta(head) {
+    let Some((encoding, source)) = declared else { return (guess(head, top_level), CharsetSource::Guess) };
+    let found = AsUtf8::of(head);
+    match encoding == UTF_8 {
+        false if found.outweighs(OUTWEIGHS) => (UTF_8, CharsetSource::Guess),
+        true if found.is_none() => match prescan::meta(head) {
             Some(said) if said != UTF_8 && fits(said, head) => (said, CharsetSource::Meta),
             _ => (guess(head, top_level), CharsetSource::Guess),
         },
-        Some(declared) => declared,
-        None => (guess(head, top_level), CharsetSource::Guess),
+        _ => (encoding, source),
     }
 }
 
@@ -132,27 +141,42 @@ fn is_wrongly_utf16(encoding: &'static Encoding, head: &[u8]) -> bool {
     (encoding == UTF_16LE || encoding == UTF_16BE) && !head.contains(&0)
 }
 
-/// Whether `head`, which may end within a character, is UTF-8 and not by chance.
-fn is_plainly_utf8(head: &[u8]) -> bool {
-    let valid = match std::str::from_utf8(head) {
-        Ok(text) => text.as_bytes(),
-        Err(e) if e.error_len().is_none() => head.get(..e.valid_up_to()).unwrap_or_default(),
-        Err(_) => return false,
-    };
-    // ESC begins the shifts of ISO-2022-JP, which is valid UTF-8 throughout, but has no byte above 0x7f.
-    valid.iter().filter(|b| **b >= 0xc0).take(PLAIN_UTF8).count() == PLAIN_UTF8
+/// What `head` is when it is read as UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct AsUtf8 {
+    /// Characters of several bytes.
+    characters: usize,
+    /// What a browser would show as U+FFFD each; a character cut at the end is none.
+    faults: usize,
 }
 
-/// Whether what follows the first byte above 0x7f is no UTF-8 at all.
-fn is_plainly_not_utf8(head: &[u8]) -> bool {
-    let rest = head.get(Encoding::ascii_valid_up_to(head)..).unwrap_or_default();
-    let sample = rest.get(..SAMPLE).unwrap_or(rest);
-    let (mut whole, mut faults) = (0, 0);
-    for chunk in sample.utf8_chunks() {
-        whole += chunk.valid().bytes().filter(|b| *b >= 0xc0).count();
-        faults += usize::from(!chunk.invalid().is_empty());
+impl AsUtf8 {
+    fn of(head: &[u8]) -> Self {
+        // ESC begins the shifts of ISO-2022-JP, which is valid UTF-8 throughout, but has no byte above 0x7f.
+        let mut rest = head.get(Encoding::ascii_valid_up_to(head)..).unwrap_or_default();
+        let mut all = Self::default();
+        while !rest.is_empty() {
+            let whole = Encoding::utf8_valid_up_to(rest);
+            let (valid, fault) = rest.split_at_checked(whole).unwrap_or_default();
+            all.characters += valid.iter().filter(|b| **b >= 0xc0).count();
+            let Some(chunk) = fault.utf8_chunks().next() else { break };
+            let cut = chunk.invalid().len() == fault.len()
+                && std::str::from_utf8(fault).is_err_and(|e| e.error_len().is_none());
+            all.faults += usize::from(!cut);
+            rest = fault.get(chunk.invalid().len().max(1)..).unwrap_or_default();
+        }
+        all
     }
-    faults > PLAIN_UTF8 && faults > whole // the end of the sample may be one
+
+    /// It is UTF-8 and not by chance, when for each fault there must be so many characters.
+    fn outweighs(self, each: usize) -> bool {
+        self.characters >= PLAIN_UTF8 && self.characters / each >= self.faults
+    }
+
+    /// It is no UTF-8 at all.
+    fn is_none(self) -> bool {
+        self.faults > PLAIN_UTF8 && self.faults > self.characters
+    }
 }
 
 /// Whether `head`, which may end within a character, can be read in this encoding.
@@ -167,6 +191,9 @@ fn guess(head: &[u8], top_level: Option<&str>) -> &'static Encoding {
         return encoding;
     }
     if head.is_ascii() && !head.contains(&0x1b) {
+        return UTF_8;
+    }
+    if AsUtf8::of(head).outweighs(OUTWEIGHS_NOTHING) {
         return UTF_8;
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);

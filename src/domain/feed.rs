@@ -6,10 +6,10 @@ use url::Url;
 
 use super::html::{Link, LinkKind};
 use super::sitemap::begins_as_url;
-use super::xml::{Collect, Path, Text};
+use super::xml::{self, Collect, Fields};
 
 /// The longest text of an element that is looked at.
-const MAX_TEXT: usize = 8 * 1024;
+pub(super) const MAX_TEXT: usize = 8 * 1024;
 /// Characters of a title that are kept with its links.
 const MAX_TITLE: usize = 200;
 
@@ -33,13 +33,11 @@ const FOLLOWED: [&str; 13] = [
 /// Collects the links.
 #[derive(Debug)]
 pub struct Collector {
-    path: Path,
+    fields: Fields<Field>,
     limits: FeedLimits,
     page: Url,
     /// Values of `xml:base` in force, resolved, with the depth of their elements.
     bases: Vec<(usize, Url)>,
-    field: Option<Field>,
-    text: Text,
     title: Option<String>,
     links: Vec<Link>,
     cut: bool,
@@ -80,12 +78,10 @@ impl Collector {
     #[must_use]
     pub fn new(page: Url, limits: FeedLimits) -> Self {
         Self {
-            path: Path::default(),
+            fields: Fields::new(MAX_TEXT),
             limits,
             page,
             bases: Vec::new(),
-            field: None,
-            text: Text::default(),
             title: None,
             links: Vec::new(),
             cut: false,
@@ -109,7 +105,7 @@ impl Collector {
 
     /// An entry on its own may be a root too.
     fn is_in_feed(&self) -> bool {
-        matches!(self.path.parent(), Some("channel" | "feed" | "item" | "entry"))
+        matches!(self.fields.path().parent(), Some("channel" | "feed" | "item" | "entry"))
     }
 
     fn put(&mut self, href: &str, kind: LinkKind) {
@@ -139,9 +135,8 @@ impl Collector {
         }
     }
 
-    fn end_field(&mut self) {
-        let Some(field) = self.field.take() else { return };
-        let Some(text) = self.text.take() else { return };
+    fn end_field(&mut self, field: Option<xml::Field<Field>>) {
+        let Some((field, Some(text))) = field else { return };
         match field {
             Field::Link => self.put(&text, LinkKind::Feed),
             Field::Guid => self.guid(&text),
@@ -162,7 +157,7 @@ impl Collector {
     fn end_item(&mut self) {
         let Some(from) = self.item.take() else { return };
         let Some(title) = self.item_title.take() else { return };
-        let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_TITLE).collect();
+        let title = link_text(&title);
         for link in self.links.iter_mut().skip(from).filter(|link| link.kind == LinkKind::Feed) {
             link.text.clone_from(&title);
         }
@@ -172,9 +167,14 @@ impl Collector {
         let outer = self.bases.last().map_or(&self.page, |(_, base)| base);
         // More than this many lie inside each other in no feed.
         if let (Ok(base), true) = (outer.join(base.trim()), self.bases.len() < 32) {
-            self.bases.push((self.path.depth(), base));
+            self.bases.push((self.fields.path().depth(), base));
         }
     }
+}
+
+/// The title of an item as the text of its links.
+pub(super) fn link_text(title: &str) -> String {
+    title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_TITLE).collect()
 }
 
 impl Collect for Collector {
@@ -182,8 +182,7 @@ impl Collect for Collector {
         if let Some(base) = attribute("xml:base").filter(|base| base.len() <= MAX_TEXT) {
             self.enter_base(&base);
         }
-        self.field = None;
-        self.text = Text::default();
+        let mut field = None;
         match name {
             "item" | "entry" => {
                 self.end_item();
@@ -191,42 +190,36 @@ impl Collect for Collector {
             }
             "link" if self.is_in_feed() => match attribute("href") {
                 Some(href) => self.atom_link(&href, attribute),
-                None => self.field = Some(Field::Link),
+                None => field = Some(Field::Link),
             },
-            "guid" if self.path.parent() == Some("item") => {
+            "guid" if self.fields.path().parent() == Some("item") => {
                 let permanent = attribute("isPermaLink").is_none_or(|v| !v.trim().eq_ignore_ascii_case("false"));
-                self.field = permanent.then_some(Field::Guid);
+                field = permanent.then_some(Field::Guid);
             }
-            "enclosure" if self.limits.assets && self.path.parent() == Some("item") => {
+            "enclosure" if self.limits.assets && self.fields.path().parent() == Some("item") => {
                 if let Some(url) = attribute("url") {
                     self.put(&url, LinkKind::Asset);
                 }
             }
-            "title" if self.is_in_feed() => self.field = Some(Field::Title),
+            "title" if self.is_in_feed() => field = Some(Field::Title),
             _ => {}
         }
-        self.path.open(name);
+        self.fields.open(name, field);
     }
 
     fn text(&mut self, text: &str) {
-        if self.field.is_some() {
-            self.text.push(text, MAX_TEXT);
-        }
+        self.fields.text(text);
     }
 
     fn unknown(&mut self, reference: &str) {
-        match self.field {
-            Some(Field::Link | Field::Guid) => self.text.push_unknown(reference, MAX_TEXT),
-            _ => self.text(reference),
-        }
+        let address = matches!(self.fields.field(), Some(Field::Link | Field::Guid));
+        self.fields.unknown(reference, address);
     }
 
     fn close(&mut self, name: &str) {
-        if !self.path.close(name) {
-            return;
-        }
-        self.end_field();
-        let depth = self.path.depth();
+        let Some(field) = self.fields.close(name) else { return };
+        self.end_field(field);
+        let depth = self.fields.path().depth();
         self.bases.retain(|(at, _)| *at < depth);
         if matches!(name, "item" | "entry") {
             self.end_item();

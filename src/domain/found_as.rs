@@ -18,9 +18,9 @@ pub enum FoundAs {
     SitemapEntry,
     /// As the place where a sitemap might be: nobody has said so.
     WellKnown,
-    /// As a sitemap that robots.txt names, or an index.
+    /// As a sitemap that robots.txt, a page (`rel="sitemap"`) or an index names.
     SitemapFile {
-        /// Indexes on the way: 0 for one that robots.txt names. At most [`DEEPEST_NESTING`].
+        /// Indexes on the way: 0 for one that robots.txt or a page names. At most [`DEEPEST_NESTING`].
         nesting: u8,
     },
 }

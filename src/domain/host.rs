@@ -27,6 +27,17 @@ pub fn without_www(host: &str) -> &str {
     }
 }
 
+/// A host as a user writes it, perhaps with `*.` before it, with letters beyond ASCII in the form of DNS (`xn--`); unchanged where
+/// there are none, or no such form.
+#[must_use]
+pub fn ascii_pattern(text: &str) -> String {
+    let (wild, name) = text.strip_prefix("*.").map_or(("", text), |name| ("*.", name));
+    match url::Host::parse(name) {
+        Ok(host) if !name.is_ascii() => format!("{wild}{host}"),
+        _ => text.to_owned(),
+    }
+}
+
 /// Whether the host of a canonical URL is an address: IPv4 in four decimal parts, or IPv6 in brackets.
 #[must_use]
 pub fn is_ip_literal(host: &str) -> bool {

@@ -24,10 +24,10 @@ impl HeaderLink {
         self.rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
     }
 
-    /// Whether it leads to a page, as `<link>` of the same `rel` does; an alternate style sheet is none.
+    /// As what it is followed, as `<link>` of the same `rel` is: as a page or a sitemap; an alternate style sheet is neither.
     #[must_use]
-    pub fn is_followed(&self) -> bool {
-        kind_of_rel(&self.rel) == Some(LinkKind::LinkRel)
+    pub fn followed_as(&self) -> Option<LinkKind> {
+        kind_of_rel(&self.rel).filter(|kind| matches!(kind, LinkKind::LinkRel | LinkKind::SitemapFile))
     }
 }
 
@@ -145,17 +145,19 @@ mod tests {
     #[test]
     fn pages_before_and_after_and_others_of_the_same_content_are_followed() {
         for (rel, want) in [
-            ("next", true),
-            ("x PREV", true),
-            ("alternate", true),
-            ("alternate stylesheet", false),
-            ("canonical", true),
-            ("index", true),
-            ("preload", false),
-            ("author", false),
-            ("nextx", false),
+            ("next", Some(LinkKind::LinkRel)),
+            ("x PREV", Some(LinkKind::LinkRel)),
+            ("alternate", Some(LinkKind::LinkRel)),
+            ("alternate stylesheet", None),
+            ("canonical", Some(LinkKind::LinkRel)),
+            ("index", Some(LinkKind::LinkRel)),
+            ("preload", None),
+            ("author", None),
+            ("nextx", None),
+            ("sitemap", Some(LinkKind::SitemapFile)),
+            ("SiteMap index", Some(LinkKind::SitemapFile)),
         ] {
-            assert_eq!(HeaderLink { target: "/".into(), rel: rel.into() }.is_followed(), want, "{rel}");
+            assert_eq!(HeaderLink { target: "/".into(), rel: rel.into() }.followed_as(), want, "{rel}");
         }
     }
 

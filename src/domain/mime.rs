@@ -155,7 +155,7 @@ const HTML_STARTS: [&[u8]; 16] = [
 ];
 
 fn from_bytes(head: &[u8]) -> Kind {
-    let start = without_mark(head).trim_ascii_start();
+    let start = start_of(head);
     let starts = |want: &[u8]| start.get(..want.len()).is_some_and(|s| s.eq_ignore_ascii_case(want));
     let ended = |want: &[u8]| start.get(want.len()).is_some_and(|b| b.is_ascii_whitespace() || *b == b'>');
     let root = root(head);
@@ -180,7 +180,7 @@ fn is_feed(root: &[u8]) -> bool {
 /// The name of the first element behind declaration, processing instructions, comments and doctype; none when the bytes end
 /// before it, or when text comes first.
 fn root(head: &[u8]) -> Option<&[u8]> {
-    let mut rest = without_mark(head).trim_ascii_start();
+    let mut rest = start_of(head);
     loop {
         let inner = rest.strip_prefix(b"<")?;
         let end = match inner {
@@ -208,8 +208,13 @@ fn after_doctype(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-fn without_mark(head: &[u8]) -> &[u8] {
-    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)
+/// Behind white space and marks of UTF-8: some files begin with a line end before the mark, some with two marks.
+fn start_of(head: &[u8]) -> &[u8] {
+    let mut start = head.trim_ascii_start();
+    while let Some(behind) = start.strip_prefix(b"\xef\xbb\xbf") {
+        start = behind.trim_ascii_start();
+    }
+    start
 }
 
 /// Bytes that text does not have (MIME Sniffing, 3, "binary data byte"); UTF-16 with its mark is text.

@@ -13,6 +13,7 @@ pub mod found_as;
 pub mod frontier;
 pub mod host;
 pub mod html;
+pub mod json_feed;
 pub mod link_header;
 pub mod memory;
 pub mod mime;

@@ -92,6 +92,70 @@ impl Text {
     }
 }
 
+/// Where in the document a collector is, and the text of the element that it wants to know.
+#[derive(Debug)]
+pub(super) struct Fields<F> {
+    path: Path,
+    field: Option<F>,
+    text: Text,
+    /// The longest text, in bytes.
+    max: usize,
+}
+
+/// A field at its end, with its text if it has one.
+pub(super) type Field<F> = (F, Option<String>);
+
+impl<F: Copy + PartialEq> Fields<F> {
+    /// At the start of a document, for texts of at most `max` bytes.
+    pub fn new(max: usize) -> Self {
+        Self { path: Path::default(), field: None, text: Text::default(), max }
+    }
+
+    /// The open elements.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whose text is being read.
+    pub fn field(&self) -> Option<F> {
+        self.field
+    }
+
+    /// An element begins whose text is that of this field, or of none.
+    pub fn open(&mut self, name: &str, field: Option<F>) {
+        self.read(field);
+        self.path.open(name);
+    }
+
+    /// What comes next is the text of this field, or of none.
+    pub fn read(&mut self, field: Option<F>) {
+        self.field = field;
+        self.text = Text::default();
+    }
+
+    /// More text.
+    pub fn text(&mut self, text: &str) {
+        if self.field.is_some() {
+            self.text.push(text, self.max);
+        }
+    }
+
+    /// A reference that nobody knows; `address`: the field is to be one.
+    pub fn unknown(&mut self, reference: &str, address: bool) {
+        if address { self.text.push_unknown(reference, self.max) } else { self.text(reference) }
+    }
+
+    /// An element ends. `None` when no such element is open.
+    pub fn close(&mut self, name: &str) -> Option<Option<Field<F>>> {
+        self.path.close(name).then(|| self.take())
+    }
+
+    /// The field that is being read, at its end.
+    pub fn take(&mut self) -> Option<Field<F>> {
+        Some((self.field.take()?, self.text.take()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

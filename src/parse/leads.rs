@@ -54,14 +54,15 @@ pub fn leads<'c, 'p: 'c>(
             text: "",
         }
     });
-    let of_head = head.links.iter().filter(|link| link.is_followed()).map(move |link| Lead {
-        url: canon.join(&at, &link.target, None),
-        href: &link.target,
-        kind: LinkKind::LinkRel,
-        in_header: true,
-        nofollow: false,
-        text: "",
-    });
+    let of_head =
+        head.links.iter().filter_map(|link| Some((link, link.followed_as()?))).map(move |(link, kind)| Lead {
+            url: canon.join(&at, &link.target, None),
+            href: &link.target,
+            kind,
+            in_header: true,
+            nofollow: false,
+            text: "",
+        });
     of_page.chain(of_head).chain(refresh)
 }
 
@@ -78,7 +79,7 @@ mod tests {
         let mut reader = PageReader::new(Some("text/html"), &at, ExtractOptions::default(), 1_000);
         reader.push(b"<base href=/b/><a rel=nofollow href=x>X</a><a href=ftp://a/>m</a>");
         let page = reader.finish();
-        let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical".to_vec();
+        let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical, <s>; rel=sitemap".to_vec();
         let refresh = b"60; url=r".to_vec();
         let head = HeadMarks::of(&[("Link".to_owned(), link), ("Refresh".to_owned(), refresh)], &[]);
         let canon = Canonicaliser::default();
@@ -86,11 +87,20 @@ mod tests {
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();
         let urls: Vec<_> = found.iter().map(|lead| lead.url.as_ref().map(PageUrl::as_str).ok()).collect();
         let (n, c) = (Some("http://h.test/dir/n"), Some("http://h.test/dir/c"));
-        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c, Some("http://h.test/dir/r")]);
+        let s = Some("http://h.test/dir/s");
+        assert_eq!(urls, [Some("http://h.test/b/x"), None, n, c, s, Some("http://h.test/dir/r")]);
+        assert_eq!(found[4].kind, LinkKind::SitemapFile);
         let marks: Vec<_> = found.iter().map(|lead| (lead.nofollow, lead.in_header, lead.text)).collect();
         assert_eq!(
             marks,
-            [(true, false, "X"), (false, false, "m"), (false, true, ""), (false, true, ""), (false, true, "")]
+            [
+                (true, false, "X"),
+                (false, false, "m"),
+                (false, true, ""),
+                (false, true, ""),
+                (false, true, ""),
+                (false, true, "")
+            ]
         );
     }
 }

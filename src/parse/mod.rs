@@ -6,6 +6,7 @@
 mod feed;
 mod fields;
 mod html;
+mod json_feed;
 mod leads;
 mod marks;
 mod registry;
@@ -24,6 +25,7 @@ use crate::domain::sitemap::SitemapLimits;
 
 pub use feed::Feed;
 pub use html::Html;
+pub use json_feed::JsonFeed;
 pub use leads::{Lead, leads};
 pub use marks::{AT_ONCE, HeadMarks, usage};
 pub use registry::MimeModules;

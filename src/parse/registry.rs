@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Body, Feed, Html, MimeModule, ParseRules, Sitemap, Text};
+use super::{Body, Feed, Html, JsonFeed, MimeModule, ParseRules, Sitemap, Text};
 use crate::domain::html::Page;
 
 /// MIME modules; of several that take a body the one added last reads it.
@@ -15,7 +15,9 @@ pub struct MimeModules {
 /// HTML, plain text, feeds, sitemaps.
 impl Default for MimeModules {
     fn default() -> Self {
-        Self::none().with(Arc::new(Text)).with(Arc::new(Html)).with(Arc::new(Feed)).with(Arc::new(Sitemap))
+        let feeds =
+            Self::none().with(Arc::new(Text)).with(Arc::new(Html)).with(Arc::new(JsonFeed)).with(Arc::new(Feed));
+        feeds.with(Arc::new(Sitemap))
     }
 }
 

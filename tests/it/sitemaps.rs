@@ -251,3 +251,137 @@ fn a_feed_leads_to_its_entries() {
     let urls = ["http://a.test/", "http://a.test/feed", "http://a.test/x/one"];
     assert_eq!(ended.found.captured().into_iter().collect::<Vec<_>>(), urls);
 }
+
+#[test]
+fn a_sitemap_that_a_page_names_is_read_as_one_that_robots_txt_names() {
+    let named = |body: &str, more: &str| {
+        let (body, more) = (body.to_owned(), more.to_owned());
+        let site = Site::http(move |host, path| match (host, path) {
+            ("a.test", "/") => page(200, "text/html", &more, &body),
+            ("cdn.test", "/pages.xml") => page(
+                200,
+                "text/xml",
+                "",
+                &map(&["http://a.test/orphan", "http://b.test/foreign", "http://cdn.test/page"]),
+            ),
+            ("a.test", "/orphan") => page(200, "text/html", "", "<p>orphan"),
+            _ => page(404, "text/plain", "", ""),
+        });
+        let sandbox = on(&site, "http://a.test/");
+        let ended = sandbox.crawl();
+        (ended, site, sandbox)
+    };
+    let link = "<link rel=sitemap href=http://cdn.test/pages.xml>";
+    for (body, more) in [(link, ""), ("<p>home", "Link: <http://cdn.test/pages.xml>; rel=sitemap\r\n")] {
+        let (ended, _site, _sandbox) = named(body, more);
+        assert!(ended.found.captured().contains("http://a.test/orphan"), "{body}{more}: {}", ended.report());
+        assert_eq!(rejected(&ended, "http://cdn.test/page"), Some(Rejection::Scope));
+        let lines = ended.file("crawl.jsonl");
+        assert!(lines.contains("\"hop_path\":\"M\""), "{lines}");
+    }
+    for body in
+        [link.replace("rel=sitemap", "rel='sitemap nofollow'"), format!("<meta name=robots content=nofollow>{link}")]
+    {
+        let (ended, site, _sandbox) = named(&body, "");
+        assert_eq!((ended.status.done, site.asked().len()), (1, 2), "{body}: {:?}", site.asked());
+    }
+    let (ended, _site, _sandbox) = named("<link rel=sitemap href=/none.xml>", "");
+    assert_eq!(ended.status.errors, 1, "as one that robots.txt names and that is not there");
+}
+
+#[test]
+fn what_a_seeded_sitemap_lists_is_crawled_as_far_as_the_scope_goes() {
+    let site = site(&[
+        ("cdn.test/s.xml", "text/xml", map(&["http://www.a.test/1", "http://blog.a.test/2", "http://b.test/3"])),
+        ("cdn.test/i.xml", "text/xml", index(&["http://maps.test/j.xml", "http://cdn.test/s.xml"])),
+        ("maps.test/j.xml", "text/xml", index(&["http://maps.test/k.xml"])),
+        ("maps.test/k.xml", "text/xml", map(&["http://www.a.test/4"])),
+        ("www.a.test/", "text/html", "<p>home".into()),
+        ("www.a.test/1", "text/html", "<p>1".into()),
+        ("blog.a.test/2", "text/html", "<p>2".into()),
+        ("b.test/3", "text/html", "<p>3".into()),
+        ("www.a.test/4", "text/html", "<a href=http://b.test/o.xml>x</a>".into()),
+        ("b.test/o.xml", "text/xml", map(&["http://www.a.test/5"])),
+    ]);
+    for (seeds, mode, wanted) in [
+        ("\"http://cdn.test/s.xml\"", "any", &["www.a.test/1", "blog.a.test/2", "b.test/3"][..]),
+        ("\"http://cdn.test/s.xml\", \"http://www.a.test/\"", "hosts", &["www.a.test/", "www.a.test/1"]),
+        (
+            "\"http://cdn.test/i.xml\", \"http://www.a.test/\"",
+            "hosts",
+            &["www.a.test/", "www.a.test/1", "www.a.test/4"],
+        ),
+    ] {
+        let sandbox =
+            on(&site, "http://unused.test/").set(&format!("crawl.seeds=[{seeds}]")).set(&format!("scope.mode={mode}"));
+        let ended = sandbox.crawl();
+        let captured = ended.found.captured();
+        let pages: Vec<&str> = captured
+            .iter()
+            .filter_map(|url| url.strip_prefix("http://"))
+            .filter(|url| !url.ends_with(".xml"))
+            .collect();
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(pages, wanted, "{seeds} {mode}: {}", ended.report());
+    }
+    // What a page links to is no seed: nothing says that it may speak for others.
+    let ended = on(&site, "http://www.a.test/4").set("scope.mode=any").crawl();
+    assert_eq!(rejected(&ended, "http://www.a.test/5"), Some(Rejection::SitemapForeign));
+}
+
+#[test]
+fn json_feeds_and_frames_lead_on() {
+    let feed = r#"{"version":"https://jsonfeed.org/version/1.1","items":[{"url":"/one","content_html":"<a href='/no'>"}],"next_url":"/two.json"}"#;
+    let frame = "<iframe srcdoc='&lt;a href=\"/framed\"&gt;x&lt;/a&gt;'></iframe>";
+    let site = site(&[
+        ("a.test/", "text/html", format!("<link rel=alternate type=application/feed+json href=/feed>{frame}")),
+        ("a.test/feed", "application/feed+json", feed.into()),
+        ("a.test/two.json", "application/json", feed.replace("/one", "/two").replace("next_url", "x")),
+        ("a.test/one", "text/html", "<p>one".into()),
+        ("a.test/two", "text/html", "<p>two".into()),
+        ("a.test/framed", "text/html", "<p>framed".into()),
+    ]);
+    let ended = on(&site, "http://a.test/").crawl();
+    let urls = ["", "feed", "framed", "one", "two", "two.json"].map(|path| format!("http://a.test/{path}"));
+    assert_eq!(ended.found.captured().into_iter().collect::<Vec<_>>(), urls);
+}
+
+#[test]
+fn patterns_in_letters_select_the_pages_they_were_copied_from() {
+    let links =
+        "<a href='/新闻/1'>x</a><a href='/old files/2'>x</a><a href=/c/3>x</a><a href=http://münchen.test/>x</a>";
+    let site = site(&[
+        ("a.test/", "text/html", links.into()),
+        ("a.test/%E6%96%B0%E9%97%BB/1", "text/html", "<h1>标题</h1>".into()),
+        ("a.test/old%20files/2", "text/html", "<h1>old</h1>".into()),
+        ("a.test/c/3", "text/html", "<p>c".into()),
+        ("xn--mnchen-3ya.test/", "text/html", "<p>m".into()),
+    ]);
+    let (news, old, c) = ("http://a.test/%E6%96%B0%E9%97%BB/1", "http://a.test/old%20files/2", "http://a.test/c/3");
+    for (sets, wanted) in [
+        (&["scope.include=['/新闻/', '^http://a.test/$']"][..], &[news][..]),
+        (&["scope.include=['/%e6%96%b0%e9%97%bb/', '/old files/', 'test/$']"], &[news, old]),
+        (&["scope.exclude=['/新闻/', '/old\\sfiles/']"], &[c]),
+        (&["scope.mode=any", "scope.include=['münchen\\.test', '^http://a.test/$']"], &["http://xn--mnchen-3ya.test/"]),
+        (
+            &[
+                "scope.mode=prefixes",
+                "scope.prefixes=['http://a.test/新闻/', 'http://(test,a,)/old files/']",
+                "crawl.seeds=['http://a.test/新闻/1', 'http://a.test/old files/2']",
+            ],
+            &[news, old],
+        ),
+    ] {
+        let sandbox = sets.iter().fold(on(&site, "http://a.test/"), |sandbox, set| sandbox.set(set));
+        let captured = sandbox.crawl().found.captured();
+        let found: Vec<&str> = captured.iter().map(String::as_str).filter(|url| *url != "http://a.test/").collect();
+        let mut wanted = wanted.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{sets:?}");
+    }
+    let sandbox = on(&site, "http://a.test/").set("extract=[{name='x',selector='h1',urls=['/新闻/']}]");
+    let ended = sandbox.crawl();
+    let lines = ended.file("crawl.jsonl");
+    assert!(lines.contains("\"extracted\":{\"x\":\"标题\"}") && !lines.contains("\"old\""), "{lines}");
+}

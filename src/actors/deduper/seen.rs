@@ -174,7 +174,7 @@ impl Deduper {
         finder: Option<&mut Finder>,
     ) -> Result<(), Rejection> {
         let rules = self.node.live().shapes;
-        let chosen = new.seed || new.found.is_sitemap();
+        let chosen = new.seed || new.found.is_sitemap() && !is_named_by_page(new);
         if chosen { Ok(()) } else { self.shapes.admit(finder, key.host, &new.url, &rules) }
     }
 
@@ -207,6 +207,12 @@ impl Deduper {
         self.filter.insert(&key);
         self.pending.insert(key, pending);
     }
+}
+
+/// Whether a page names it as a sitemap: each page of an endless space may name another.
+fn is_named_by_page(new: &NewUrl) -> bool {
+    let via = new.via.as_deref().unwrap_or_default();
+    new.found == (FoundAs::SitemapFile { nesting: 0 }) && !via.ends_with("/robots.txt") && new.via != new.origin
 }
 
 /// How a found URL stands.

@@ -79,7 +79,11 @@ pub(super) fn found<'p>(
         }
         add_folders(node, &mut collected.known, &mut collected.found);
     }
-    let Collected { known, found, unfollowed, outlinks, refused, .. } = collected;
+    let Collected { known, mut found, sitemaps, named, unfollowed, outlinks, refused, .. } = collected;
+    if !named.is_empty() {
+        found.retain(|new| !named.contains(&node.prints.url(&new.url)));
+        found.extend(sitemaps);
+    }
     let mut change = within_the_depth_of_its_seed(node, lease, admit(node, found));
     change.turned.extend(not_followed(node, &known, unfollowed));
     Found { change, outlinks, refused }
@@ -144,10 +148,10 @@ fn context(lead: &Lead<'_>) -> &'static str {
         LinkKind::Frame => "frame/@src",
         LinkKind::Iframe => "iframe/@src",
         LinkKind::MetaRefresh => "meta/@refresh",
-        LinkKind::LinkRel => "link/@href",
+        LinkKind::LinkRel | LinkKind::SitemapFile => "link/@href",
         LinkKind::Asset => "=EMBED_MISC",
         LinkKind::Feed => "feed/link",
-        LinkKind::SitemapEntry | LinkKind::SitemapFile => "sitemap/loc",
+        LinkKind::SitemapEntry => "sitemap/loc",
     }
 }
 
@@ -161,6 +165,9 @@ struct Collected<'p> {
     known: KeySet<UrlKey>,
     listed: HashSet<(UrlKey, LinkKind, &'p str)>,
     found: Vec<NewUrl>,
+    /// Sitemaps that the page names, each once; they may be links of it too.
+    sitemaps: Vec<NewUrl>,
+    named: KeySet<UrlKey>,
     /// Links that say that they are not to be followed, each once.
     unfollowed: Vec<NewUrl>,
     shunned: KeySet<UrlKey>,
@@ -179,6 +186,8 @@ impl<'p> Collected<'p> {
             known: KeySet::default(),
             listed: HashSet::new(),
             found: Vec::new(),
+            sitemaps: Vec::new(),
+            named: KeySet::default(),
             unfollowed: Vec::new(),
             shunned: KeySet::default(),
             outlinks: Vec::new(),
@@ -197,8 +206,34 @@ impl<'p> Collected<'p> {
             let (url, context, text) = (url.as_str().to_owned().into(), context(&lead), lead.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        if let Ok(url) = lead.url {
-            self.find(key, url, self.follow && !lead.nofollow);
+        let Ok(url) = lead.url else { return };
+        let follow = self.follow && !lead.nofollow;
+        match lead.kind {
+            LinkKind::SitemapFile => self.sitemap(node, key, url, follow),
+            _ => self.find(key, url, follow),
+        }
+    }
+
+    /// A sitemap that the page names: as one that its robots.txt names, and as deep as the page.
+    fn sitemap(&mut self, node: &Node, key: UrlKey, url: PageUrl, follow: bool) {
+        let settings = &node.rules.settings.sitemaps;
+        if !follow || !settings.in_use || self.sitemaps.len() >= settings.max_files {
+            return;
+        }
+        if self.named.insert(key) {
+            let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
+            let (depth, found) = (self.depth.saturating_sub(1), FoundAs::SitemapFile { nesting: 0 });
+            self.sitemaps.push(NewUrl {
+                url,
+                depth,
+                hops: 0,
+                seed: false,
+                via,
+                origin,
+                found,
+                rank: None,
+                lastmod: None,
+            });
         }
     }
 

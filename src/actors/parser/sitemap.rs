@@ -9,7 +9,7 @@ use crate::actors::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
-use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
+use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, NewUrl, Turned};
 use crate::storage::values::How;
@@ -65,7 +65,8 @@ struct Chosen<'n> {
 impl<'n> Chosen<'n> {
     fn new(node: &'n Node, lease: &'n Lease) -> Self {
         let entry = &lease.entry;
-        let sites = Sites::of(&lease.url, entry.via.as_deref(), entry.found.is_sitemap());
+        let expected = entry.found.is_sitemap();
+        let sites = Sites::of(&lease.url, entry.via.as_deref(), expected).given(is_given(lease));
         Self {
             chooser: Chooser::new(sites, entry.found, node.rules.settings.sitemaps.file_rules()),
             via: Arc::from(lease.url.as_str()),
@@ -89,8 +90,10 @@ impl<'n> Chosen<'n> {
         let from = &self.lease.entry;
         let found = self.chooser.found_as(entry);
         let depth = from.depth.saturating_add(u16::from(!entry.file));
-        // The robots.txt that speaks for another site's pages speaks for them in the sitemaps of its index too.
-        let led = from.via.as_deref().filter(|_| entry.file && self.chooser.sites().are_two());
+        // The robots.txt that speaks for another site's pages, or the seed that speaks for all, speaks for them in the sitemaps of its
+        // index too.
+        let sites = self.chooser.sites();
+        let led = from.via.as_deref().filter(|_| entry.file && !from.seed && (sites.are_two() || sites.are_all()));
         NewUrl {
             url,
             depth,
@@ -103,6 +106,12 @@ impl<'n> Chosen<'n> {
             rank: entry.priority.and_then(|p| self.node.rules.ranker.rank_with_priority(depth, p)),
         }
     }
+}
+
+/// Whether the operator has given the sitemap: it is a seed, or a seed names it.
+fn is_given(lease: &Lease) -> bool {
+    let entry = &lease.entry;
+    entry.seed || is_named_by_seed(entry.found, entry.via.as_deref(), entry.origin.as_deref())
 }
 
 /// How a URL ends. That nothing lies where a sitemap might have been is no failure: nobody had said that one does.

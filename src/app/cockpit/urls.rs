@@ -8,7 +8,7 @@ use super::find::{Record, Target, Typed, host_state, unread};
 use super::hosts::Row;
 use super::robots::Look;
 use super::waits::wait_of;
-use crate::actors::admit::{LINK, explain};
+use crate::actors::admit::{LINK, explain, way};
 use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
@@ -154,7 +154,8 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let way = record.entry.as_ref().map_or(LINK, |entry| (entry.found, entry.via.as_deref()));
+    let entry = record.entry.as_ref();
+    let way = entry.map_or(LINK, |entry| way(entry.found, entry.via.as_deref(), entry.origin.as_deref()));
     let (verdict, rule) = explain(&node.live(), &scope, url, depth, way, node.clock.now());
     if node.orders.blocks().on(url.host()) {
         let (reason, rule) =

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::change::{Draft, changed_views};
 use super::warning;
-use crate::actors::admit::{LINK, judge};
+use crate::actors::admit::{LINK, judge, way};
 use crate::actors::node::Node;
 use crate::admin::settings::{TrialExample, TrialPart, TrialView};
 use crate::app::readmit::is_of_rules;
@@ -127,7 +127,8 @@ impl Trial {
             self.view.queued.looked += 1;
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
             let Ok(url) = entry.url(&name) else { continue };
-            let (way, now) = ((entry.found, entry.via.as_deref()), self.node.clock.now());
+            let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
+            let now = self.node.clock.now();
             if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way, now) {
                 let rule = self.rule(&url, entry.depth);
                 note(&mut self.view.queued, &url, reason, rule);

@@ -13,7 +13,7 @@ use crate::domain::url::PageUrl;
 pub(super) fn reports(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sitemap) -> Vec<LinkReport> {
     let (rules, (found, via)) = (&judge.session.rules, read.way());
     let joiner = judge.session.live.canon.joiner(url.to_url(), Some(page.charset));
-    let sites = Sites::of(url, via, found.is_sitemap());
+    let sites = Sites::of(url, via, found.is_sitemap()).given(judge.is_seed());
     let mut chooser = Chooser::new(sites, found, rules.settings.sitemaps.file_rules());
     let mut known: HashSet<PageUrl> = read.next().into_iter().map(|(next, _)| next).chain([url]).cloned().collect();
     let mut report = |entry: &Entry| {

@@ -6,6 +6,7 @@ use super::session::Session;
 use crate::actors::admit::{LINK, explain};
 use crate::cli::exit::CliError;
 use crate::domain::found_as::FoundAs;
+use crate::domain::html::LinkKind;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};
@@ -53,6 +54,11 @@ impl<'s> Judge<'s> {
         let said =
             rules.settings.crawl.seeds.iter().find(|seed| rules.canon.parse(&seed.url).is_ok_and(|u| u == *start));
         Ok(Self { session, scope, is_seed, max_depth: said.and_then(|seed| seed.max_depth) })
+    }
+
+    /// Whether this URL is a seed of that crawl, as far as it is asked for.
+    pub(super) fn is_seed(&self) -> bool {
+        self.is_seed
     }
 
     /// What traps, scope and filters say of a URL at a depth.
@@ -103,12 +109,18 @@ impl<'j> Links<'j> {
     }
 
     /// What becomes of a link.
-    pub(super) fn link(&mut self, url: &Result<PageUrl, UrlError>, nofollow: bool) -> String {
+    pub(super) fn link(&mut self, url: &Result<PageUrl, UrlError>, kind: LinkKind, nofollow: bool) -> String {
         match url {
             Err(e) => e.rejection().to_string(),
             Ok(url) if *url == self.own => "itself".into(),
             Ok(_) if nofollow => "nofollow".into(),
             Ok(url) if !self.known.insert(url.clone()) => "known: listed above".into(),
+            Ok(_) if kind == LinkKind::SitemapFile && !self.judge.session.rules.settings.sitemaps.in_use => {
+                "left out: sitemaps.use".into()
+            }
+            Ok(url) if kind == LinkKind::SitemapFile => {
+                self.judge.found(url, (FoundAs::SitemapFile { nesting: 0 }, Some(self.own.as_str())))
+            }
             Ok(url) => self.judge.found(url, LINK),
         }
     }

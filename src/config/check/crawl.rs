@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use regex::Regex;
 use url::Url;
 
 use super::access::check_host;
@@ -11,6 +10,7 @@ use crate::config::sections::{
     CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeMode, ScopeSection, SeedSection,
 };
 use crate::domain::seed::check_said;
+use crate::domain::url::UrlPatterns;
 
 pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
     ensure(is_name(&crawl.name), "crawl.name", || "must be 1 to 64 letters, digits, '-', '_' or '.'".into())?;
@@ -32,10 +32,8 @@ pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
 pub(super) fn check_scope(scope: &ScopeSection) -> Checked {
     for (key, list) in [("scope.include", &scope.include), ("scope.exclude", &scope.exclude)] {
         for pattern in list {
-            let problem = Regex::new(pattern).err().map(|e| e.to_string().replace('\n', " "));
-            ensure(problem.is_none(), key, || {
-                format!("{pattern:?} is no regular expression: {}", problem.unwrap_or_default())
-            })?;
+            let problem = UrlPatterns::new(std::slice::from_ref(pattern)).err();
+            ensure(problem.is_none(), key, || problem.map(|problem| problem.to_string()).unwrap_or_default())?;
         }
     }
     let prefixes = scope.mode != ScopeMode::Prefixes || !scope.prefixes.is_empty();
@@ -82,7 +80,7 @@ pub(super) fn check_politeness(politeness: &PolitenessSection, robots: &RobotsSe
 pub(super) fn check_hosts(hosts: &[HostSection]) -> Checked {
     for (i, host) in hosts.iter().enumerate() {
         let name = host.pattern.strip_prefix("*.").unwrap_or(&host.pattern);
-        // An address of IPv6 has colons and stands in brackets; a name beyond ASCII is written as in DNS (xn--).
+        // An address of IPv6 has colons and stands in brackets; a name beyond ASCII has become that of DNS (xn--) where it is one.
         let letter = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
         let good = (1..=253).contains(&name.len()) && name.chars().all(letter);
         ensure(good, &format!("host[{i}].match"), || format!("{:?} is no host name or *.domain", host.pattern))?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::hidden::{self, ProxyUrl};
 use crate::config::units::{duration, durations, optional_duration, optional_size, size};
+use crate::domain::host::ascii_pattern;
 use crate::net::FetchLimits;
 
 const fn secs(n: u64) -> Duration {
@@ -70,8 +71,8 @@ impl Default for PolitenessSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSection {
-    /// The host, or `*.example.org` for all below a name.
-    #[serde(rename = "match")]
+    /// The host, or `*.example.org` for all below a name; letters beyond ASCII have become their form in DNS.
+    #[serde(rename = "match", deserialize_with = "host_pattern")]
     pub pattern: String,
     /// Requests in flight at a time.
     #[serde(default)]
@@ -85,6 +86,10 @@ pub struct HostSection {
     /// Headers of its requests, besides those of all or in place of them.
     #[serde(default, serialize_with = "hidden::headers")]
     pub headers: BTreeMap<String, String>,
+}
+
+fn host_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(|pattern| ascii_pattern(&pattern))
 }
 
 /// `[robots]`: how robots.txt files are kept.

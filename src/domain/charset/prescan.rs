@@ -4,8 +4,15 @@ use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
 use super::{CharsetSource, for_label_in_page};
 
-/// Browsers must look at 1,024 bytes and may look on; long comments before the `<meta>` are common.
-const PRESCAN: usize = 4096;
+/// So many bytes are looked at whatever stands there; behind them the end of the head ends the look. Browsers must look at 1,024,
+/// and look on to the end of the head: long scripts and comments before the `<meta>` are common.
+const WHATEVER: usize = 4096;
+
+/// Elements that stand in a head (WHATWG HTML, 13.2.6.4.4); the start of another ends it.
+const OF_HEAD: [&[u8]; 11] =
+    [b"html", b"head", b"title", b"base", b"link", b"meta", b"style", b"script", b"noscript", b"template", b"object"];
+/// Elements whose content is no markup; that of `<noscript>` is none to browsers.
+const RAW: [&[u8]; 4] = [b"script", b"style", b"title", b"noscript"];
 
 /// UTF-16 without a mark, known by the `<?x` of an XML declaration.
 pub(super) fn utf16(head: &[u8]) -> Option<(&'static Encoding, CharsetSource)> {
@@ -18,7 +25,8 @@ pub(super) fn utf16(head: &[u8]) -> Option<(&'static Encoding, CharsetSource)> {
 
 /// What the XML declaration at the very start says.
 pub(super) fn xml(head: &[u8]) -> Option<&'static Encoding> {
-    let rest = head.get(..PRESCAN).unwrap_or(head).strip_prefix(b"<?xml")?;
+    let start = head.get(..WHATEVER).unwrap_or(head).trim_ascii_start(); // XML has none there, the field has
+    let rest = start.strip_prefix(b"<?xml")?;
     let mut scan = Scan { bytes: rest.get(..memchr::memchr(b'>', rest)?)? };
     scan.skip_past(b"encoding")?;
     scan.skip_spaces();
@@ -29,9 +37,10 @@ pub(super) fn xml(head: &[u8]) -> Option<&'static Encoding> {
     for_label_in_page(as_label(label.get(..memchr::memchr(quote, label)?)?)?)
 }
 
-/// What the first usable `<meta>` says.
+/// What the first usable `<meta>` of the head says.
 pub(super) fn meta(head: &[u8]) -> Option<&'static Encoding> {
-    let mut scan = Scan { bytes: head.get(..PRESCAN).unwrap_or(head) };
+    let mut scan = Scan { bytes: head };
+    let mut unclosed = [false; RAW.len()];
     loop {
         scan.bytes = scan.bytes.get(memchr::memchr(b'<', scan.bytes)?..)?;
         if scan.bytes.starts_with(b"<!--") {
@@ -43,7 +52,8 @@ pub(super) fn meta(head: &[u8]) -> Option<&'static Encoding> {
                 return Some(encoding);
             }
         } else {
-            skip_other(&mut scan)?;
+            let late = head.len() - scan.bytes.len() >= WHATEVER;
+            skip_other(&mut scan, late, &mut unclosed)?;
         }
     }
 }
@@ -55,14 +65,23 @@ fn after_meta(bytes: &[u8]) -> Option<&[u8]> {
     (word.eq_ignore_ascii_case(b"<meta") && separated).then_some(rest)
 }
 
-/// A tag, a declaration or a lone `<`.
-fn skip_other(scan: &mut Scan<'_>) -> Option<()> {
+/// A tag, a declaration or a lone `<`; none when the head is at its end and that counts.
+fn skip_other(scan: &mut Scan<'_>, late: bool, unclosed: &mut [bool]) -> Option<()> {
     let end_tag = scan.bytes.get(1) == Some(&b'/');
-    match scan.bytes.get(1 + usize::from(end_tag)) {
+    let inner = scan.bytes.get(1 + usize::from(end_tag)..).unwrap_or_default();
+    match inner.first() {
         Some(b) if b.is_ascii_alphabetic() => {
-            let end = scan.bytes.iter().position(|b| is_space(*b) || *b == b'>')?;
-            scan.advance(end);
+            let end = inner.iter().position(|b| is_space(*b) || matches!(b, b'>' | b'/'))?;
+            let name = inner.get(..end).unwrap_or_default();
+            let is = |known: &&[u8]| known.eq_ignore_ascii_case(name);
+            if late && !OF_HEAD.iter().any(is) {
+                return None;
+            }
+            scan.bytes = inner.get(end..).unwrap_or_default();
             while scan.attribute().is_some() {}
+            if let Some((raw, unclosed)) = RAW.iter().zip(unclosed).find(|(known, _)| !end_tag && is(known)) {
+                *unclosed = *unclosed || skip_raw(scan, raw).is_none(); // one look to the end is enough
+            }
             Some(())
         }
         _ if matches!(scan.bytes.get(1), Some(b'!' | b'/' | b'?')) => scan.skip_past(b">"),
@@ -71,6 +90,17 @@ fn skip_other(scan: &mut Scan<'_>) -> Option<()> {
             Some(())
         }
     }
+}
+
+/// To the end tag; where there is none the tag was closed in the manner of XML, and nothing is passed over.
+fn skip_raw(scan: &mut Scan<'_>, name: &[u8]) -> Option<()> {
+    let is_end = |at: &usize| {
+        let tag = scan.bytes.get(at + 2..).unwrap_or_default();
+        let named = tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+        named && tag.get(name.len()).is_none_or(|b| is_space(*b) || matches!(b, b'>' | b'/'))
+    };
+    scan.advance(memchr::memmem::find_iter(scan.bytes, b"</").find(is_end)?);
+    Some(())
 }
 
 /// The encoding that the attributes of one `<meta>` declare.

@@ -20,12 +20,47 @@ fn the_encoding_is_that_of_the_table() {
     }
 }
 
+/// The bytes of a row of `charset_pages.txt`: pieces in encodings of their own.
+fn in_pieces(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some((before, piece)) = rest.split_once("{{") {
+        let (piece, after) = piece.split_once("}}").unwrap();
+        let (label, piece) = piece.split_once(':').unwrap();
+        let (label, times) = label.split_once('*').unwrap_or((label, "1"));
+        out.extend(before.as_bytes());
+        let bytes = match label {
+            "hex" => data_encoding::HEXLOWER.decode(piece.as_bytes()).unwrap(),
+            _ => Encoding::for_label(label.as_bytes()).unwrap().encode(piece).0.into_owned(),
+        };
+        out.extend(bytes.repeat(times.parse().unwrap()));
+        rest = after;
+    }
+    out.extend(rest.as_bytes());
+    out
+}
+
 #[test]
-fn a_value_cut_by_the_end_of_the_prescan_is_dropped() {
+fn pages_of_many_languages_have_the_encoding_of_the_table() {
+    let table = include_str!("../../../tests/data/charset_pages.txt");
+    let mut wrong = Vec::new();
+    for row in rows(table, 4) {
+        let [content_type, top_level, page, wanted] = [0, 1, 2, 3].map(|n| row.cells[n]);
+        let said = |cell: &'static str| Some(cell).filter(|cell| *cell != "-");
+        let found = detect_in_domain(said(content_type), &in_pieces(page), said(top_level)).0.name();
+        if found != wanted {
+            wrong.push(format!("line {}: {found} and not {wanted}", row.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_value_cut_by_the_end_of_what_is_in_hand_is_dropped() {
     // Of `euc-kr2` only `euc-kr` lies within; the tag ends beyond.
-    let cut = |label: &str| format!("{}<meta charset={label}2>", " ".repeat(4096 - 14 - label.len()));
+    let cut = |label: &str| format!("{}<meta charset={label}2>", " ".repeat(HEAD - 14 - label.len()));
     assert_eq!(of("", cut("euc-kr").as_bytes()).1, CharsetSource::Guess);
-    let whole = format!("{}<meta charset=euc-kr>", " ".repeat(4096 - 21));
+    let whole = format!("{}<meta charset=euc-kr>", " ".repeat(HEAD - 21));
     assert_eq!(of("", whole.as_bytes()), ("EUC-KR", CharsetSource::Meta));
 }
 
@@ -87,11 +122,36 @@ fn the_meta_is_found_as_browsers_find_it() {
 }
 
 #[test]
-fn a_meta_beyond_the_prescan_does_not_count() {
-    let late = format!("{}<meta charset=big5>", " ".repeat(5000));
-    assert_eq!(of("", late.as_bytes()).1, CharsetSource::Guess);
-    let near = format!("{}<meta charset=big5>", " ".repeat(3000));
-    assert_eq!(of("", near.as_bytes()), ("Big5", CharsetSource::Meta));
+fn a_late_meta_counts_to_the_end_of_the_head_and_not_behind_it() {
+    let (comment, script) = (format!("<!-- {} -->", "c ".repeat(3000)), "if (a<b) { x = '<body>'; }".repeat(200));
+    for (before, counts) in [
+        (" ".repeat(5000), true),
+        (comment.clone(), true),
+        (format!("<script>{script}</script>"), true),
+        (format!("<SCRIPT src=x />{comment}"), true), // closed in the manner of XML
+        (
+            format!(
+                "<html><head><style>a{{}}</style><title>{}</title><link><base><noscript><p></noscript>",
+                "x".repeat(5000)
+            ),
+            true,
+        ),
+        (format!("<p>{}<b>", " ".repeat(3000)), true), // browsers look at so much whatever stands there
+        (format!("{comment}<p>"), false),
+        (format!("{comment}<body>"), false),
+        (format!("<script>{script}<meta charset=euc-jp></script>{comment}"), true),
+        (" ".repeat(HEAD), false),
+    ] {
+        let page = format!("{before}<meta charset=big5>");
+        let wanted = if counts { ("Big5", CharsetSource::Meta) } else { ("UTF-8", CharsetSource::Guess) };
+        assert_eq!(of("", page.as_bytes()), wanted, "{}", before.get(..60).unwrap_or(&before));
+    }
+}
+
+#[test]
+fn what_never_ends_is_looked_through_once() {
+    let bytes = "<script><style></x><title>".repeat(HEAD / 26);
+    assert_eq!(of("", bytes.as_bytes()), ("UTF-8", CharsetSource::Guess));
 }
 
 #[test]

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use regex::RegexSet;
 use select::document::Document;
 use select::node::{Data, Node};
 use serde::{Deserialize, Serialize};
 
 use super::selector::{Within, Work};
 use super::{Selector, SelectorError};
+use crate::domain::html::{Fold, separates_words};
 use crate::domain::text::cut_at;
+use crate::domain::url::{PatternError, UrlPatterns};
 
 /// Values of one rule and page at most.
 const MAX_VALUES: usize = 100;
@@ -24,7 +25,7 @@ const MAX_WORK: usize = 20_000_000;
 /// What of an element is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// Its text and that of all within, white space folded.
+    /// Its text and that of all within, white space folded; blocks, lines, items and cells stand apart.
     Text,
     /// The value of an attribute, as written.
     Attribute(String),
@@ -54,9 +55,9 @@ pub enum RuleError {
     /// Not understood.
     #[error("the selector is not understood {0}")]
     Selector(#[from] SelectorError),
-    /// A pattern that is no regular expression.
-    #[error("{0}")]
-    Urls(String),
+    /// A pattern that cannot be used.
+    #[error(transparent)]
+    Urls(#[from] PatternError),
 }
 
 /// One rule.
@@ -66,7 +67,7 @@ pub struct ExtractRule {
     selector: Selector,
     take: Take,
     many: bool,
-    urls: Option<RegexSet>,
+    urls: UrlPatterns,
 }
 
 impl ExtractRule {
@@ -76,18 +77,17 @@ impl ExtractRule {
     /// # Errors
     /// What cannot be read.
     pub fn new(name: &str, selector: &str, take: &str, many: bool, urls: &[String]) -> Result<Self, RuleError> {
-        let patterns = RegexSet::new(urls).map_err(|e| RuleError::Urls(e.to_string()))?;
         Ok(Self {
             name: name.to_owned(),
             selector: selector.parse()?,
             take: take.parse()?,
             many,
-            urls: (!urls.is_empty()).then_some(patterns),
+            urls: UrlPatterns::new(urls)?,
         })
     }
 
     fn is_meant(&self, url: &str) -> bool {
-        self.urls.as_ref().is_none_or(|urls| urls.is_match(url))
+        self.urls.is_empty() || self.urls.is_match(url)
     }
 
     /// `None` when nothing is found.
@@ -127,42 +127,68 @@ fn begin_of<'t>(text: &'t str, work: &Work) -> Option<&'t str> {
 }
 
 /// Goes through all within an element in the order of the page; no further than it is asked.
-struct Inside<'a>(Vec<Node<'a>>);
+struct Inside<'a>(Vec<Way<'a>>);
+
+/// What comes next inside an element.
+enum Way<'a> {
+    /// A node, and what stands behind it.
+    Into(Node<'a>),
+    /// The end of an element that stands apart from what follows.
+    OutOf,
+}
 
 impl<'a> Inside<'a> {
     fn of(node: &Node<'a>) -> Self {
-        Self(node.first_child().into_iter().collect())
+        Self(node.first_child().map(Way::Into).into_iter().collect())
     }
 
-    /// The next node; what is within it comes after [`Self::enter`].
-    fn next(&mut self) -> Option<Node<'a>> {
-        let node = self.0.pop()?;
-        self.0.extend(node.next());
-        Some(node)
+    /// The next step; what is within a node comes after [`Self::enter`].
+    fn next(&mut self) -> Option<Way<'a>> {
+        let way = self.0.pop()?;
+        if let Way::Into(node) = &way {
+            self.0.extend(node.next().map(Way::Into));
+        }
+        Some(way)
     }
 
-    fn enter(&mut self, node: &Node<'a>) {
-        self.0.extend(node.first_child());
+    /// `apart`: its text stands apart from what is around it.
+    fn enter(&mut self, node: &Node<'a>, apart: bool) {
+        self.0.extend(apart.then_some(Way::OutOf));
+        self.0.extend(node.first_child().map(Way::Into));
     }
 }
 
-/// The text within, in the order of the page; scripts and styles have none.
+/// The text within, in the order of the page; scripts and styles have none. What a reader sees apart is apart: blocks, lines, items
+/// of lists and cells, as in the text of a page; what stands in a line is joined.
 fn text_of(node: &Node<'_>, work: &Work) -> String {
-    let mut out = String::new();
+    let mut out = Fold::new(MAX_VALUE);
     let mut inside = Inside::of(node);
-    while let Some(node) = inside.next() {
-        if out.len() > MAX_VALUE || !work.spend(1) {
+    while let Some(way) = inside.next() {
+        if out.is_full() || !work.spend(1) {
             break;
         }
+        let Way::Into(node) = way else {
+            out.part();
+            continue;
+        };
         match node.data() {
-            Data::Text(text) if work.spend(text.len()) => fold(text, &mut out),
+            Data::Text(text) if work.spend(text.len()) => out.push(text),
             Data::Text(_) => break,
-            Data::Element(..) if matches!(node.name(), Some("script" | "style" | "template")) => {}
-            Data::Element(..) => inside.enter(&node),
+            Data::Element(..) => {
+                let name = node.name().unwrap_or_default();
+                if matches!(name, "script" | "style" | "template") {
+                    continue;
+                }
+                let apart = separates_words(name);
+                if apart {
+                    out.part();
+                }
+                inside.enter(&node, apart);
+            }
             Data::Comment(_) => {}
         }
     }
-    out
+    out.finish().0
 }
 
 /// The markup as far as it is kept: written anew from the tree, for `select` would write all of it.
@@ -227,17 +253,6 @@ fn push_text(node: &Node<'_>, text: &str, out: &mut String) {
     } else {
         let text = text.replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
         out.push_str(&text.replace('<', "&lt;").replace('>', "&gt;"));
-    }
-}
-
-/// Runs of white space become one space.
-fn fold(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c.is_whitespace() {
-            true if out.ends_with(' ') || out.is_empty() => {}
-            true => out.push(' '),
-            false => out.push(c),
-        }
     }
 }
 

@@ -6,9 +6,11 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `attributes` | how many attributes a tag may have that is not at its end |
 //! | `feed` | gives the tokenizer a page piece by piece, and ends it within a tag that is too much |
 //! | `sink` | takes the tree, and ends it when it is too much |
 
+mod attributes;
 mod feed;
 mod sink;
 
@@ -43,7 +45,7 @@ pub enum TreeFault {
     TooDeep,
     /// Its markup is wrong in a way that makes a tree builder go through the same elements over and over.
     #[error(
-        "its markup takes more work than a page is given: misnested elements, or a tag or comment of more than 20,000 words"
+        "its markup takes more work than a page is given: misnested elements, or a tag of more than 20,000 attributes"
     )]
     TooCostly,
 }
@@ -169,6 +171,12 @@ mod tests {
             ("a picture in a tag", format!("<img src='data:image/png;base64,{data}'>")),
             ("a drawing", format!("<svg><path d='{path}'/></svg>")),
             ("a comment", format!("<!-- {} -->", "<p class=x>some words</p> ".repeat(2_500))),
+            ("a comment of 160 KB", format!("<!-- {} -->", "one word and another it's here ".repeat(5_200))),
+            (
+                "an attribute of 77 KB",
+                format!("<div data-text=\"{}\">x</div>", "words it's > 3 <b>and</b> more ".repeat(2_500)),
+            ),
+            ("a tag of JSON", format!("<div data-x='{{{}}}'>x</div>", "\"a\": \"b c d\", ".repeat(20_000))),
             ("a script", format!("<script>{}</script>", "if (a<b) { c = 'd'; } ".repeat(30_000))),
             ("a table", format!("{}<table>{}</table>", "<div>".repeat(30), row.repeat(4_000))),
             ("lines", format!("<pre>{}</pre>", "one line of a log\n".repeat(100_000))),

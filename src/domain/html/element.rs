@@ -78,6 +78,11 @@ const NAMES: &[(&str, Element)] = &[
     ("sup", Inline), ("tt", Inline), ("u", Inline), ("var", Inline),
 ];
 
+/// Whether words before and after the tags of the element with this name are apart: blocks, lines, items of lists, cells.
+pub(crate) fn separates_words(name: &str) -> bool {
+    Element::named(name.as_bytes()).separates_words()
+}
+
 const SLOTS: usize = 512;
 static TABLE: [(u128, Element); SLOTS] = table();
 

@@ -15,6 +15,7 @@ use super::facts::{Link, LinkKind, PageFacts, Refresh};
 use super::fold::Fold;
 use super::links::{self, Rel};
 use super::script::Watch;
+use super::srcdoc::{self, Framed};
 use super::srcset::parse_refresh;
 use super::tag::Tag;
 use super::tokenizer::{Sink, Tokenizer};
@@ -22,6 +23,8 @@ use super::tokenizer::{Sink, Tokenizer};
 /// The most bytes of a title, a description or one keyword.
 const MAX_FIELD: usize = 4096;
 const MAX_KEYWORDS: usize = 100;
+/// Frames with a base of their own.
+const MAX_BASES: usize = 100;
 /// The most characters of a link's text.
 const MAX_LINK_TEXT: usize = 200;
 
@@ -85,6 +88,22 @@ impl Extractor {
         self.tokenizer.held() + folds.iter().sum::<usize>()
     }
 
+    /// For the page in a frame that stands so deep.
+    pub(super) fn framed(page_url: &Url, opts: ExtractOptions, depth: u8) -> Self {
+        let mut made = Self::new(page_url, opts);
+        made.collector.depth = depth;
+        made
+    }
+
+    /// The page in a frame has ended.
+    pub(super) fn finish_framed(mut self) -> Framed {
+        self.tokenizer.finish(&mut self.collector);
+        self.collector.end_anchor();
+        self.collector.resolve_framed(None);
+        let Collector { facts, base_href, .. } = self.collector;
+        Framed { links: facts.links, cut: facts.links_cut, base: base_href, nofollow: facts.robots.nofollow }
+    }
+
     /// The page has ended.
     #[must_use]
     pub fn finish(mut self) -> PageFacts {
@@ -106,6 +125,10 @@ struct Collector {
     anchor: Option<Anchor>,
     /// Open templates, from the outermost that makes no shadow tree.
     templates: u32,
+    /// Frames around it.
+    depth: u8,
+    /// Links of frames that have a base of their own: where they begin and end, and that base.
+    framed: Vec<(usize, usize, String)>,
 }
 
 /// A link that is open.
@@ -130,14 +153,17 @@ impl Collector {
             title: None,
             anchor: None,
             templates: 0,
+            depth: 0,
+            framed: Vec::new(),
         }
     }
 
     fn finish(mut self, page: &Url) -> PageFacts {
         self.end_title();
         self.end_anchor();
-        self.facts.base = self.base_href.and_then(|href| base(page, &href));
+        self.facts.base = self.base_href.take().and_then(|href| base(page, &href));
         let base = self.facts.base_url(page);
+        self.resolve_framed(Some(&base));
         self.facts.canonical = self.canonical_href.and_then(|href| web_url(&base, &href));
         (self.facts.text, self.facts.text_cut) = self.text.finish();
         self.facts.visible = self.watch.visible();
@@ -178,6 +204,33 @@ impl Collector {
         }
         if tag.element == Element::Link && rel.is_canonical() && self.canonical_href.is_none() {
             self.canonical_href = tag.attr("href").map(Cow::into_owned).filter(|h| short(h));
+        }
+    }
+
+    /// The links of the page that stands in a frame's attribute.
+    fn frame(&mut self, markup: &str) {
+        let from = self.facts.links.len();
+        let room = self.opts.max_links.saturating_sub(from);
+        let framed = srcdoc::read(markup, &self.opts, room, self.depth + 1);
+        self.facts.links_cut |= framed.cut;
+        for link in framed.links {
+            self.watch.link();
+            self.facts.links.push(Link { nofollow: link.nofollow || framed.nofollow, ..link });
+        }
+        if let Some(base) = framed.base.filter(|_| self.framed.len() < MAX_BASES) {
+            self.framed.push((from, self.facts.links.len(), base));
+        }
+    }
+
+    /// Frames that have a base of their own have it relative to that of the page; to an absolute one where that is not known yet.
+    fn resolve_framed(&mut self, base: Option<&Url>) {
+        for (from, to, own) in std::mem::take(&mut self.framed) {
+            let absolute = || Url::parse(&own).ok();
+            let (Some(links), Some(base)) = (self.facts.links.get_mut(from..to), base.cloned().or_else(absolute))
+            else {
+                continue;
+            };
+            srcdoc::resolve(links, &own, &base);
         }
     }
 
@@ -295,6 +348,11 @@ impl Sink for Collector {
             Element::Noscript => self.watch.noscript(true),
             element if links::has_facts(element, self.opts.assets) => self.links_of(tag),
             _ => {}
+        }
+        if tag.element == Element::Iframe
+            && let Some(markup) = tag.attr("srcdoc")
+        {
+            self.frame(&markup);
         }
     }
 

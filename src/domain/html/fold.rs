@@ -2,7 +2,7 @@
 
 /// Collects text with runs of white space folded to one space, none at the ends, up to a number of bytes.
 #[derive(Debug, Default)]
-pub(super) struct Fold {
+pub(crate) struct Fold {
     text: String,
     max: usize,
     space: bool,
@@ -11,19 +11,19 @@ pub(super) struct Fold {
 
 impl Fold {
     /// Takes at most `max` bytes.
-    pub(super) fn new(max: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self { max, ..Self::default() }
     }
 
     /// What `text` is after folding, at most `max` bytes of it.
-    pub(super) fn all(text: &str, max: usize) -> String {
+    pub(crate) fn all(text: &str, max: usize) -> String {
         let mut fold = Self::new(max);
         fold.push(text);
         fold.finish().0
     }
 
     /// More text; words at the joint grow together unless there is white space.
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         let mut rest = text;
         while !self.full && !rest.is_empty() {
             let (word, gap) = word(rest);
@@ -34,23 +34,23 @@ impl Fold {
     }
 
     /// What comes next is another word.
-    pub(super) fn part(&mut self) {
+    pub(crate) fn part(&mut self) {
         self.space = true;
     }
 
     /// Bytes in use.
     #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.text.capacity()
     }
 
     /// No more is taken.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
     /// The text, and whether some had to be left out.
-    pub(super) fn finish(mut self) -> (String, bool) {
+    pub(crate) fn finish(mut self) -> (String, bool) {
         self.text.truncate(self.text.trim_ascii_end().len());
         (self.text, self.full)
     }

@@ -64,9 +64,12 @@ impl<'a> Rel<'a> {
         self.any(&["canonical"])
     }
 
-    /// What a `<link>` with it is; an alternate style sheet is a style sheet.
+    /// What a `<link>` with it is; an alternate style sheet is a style sheet. `sitemap` is no registered relation, and what many
+    /// generators of sites write.
     pub(super) fn kind(&self) -> Option<LinkKind> {
-        if self.any(&REL_ASSETS) {
+        if self.any(&["sitemap"]) {
+            Some(LinkKind::SitemapFile)
+        } else if self.any(&REL_ASSETS) {
             Some(LinkKind::Asset)
         } else if self.any(&REL_PAGES) || self.any(&REL_PAGES_HTML4) {
             Some(LinkKind::LinkRel)

@@ -16,14 +16,17 @@ mod links;
 mod page;
 mod raw;
 mod script;
+mod srcdoc;
 mod srcset;
 mod tag;
 mod tokenizer;
 
 pub use directives::Directives;
+pub(crate) use element::separates_words;
 pub use entities::decode_references;
 pub use extract::{ExtractOptions, Extractor};
 pub use facts::{HAS_TEXT, Link, LinkKind, PageFacts, Refresh};
+pub(crate) use fold::Fold;
 pub use links::kind_of_rel;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};
 pub use srcset::parse_refresh;

@@ -1,23 +1,17 @@
 //! What can be wrong with the rules.
 
+use crate::domain::url::PatternError;
+
 /// Why rules cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// A pattern that does not compile.
-    #[error("scope.{key}: `{pattern}` is not a regular expression: {fault}")]
+    /// A pattern that cannot be used, or all of them together.
+    #[error("scope.{key}: {fault}")]
     Pattern {
         /// `include` or `exclude`.
         key: &'static str,
-        /// As the user wrote it.
-        pattern: String,
-        /// What the compiler says, on one line.
-        fault: String,
-    },
-    /// Patterns that are too large together.
-    #[error("scope.{key}: the patterns are too large together (16 MiB compiled); use fewer or simpler ones")]
-    TooLarge {
-        /// `include` or `exclude`.
-        key: &'static str,
+        /// What is wrong.
+        fault: PatternError,
     },
     /// A text that is neither a URL prefix nor a SURT prefix.
     #[error("scope.mode: `{0}` is no prefix; write a URL (https://example.org/docs/) or a SURT (http://(org,example,)")]

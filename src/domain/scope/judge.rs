@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use regex::{RegexSet, RegexSetBuilder};
-
 use super::error::ScopeError;
 use super::extensions::Extensions;
 use super::hosts::HostPatterns;
@@ -12,10 +10,7 @@ use super::rule::Rule;
 use super::rules::{ScopeMode, ScopeRules};
 use crate::domain::host::{registrable_domain, without_www};
 use crate::domain::reason::Rejection;
-use crate::domain::url::PageUrl;
-
-/// The most memory a compiled set of patterns may take, in bytes.
-const REGEX_SIZE_LIMIT: usize = 16 << 20;
+use crate::domain::url::{PageUrl, PatternError, UrlPatterns};
 
 /// The scope of one crawl.
 #[derive(Clone, Debug)]
@@ -29,8 +24,8 @@ pub struct Scope {
     unkept: BTreeSet<String>,
     allow: HostPatterns,
     deny: HostPatterns,
-    include: RegexSet,
-    exclude: RegexSet,
+    include: UrlPatterns,
+    exclude: UrlPatterns,
     skipped: Extensions,
     max_depth: Option<u16>,
 }
@@ -186,25 +181,14 @@ impl Scope {
 
     fn by_pattern(&self, url: &PageUrl) -> Option<(Rejection, Rule<'_>)> {
         if self.exclude.is_match(url.as_str()) {
-            let first = self.exclude.matches(url.as_str()).into_iter().next();
-            let pattern = first.and_then(|nth| self.exclude.patterns().get(nth));
-            return Some((Rejection::Excluded, Rule::Exclude(pattern.map_or("", String::as_str))));
+            let first = self.exclude.first(url.as_str()).unwrap_or_default();
+            return Some((Rejection::Excluded, Rule::Exclude(first)));
         }
         let wanted = self.include.is_empty() || self.include.is_match(url.as_str());
         (!wanted).then_some((Rejection::Scope, Rule::NoInclude))
     }
 }
 
-fn compile(key: &'static str, patterns: &[String]) -> Result<RegexSet, ScopeError> {
-    RegexSetBuilder::new(patterns).size_limit(REGEX_SIZE_LIMIT).build().map_err(|_| {
-        let faulty = |pattern: &String| Some((pattern.clone(), regex::Regex::new(pattern).err()?));
-        match patterns.iter().find_map(faulty) {
-            None => ScopeError::TooLarge { key },
-            Some((pattern, fault)) => {
-                let fault = fault.to_string();
-                let fault = fault.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                ScopeError::Pattern { key, pattern, fault }
-            }
-        }
-    })
+fn compile(key: &'static str, patterns: &[String]) -> Result<UrlPatterns, ScopeError> {
+    UrlPatterns::new(patterns).map_err(|fault: PatternError| ScopeError::Pattern { key, fault })
 }

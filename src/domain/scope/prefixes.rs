@@ -79,27 +79,42 @@ fn normal(text: &str) -> Result<String, BadPrefix> {
     }
 }
 
-/// A SURT prefix without scheme and opening bracket: the port goes, and a closed host gets its last comma
-/// (`org,example)/` is what CDX files write for `(org,example,)/`).
+/// A SURT prefix without scheme and opening bracket: the port goes, a closed host gets its last comma (`org,example)/` is what CDX
+/// files write for `(org,example,)/`), and letters beyond ASCII, spaces and encodings become those of canonical URLs.
 fn normal_surt(surt: &str) -> Result<String, BadPrefix> {
     let (host, rest) = surt.find(')').map_or((surt, ""), |at| surt.split_at(at));
-    let mut host = match host.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host.to_ascii_lowercase(),
-        _ => host.to_ascii_lowercase(),
-    };
-    if host.trim_matches(',').is_empty() || !host.is_ascii() {
+    let host =
+        host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit())).map_or(host, |(h, _)| h);
+    let labels = host.to_lowercase();
+    let mut host = labels.split(',').map(ascii_label).collect::<Result<Vec<_>, _>>()?.join(",");
+    if host.trim_matches(',').is_empty() {
         return Err(BadPrefix);
     }
     if !rest.is_empty() && !host.ends_with(',') && !is_ip_literal(&host) {
         host.push(',');
     }
-    Ok(host + rest)
+    match rest.strip_prefix(')').filter(|tail| tail.starts_with(['/', '?'])) {
+        Some(tail) => Ok(format!("{host}){}", canonical(&format!("http://a{tail}"))?.tail())),
+        None => Ok(host + rest),
+    }
+}
+
+/// A label beyond ASCII in the form of DNS.
+fn ascii_label(label: &str) -> Result<String, BadPrefix> {
+    if label.is_ascii() {
+        return Ok(label.to_owned());
+    }
+    url::Host::parse(label).map(|host| host.to_string()).map_err(|_| BadPrefix)
+}
+
+fn canonical(url: &str) -> Result<PageUrl, BadPrefix> {
+    Canonicaliser::new(CleanRules::keep_all()).parse(url).map_err(|_| BadPrefix)
 }
 
 /// A URL prefix; a missing scheme is http.
 fn normal_url(text: &str, has_scheme: bool) -> Result<String, BadPrefix> {
     let whole = if has_scheme { text.to_owned() } else { format!("http://{text}") };
-    let url = Canonicaliser::new(CleanRules::keep_all()).parse(&whole).map_err(|_| BadPrefix)?;
+    let url = canonical(&whole)?;
     let host = without_www(url.host());
     let after_scheme = whole.split_once("://").map_or("", |(_, rest)| rest);
     if after_scheme.contains(['/', '\\', '?']) {

@@ -29,10 +29,10 @@ pub enum ScopeMode {
 pub struct ScopeRules {
     /// Hosts and paths.
     pub mode: ScopeMode,
-    /// Regular expressions over the whole canonical URL, unanchored; when there are any, one must match, in addition to
-    /// the mode.
+    /// Regular expressions over the whole URL, in canonical form or as people read it ([`UrlPatterns`](crate::domain::url::UrlPatterns)),
+    /// unanchored; when there are any, one must match, in addition to the mode.
     pub include: Vec<String>,
-    /// Regular expressions over the whole canonical URL, unanchored; none may match. Stronger than `include`.
+    /// Regular expressions like those of `include`; none may match. Stronger than `include`.
     pub exclude: Vec<String>,
     /// Hosts wanted besides those of the mode: `example.org`, or `*.example.org` for every host below.
     pub allow_hosts: Vec<String>,

@@ -12,7 +12,7 @@ use super::time::UnixMillis;
 pub use choose::{Choice, Chooser, FileRules, by_urgency};
 pub use collect::Collector;
 pub use lines::Lines;
-pub use sites::{Sites, is_announced};
+pub use sites::{Sites, is_announced, is_named_by_seed};
 
 pub(crate) use lines::begins_as_url;
 

@@ -1,5 +1,6 @@
 //! Which parameters say nothing about the page: tracking marks and session ids.
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::percent::normal;
@@ -93,7 +94,7 @@ impl CleanRules {
     }
 }
 
-/// A list of names as it is asked: lower-case, exact ones apart from prefixes.
+/// A list of names as it is asked: lower-case, as they stand in a canonical URL, exact ones apart from prefixes.
 #[derive(Clone, Debug, Default)]
 struct Names {
     exact: Vec<Box<[u8]>>,
@@ -103,7 +104,8 @@ struct Names {
 impl Names {
     fn new(names: &[String]) -> Self {
         let mut made = Self::default();
-        for name in names.iter().map(|name| name.trim().to_ascii_lowercase()).filter(|name| !name.is_empty()) {
+        let known = names.iter().map(|name| utf8_percent_encode(name.trim(), CONTROLS).to_string());
+        for name in known.map(|name| name.to_ascii_lowercase()).filter(|name| !name.is_empty()) {
             match name.strip_suffix('*') {
                 Some(prefix) => made.prefixes.push(prefix.as_bytes().into()),
                 None => made.exact.push(name.as_bytes().into()),

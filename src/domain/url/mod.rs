@@ -13,6 +13,7 @@ mod changes;
 mod clean;
 mod joiner;
 mod page_url;
+mod pattern;
 mod percent;
 mod session;
 mod stand_in;
@@ -23,6 +24,7 @@ pub use changes::changes;
 pub use clean::CleanRules;
 pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
+pub use pattern::{PatternError, UrlPatterns};
 pub use stand_in::named as without_stand_in;
 pub use typed::with_schemes;
 

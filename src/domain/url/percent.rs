@@ -42,7 +42,7 @@ fn push_normal(text: &str, out: &mut String) {
 }
 
 /// The byte that the encoding at the beginning of `text` stands for.
-fn decoded(text: &str) -> Option<u8> {
+pub(super) fn decoded(text: &str) -> Option<u8> {
     let digit = |at: usize| char::from(*text.as_bytes().get(at)?).to_digit(16);
     u8::try_from(digit(1)? * 16 + digit(2)?).ok()
 }
@@ -64,6 +64,6 @@ fn ends_in_stray_percent(out: &str) -> bool {
 }
 
 /// RFC 3986 section 2.3.
-fn is_unreserved(byte: u8) -> bool {
+pub(super) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

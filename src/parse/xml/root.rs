@@ -19,7 +19,8 @@ pub(in crate::parse) fn root_of(content_type: Option<&str>, head: &[u8]) -> Opti
     }
     let mut text = String::new();
     Decoder::new(detect(content_type, head).0).decode(head, true, |piece| text.push_str(piece));
-    let mut reader = Reader::from_str(&text);
+    let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let mut reader = Reader::from_str(start);
     reader.config_mut().allow_dangling_amp = true;
     loop {
         match reader.read_event() {

@@ -1,7 +1,9 @@
 //! Feeds html5ever piece by piece, so that what its tokenizer does within one tag is bounded too.
 //!
 //! It looks for each attribute among those that its tag has already: a tag of 400,000 attributes takes it minutes. While a tag is
-//! open no token comes, so the words that went in since the last token are the most attributes that the tag can have.
+//! open no token comes. Where it begins only the tree builder knows, for scripts and comments have what looks like tags; but from any
+//! `<` on what follows is divided into attributes in one way only. So the most that a tag can have is the most over all places where
+//! one may have begun since the last token ([`Attributes`]); a long value in quotes is one, and a comment has few.
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
@@ -10,6 +12,7 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, TreeSink};
 use markup5ever_rcdom::{Handle, RcDom};
 
+use super::attributes::Attributes;
 use super::sink::{Counting, stop};
 use super::{MAX_ATTRIBUTES, TreeFault};
 use crate::domain::text::cut_at;
@@ -51,31 +54,24 @@ pub(super) fn run(html: &str) -> Counting {
     tokenizer.sink.builder.sink
 }
 
-/// How many words went in since the last token.
+/// What went in since the last token.
 #[derive(Default)]
 struct Silence {
-    words: usize,
+    open: Attributes,
     tokens: usize,
-    last: u8,
 }
 
 impl Silence {
     /// The steps that a piece may have taken for its attributes, when there have been so many tokens.
     fn after(&mut self, piece: &str, tokens: usize) -> usize {
-        let words = piece.bytes().filter(|b| begins_word(std::mem::replace(&mut self.last, *b), *b)).count();
         if self.tokens != tokens {
-            (self.words, self.tokens) = (0, tokens);
+            (self.open, self.tokens) = (Attributes::default(), tokens); // a tag that is open now began in this piece
         }
-        let before = self.words;
-        self.words += words;
-        (before * words + words * words / 2) / LOOKS
+        let before = self.open.most();
+        let most = self.open.over(piece.as_bytes());
+        let new = most.saturating_sub(before);
+        (before * new + new * new / 2) / LOOKS
     }
-}
-
-/// Whether an attribute may begin with `b`, after `a`.
-fn begins_word(a: u8, b: u8) -> bool {
-    let ends = |b: u8| b.is_ascii_whitespace() || b == b'/';
-    !ends(b) && (ends(a) || matches!(a, b'"' | b'\''))
 }
 
 /// The tree builder, and what it is given.
