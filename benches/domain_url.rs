@@ -90,7 +90,11 @@ fn filters(c: &mut Criterion) {
     let mut group = c.benchmark_group("filters");
     group.throughput(Throughput::Elements(urls.len() as u64));
     group.bench_function("scope and traps", |b| {
-        b.iter(|| urls.iter().filter(|url| scope.judge(url, 1).is_ok() && traps.judge(url, NOW).is_ok()).count());
+        b.iter(|| {
+            urls.iter()
+                .filter(|url| scope.judge(url, 1).is_ok() && traps.judge(url).is_ok() && !traps.is_odd(url, NOW))
+                .count()
+        });
     });
     group.finish();
 }

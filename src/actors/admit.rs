@@ -5,12 +5,13 @@ use std::sync::PoisonError;
 
 use super::lease::Lease;
 use super::node::Node;
+use super::supervise::lock;
 use crate::app::Live;
 use crate::domain::found_as::FoundAs;
+use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::sitemap::{is_announced, is_named_by_seed};
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
@@ -19,14 +20,14 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live(); // under the scope's lock, so that both are of one generation
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
-    let (blocks, now) = (node.orders.blocks(), node.clock.now());
+    let blocks = node.orders.blocks();
     for new in found {
         if blocks.on(new.url.host()) {
             out.turned.push(Turned { new, reason: Rejection::Blocked });
             continue;
         }
         let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
-        let verdict = judge(&live, &scope, &new.url, new.depth, way, now).and_then(|()| {
+        let verdict = judge(&live, &scope, &new.url, new.depth, way).and_then(|()| {
             let too_many = new.hops > node.rules.settings.fetch.max_redirects;
             if too_many { Err(Rejection::Redirects) } else { Ok(()) }
         });
@@ -57,9 +58,8 @@ pub fn judge(
     url: &PageUrl,
     depth: u16,
     (found, via): (FoundAs, Option<&str>),
-    now: UnixMillis,
 ) -> Result<(), Rejection> {
-    live.traps.judge(url, now)?;
+    live.traps.judge(url)?;
     if is_announced(url, found, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
 }
 
@@ -70,9 +70,8 @@ pub fn explain(
     url: &PageUrl,
     depth: u16,
     (found, via): (FoundAs, Option<&str>),
-    now: UnixMillis,
 ) -> (Result<(), Rejection>, String) {
-    match live.traps.explain(url, now) {
+    match live.traps.explain(url) {
         Err((reason, rule)) => (Err(reason), rule),
         Ok(()) if is_announced(url, found, via) => match scope.judge_sitemap(url) {
             Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
@@ -87,7 +86,7 @@ pub fn explain(
 pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let way = (new.found, new.via.as_deref());
-    match explain(&node.live(), &scope, &new.url, new.depth, way, node.clock.now()) {
+    match explain(&node.live(), &scope, &new.url, new.depth, way) {
         (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
         _ if *reason == Rejection::Redirects => {
             format!("{reason}: more than {} in a row (fetch.max_redirects)", node.rules.settings.fetch.max_redirects)
@@ -96,20 +95,31 @@ pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
     }
 }
 
-/// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
-/// generation that judged it.
+/// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. One that comes last is
+/// judged by its shape as well, which may have brought nothing new since it was found. Gives the generation that judged it.
 ///
 /// # Errors
 /// Why it is turned away, and the generation that says so.
 pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Rejection, u32)> {
-    if node.live.generation() == since {
+    let (entry, url, live) = (&lease.entry, &lease.url, node.live());
+    if Ranker::is_last(lease.core().queue_key.order) {
+        let host = lease.core().queue_key.host;
+        let mut shapes = lock(&node.shapes);
+        if let Err(refusal) = shapes.judge_again(host, url, entry.via.as_deref(), &live.shapes) {
+            shapes.hold(host, url, refusal);
+            drop(shapes);
+            node.tell_held_back();
+            return Err((refusal.reason, live.generation));
+        }
+    }
+    if live.generation == since {
         return Ok(since);
     }
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live();
     let (entry, url) = (&lease.entry, &lease.url);
     let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
-    let verdict = judge(&live, &scope, url, entry.depth, way, node.clock.now());
+    let verdict = judge(&live, &scope, url, entry.depth, way);
     verdict.map_err(|reason| (reason, live.generation))?;
     Ok(live.generation)
 }

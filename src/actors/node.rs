@@ -18,6 +18,7 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::robots::RobotsAccess;
 use crate::domain::scope::Scope;
 use crate::domain::time::UnixMillis;
+use crate::domain::traps::Shapes;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
@@ -182,6 +183,8 @@ pub struct Node {
     pub doors: OnceLock<Doors>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
     pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
+    /// Shapes of URLs found since this process began, and what of them is held back.
+    pub shapes: Mutex<Shapes>,
     /// What goes wrong, for people.
     pub troubles: Troubles,
     /// What happens, for whoever listens.
@@ -367,9 +370,21 @@ impl Node {
         }
     }
 
+    /// Says once of each shape that URLs of it are held back.
+    pub fn tell_held_back(&self) {
+        for held in lock(&self.shapes).newly_held() {
+            log::warn!(
+                "URLs held back, for many pages of their shape brought nothing new; `lycosa ctl urls readmit --held-back` takes them up: host={} reason={} example={}",
+                held.host,
+                held.reason,
+                held.example
+            );
+        }
+    }
+
     /// Keeps what went wrong with a page for people.
     fn note_trouble(&self, page: &PageChange) {
-        for turned in page.links.turned.iter().filter(|t| t.reason == Rejection::Scope) {
+        for turned in page.links.turned.iter().filter(|t| t.reason == Rejection::Scope || t.reason.is_held_back()) {
             self.troubles.tally(turned.reason.as_str(), turned.new.url.to_string());
         }
         match &page.ending {

@@ -30,6 +30,8 @@ pub enum IdleCode {
     LimitReached,
     /// There is nothing to fetch.
     FrontierEmpty,
+    /// URLs are held back, for many pages of their shapes brought nothing new: it keeps nothing else waiting.
+    HeldBack,
     /// `memory.max` is nearly used up.
     MemoryShort,
     /// All page permits are taken and the Store has a queue.
@@ -83,6 +85,7 @@ impl IdleCode {
             Self::Starting => "starting",
             Self::Checkpoint => "checkpoint",
             Self::ActorRestarting => "actor_restarting",
+            Self::HeldBack => "held_back",
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::domain::html::Page;
 use crate::domain::mime::{Declared, Kind, essence, media_type};
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
-use crate::domain::traps::{PageRuns, Shown};
+use crate::domain::textprint::Shown;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
 use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
@@ -36,7 +36,7 @@ pub struct Looked {
     pub page: Option<Page>,
     /// Of a body that came whole.
     pub content: Option<ContentDigest>,
-    /// What it shows, of a page that a module read and that is no sitemap.
+    /// What it shows, of a page or a text that was read to its end.
     pub shown: Option<Shown>,
     /// The media type as sent, or where none was sent as found; without parameters.
     pub mime: String,
@@ -71,7 +71,6 @@ impl Eyes<'_> {
         }
         let mut body = fetched.decoded_body(self.max_decoded);
         let mut hasher = ContentHasher::new();
-        let mut runs = PageRuns::new(url);
         let mut sink: Option<Box<dyn PageSink>> = None;
         let mut looked = Looked::default();
         let (mut wanted, mut whole) = (true, true);
@@ -97,9 +96,6 @@ impl Eyes<'_> {
             }
             looked.decoded += n as u64;
             hasher.update(piece);
-            if sink.is_some() && !sitemap {
-                runs.push(piece);
-            }
             if let (Some(sink), true) = (&mut sink, wanted) {
                 wanted = sink.push(piece);
             }
@@ -109,8 +105,10 @@ impl Eyes<'_> {
         }
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         let whole = fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole;
-        let shown = (sink.is_some() && !sitemap).then(|| runs.finish()).flatten();
-        let (page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
+        let (mut page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
+        let is_text = matches!(looked.kind, Some(Kind::Html | Kind::Xhtml | Kind::Text)) && !sitemap;
+        let read = page.as_mut().filter(|page| is_text && whole && !page.cut);
+        let shown = read.map(|page| std::mem::take(&mut page.facts.shown));
         Looked { page, content, shown, coding: body.notes(), ..looked }
     }
 }

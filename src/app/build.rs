@@ -92,6 +92,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         doors: OnceLock::new(),
         hosts: Mutex::default(),
         rate: Mutex::default(),
+        shapes: Mutex::default(),
         troubles: Troubles::default(),
         attempts: Attempts::default(),
         series: Series::default(),

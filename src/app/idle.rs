@@ -49,6 +49,10 @@ pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     if s.in_flight == 0 && node.checkpoints.available_permits() == 0 {
         found.push(finding(IdleCode::Checkpoint, "a checkpoint is under way", "wait; the crawl goes on beside it"));
     }
+    if s.held_back.urls > 0 {
+        let advice = "if that is wrong, `lycosa ctl urls readmit --held-back` takes them up; traps.barren_pages says how many pages";
+        found.push(finding(IdleCode::HeldBack, s.held_back.sentence(), advice));
+    }
     found
 }
 
@@ -279,7 +283,8 @@ pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) ->
 }
 
 fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[Finding]) -> String {
-    let sentences: Vec<&str> = found.iter().map(|finding| finding.sentence.as_str()).collect();
+    let waits = found.iter().filter(|finding| finding.code != IdleCode::HeldBack);
+    let sentences: Vec<&str> = waits.map(|finding| finding.sentence.as_str()).collect();
     let mut text = sentences.join(", ");
     if let Some(seconds) = s.next_try_seconds {
         // Writing to a String cannot fail.

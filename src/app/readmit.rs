@@ -39,6 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Which {
     /// Those turned away for this reason; all that depend on rules when absent.
     pub reason: Option<Rejection>,
+    /// Those held back since many pages of their shape brought nothing new, in place of a reason.
+    pub held_back: bool,
     /// Those of this host.
     pub host: Option<String>,
     /// All of the rules before this generation: when it is through that is noted.
@@ -58,7 +60,7 @@ pub fn is_of_rules(reason: Rejection) -> bool {
     use Rejection as R;
     let of_the_operator = matches!(reason, R::Dropped | R::Blocked);
     let of_sites = matches!(reason, R::Robots | R::Address | R::SitemapForeign | R::SitemapNesting | R::Nofollow);
-    may_be_readmitted(reason) && !of_the_operator && !of_sites
+    may_be_readmitted(reason) && !of_the_operator && !of_sites && !reason.is_held_back()
 }
 
 /// Starts the job.
@@ -68,7 +70,7 @@ pub fn is_of_rules(reason: Rejection) -> bool {
 pub fn start(node: &Arc<Node>, which: Which, readmitting: Readmitting) -> Result<JobView, JobError> {
     let about = format!(
         "rejected URLs judged again: reason={} host={}",
-        which.reason.map_or("of the rules", Rejection::as_str),
+        which.reason.map_or(if which.held_back { "held back" } else { "of the rules" }, Rejection::as_str),
         which.host.as_deref().unwrap_or("any")
     );
     let of_job = node.clone();
@@ -138,7 +140,11 @@ impl Walk<'_> {
         key: SeenKey,
         value: RejectedValue,
     ) -> Result<Option<NewUrl>, StorageError> {
-        let meant = self.which.reason.map_or(is_of_rules(value.reason), |reason| reason == value.reason);
+        let meant = match self.which.reason {
+            Some(reason) => reason == value.reason,
+            None if self.which.held_back => value.reason.is_held_back(),
+            None => is_of_rules(value.reason),
+        };
         if !meant || !may_be_readmitted(value.reason) {
             return Ok(None);
         }
@@ -146,7 +152,7 @@ impl Walk<'_> {
         let url = url.spelled(value.spelling.as_deref());
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let way = way(value.found, value.via.as_deref(), value.origin.as_deref());
-        if judge(live, &scope, &url, value.depth, way, self.node.clock.now()).is_err() {
+        if judge(live, &scope, &url, value.depth, way).is_err() {
             return Ok(None);
         }
         drop(scope);
@@ -174,7 +180,7 @@ impl Walk<'_> {
                 });
                 self.node.doors().deduper.tell(Readmit {
                     urls: chunk.to_vec(),
-                    by_shapes: self.which.reason.is_none(),
+                    by_shapes: self.which.reason.is_none() && !self.which.held_back,
                     reply,
                 });
                 let answered = loop {

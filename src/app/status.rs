@@ -8,7 +8,11 @@ use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
-use crate::telemetry::{HostsOrdered, State, StatusSnapshot};
+use crate::domain::traps::HeldShape;
+use crate::telemetry::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
+
+/// Shapes of which URLs are held back that are shown.
+const HELD_SHAPES: usize = 20;
 
 /// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
 /// states always add up.
@@ -53,6 +57,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
         rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
         permits_withheld: node.withheld.load(Ordering::Acquire) as u64,
+        held_back: held_back(node, &c.rejected),
         troubles: node.troubles.all(),
         next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
@@ -63,6 +68,19 @@ pub fn status(node: &Node) -> StatusSnapshot {
         _ => String::new(),
     };
     snapshot
+}
+
+fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {
+    let is_held = |code: &u8| Rejection::from_code(*code).is_some_and(Rejection::is_held_back);
+    let urls = rejected.iter().filter(|(code, _)| is_held(code)).map(|(_, n)| *n).sum();
+    let view = |held: HeldShape| HeldShapeView {
+        host: held.host,
+        reason: held.reason.as_str().to_owned(),
+        example: held.example,
+        urls: held.urls,
+    };
+    let shapes = lock(&node.shapes).held_back(HELD_SHAPES).0;
+    HeldBack { urls, shapes: shapes.into_iter().map(view).collect() }
 }
 
 fn next_try_seconds(node: &Node) -> Option<f64> {

@@ -53,6 +53,9 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     rows.extend(s.statuses.iter().map(|(status, n)| (format!("  status {status}"), n.to_string())));
     rows.extend(s.errors_by_reason.iter().map(|(reason, n)| (format!("  error {reason}"), n.to_string())));
     rows.extend(s.rejected_by_reason.iter().map(|(reason, n)| (format!("  rejected {reason}"), n.to_string())));
+    rows.extend(s.held_back.shapes.iter().map(|held| {
+        (format!("  held back {}", held.reason), format!("{} of {}, such as {}", held.urls, held.host, held.example))
+    }));
     rows.extend(s.troubles.iter().filter(|(reason, _)| !has_its_own(reason)).map(|(reason, trouble)| {
         (format!("  trouble {reason}"), format!("{}, such as {}", trouble.count, trouble.example))
     }));

@@ -60,19 +60,19 @@ pub fn advice(reason: &str) -> &'static str {
         "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
-        "calendar" => "it names a month that no page can be about; see traps.calendar",
-        "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern and traps.suspect_pages",
+        "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern",
         "permuted" => {
-            "its parameters have been found in another order, and that URL is the one asked for; see traps.permutations"
+            "it was read with its parameters in another order, and page after page has shown that their order means nothing; see traps.permutations"
         }
         "barren" => {
             "it was found on a page of its own kind, and those had brought nothing new for a long time; see traps.barren_pages"
         }
         "self_fed" => {
-            "it was found on a page of its own kind, and those lead on to each other without end; see traps.self_fed_pages"
+            "it was found on a page of its own kind, and those lead on to each other without a new word; see traps.barren_pages"
         }
-        "session" => "one of its parameters is taken for a session number; see traps.sessions",
-        "duplicates" => "URLs of this shape were duplicates again and again; see traps.max_duplicates",
+        "session" => {
+            "its page was read under another identifier, and page after page has shown that those name nothing; see traps.sessions"
+        }
         "domain_budget" => "too many hosts of this domain; see traps.hosts_per_domain",
         "host_budget" => "the host's budget is spent; see traps.pages_per_host",
         _ => "see the log",
@@ -137,6 +137,10 @@ pub fn notes(s: &StatusSnapshot, stop: &Stop) -> Vec<String> {
             "certificates with faults were accepted ({}); tls.verify=strict refuses them",
             trouble.example
         ));
+    }
+    if s.held_back.urls > 0 {
+        let sentence = s.held_back.sentence();
+        notes.push(format!("{sentence}; `lycosa ctl urls readmit --held-back` takes them up while the crawl runs"));
     }
     let left = s.waiting.saturating_add(s.processing);
     if left > 0 {

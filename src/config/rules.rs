@@ -83,13 +83,10 @@ impl Settings {
     pub fn shape_rules(&self) -> ShapeRules {
         let broad = |limit| if self.scope.mode == ScopeMode::Any { limit } else { 0 };
         ShapeRules {
-            suspect_pages: self.traps.suspect_pages,
-            pages_per_pattern: self.traps.pages_per_pattern.unwrap_or_else(|| broad(2_000)),
+            pages_per_pattern: self.traps.pages_per_pattern.unwrap_or(0),
             sessions: self.traps.sessions,
             permutations: self.traps.permutations,
-            max_duplicates: self.traps.max_duplicates,
             barren_pages: self.traps.barren_pages,
-            self_fed_pages: self.traps.self_fed_pages,
             hosts_per_domain: self.traps.hosts_per_domain.unwrap_or_else(|| broad(1_000)),
         }
     }
@@ -358,7 +355,7 @@ mod tests {
     fn budgets_by_number_hold_by_default_in_the_broad_scope_alone() {
         let (chosen, any) = (settings(&[]), settings(&["scope.mode=any"]));
         assert_eq!(chosen.shape_rules(), ShapeRules::default());
-        let broad = ShapeRules { pages_per_pattern: 2_000, hosts_per_domain: 1_000, ..ShapeRules::default() };
+        let broad = ShapeRules { hosts_per_domain: 1_000, ..ShapeRules::default() };
         assert_eq!(any.shape_rules(), broad);
         assert_eq!((chosen.pages_per_host(), any.pages_per_host()), (None, Some(10_000)));
         assert_eq!(chosen.trap_rules(), TrapRules::default());

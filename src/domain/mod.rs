@@ -32,6 +32,7 @@ pub mod seed;
 pub mod sitemap;
 pub mod statuses;
 pub mod text;
+pub mod textprint;
 pub mod time;
 pub mod traps;
 pub mod url;

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::frontier::RANKS;
+
 /// Importance by depth when nothing else is said; the last holds for everything deeper.
 pub const DEFAULT_DEPTH_WEIGHTS: [f64; 5] = [10.0, 8.0, 5.0, 2.0, 0.5];
 
@@ -13,6 +15,10 @@ pub const DEFAULT_RANKS: u8 = 8;
 
 /// The bits of a sequence number inside a breadth-first order; the depth stands above them.
 const SEQ_BITS: u32 = 48;
+
+/// The upper bits of the order of what comes last: deeper than any page.
+const LAST: u64 = 0xfffe;
+const LAST_RANK: u8 = RANKS as u8 - 1;
 
 /// In which order pages are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -111,6 +117,18 @@ impl Ranker {
             Order::Depth | Order::Mixed => Place { rank: 0, order: last_first(seq) },
             Order::Best => Place { rank: self.rank_of(self.importance(depth)), order: seq },
         }
+    }
+
+    /// The place of the `seq`-th URL found that is to come after all others of its host, in every order.
+    #[must_use]
+    pub fn last_place(seq: u64) -> Place {
+        Place { rank: LAST_RANK, order: LAST << SEQ_BITS | (seq & ((1 << SEQ_BITS) - 1)) }
+    }
+
+    /// Whether an order is one of [`Ranker::last_place`].
+    #[must_use]
+    pub fn is_last(order: u64) -> bool {
+        order >> SEQ_BITS == LAST
     }
 
     /// The rank of a page whose site says how important it is among its own, in hundredths (sitemaps.org: 0 to 1, by default 0.5):
@@ -255,6 +273,19 @@ mod tests {
     fn best_takes_equally_important_ones_in_the_order_they_were_found() {
         assert!(ranker(Order::Best).place(1, 9) < ranker(Order::Best).place(2, 1));
         assert!(ranker(Order::Best).place(1, 1) < ranker(Order::Best).place(1, 2));
+    }
+
+    #[test]
+    fn what_comes_last_comes_behind_all_that_have_a_place_of_their_own_in_every_order() {
+        let last = Ranker::last_place(3);
+        assert!(Ranker::is_last(last.order) && last < Ranker::last_place(4));
+        assert_eq!(Ranker::number_of(last.order), 3);
+        for order in [Order::Breadth, Order::Depth, Order::Mixed, Order::Best] {
+            for (depth, seq) in [(0, 0), (0, 1 << 40), (9_000, 7), (u16::MAX - 2, 1 << 40)] {
+                let place = ranker(order).place(depth, seq);
+                assert!(place < last && !Ranker::is_last(place.order), "{order:?} {depth} {seq}");
+            }
+        }
     }
 
     #[test]

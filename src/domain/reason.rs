@@ -40,25 +40,22 @@ codes! {
         Dropped = 16, "dropped";
         /// The operator blocked its host for good.
         Blocked = 17, "blocked";
-        /// A month of a year that no page can be about (`traps.calendar`).
-        Calendar = 18, "calendar";
-        /// One page under ever new session numbers (`traps.sessions`).
+        /// Its page was read under another identifier, which pages of its shape have shown to name nothing (`traps.sessions`).
         Session = 19, "session";
-        /// More pages of one shape than `traps.pages_per_pattern`, or `traps.suspect_pages`.
+        /// More pages of one shape than `traps.pages_per_pattern`.
         PatternBudget = 20, "pattern_budget";
-        /// Pages of its shape were the same again and again (`traps.max_duplicates`).
-        Duplicates = 21, "duplicates";
         /// More hosts of one registrable domain than `traps.hosts_per_domain`.
         DomainBudget = 22, "domain_budget";
         /// A sitemap names it that may not speak for its site.
         SitemapForeign = 23, "sitemap_foreign";
         /// A sitemap behind more indexes than `sitemaps.max_nesting`.
         SitemapNesting = 24, "sitemap_nesting";
-        /// Its parameters have been found in another order (`traps.permutations`).
+        /// Its page was read with its parameters in another order, which pages of its shape have shown to mean nothing
+        /// (`traps.permutations`).
         Permuted = 25, "permuted";
         /// Found in a space whose pages bring nothing new, on one of them (`traps.barren_pages`).
         Barren = 26, "barren";
-        /// Found in a space that leads on and on to itself alone, on one of its pages (`traps.self_fed_pages`).
+        /// Found in a space that leads on and on to itself alone without a new word, on one of its pages (`traps.barren_pages`).
         SelfFed = 27, "self_fed";
         /// Every link to it says that it is not to be followed, or its page says so of all its links.
         Nofollow = 28, "nofollow";
@@ -128,6 +125,13 @@ codes! {
 }
 
 impl Rejection {
+    /// True when its shape is held back because many of its pages brought nothing new: a suspicion, taken back by
+    /// `lycosa ctl urls readmit --held-back`.
+    #[must_use]
+    pub fn is_held_back(self) -> bool {
+        matches!(self, Self::Barren | Self::SelfFed | Self::Session | Self::Permuted)
+    }
+
     /// True when it is for what the sitemap is that names the URL, whatever the rules.
     #[must_use]
     pub fn is_of_sitemaps(self) -> bool {

@@ -1,11 +1,9 @@
-//! Endless spaces seen from the URL alone: too long, too deep, going round in circles, too many parameters.
+//! Endless spaces: limits of a URL, and what looks like one from the URL alone; from many of them, see [`Shapes`].
 
+mod aliases;
 mod counted;
 mod date;
-mod ids;
 mod known;
-mod news;
-mod permuted;
 mod shape;
 mod shapes;
 mod yields;
@@ -17,34 +15,38 @@ use super::reason::Rejection;
 use super::time::UnixMillis;
 use super::url::PageUrl;
 
-pub use news::{PageRuns, Run, Shown};
-pub use shapes::{Finder, ShapeRules, Shapes};
+pub use shapes::{Finder, HeldShape, Refusal, ShapeRules, Shapes, Turn};
 
 /// The longest sequence of segments looked at as one repeated thing; bounds the work on hostile paths.
 const MAX_BLOCK: usize = 32;
 
-/// What no page's URL has. A limit of 0 switches its check off.
+/// From more on a URL looks like one of an endless space, when no limit is set.
+const SEGMENTS: usize = 20;
+const REPEATS: usize = 2;
+const PARAMS: usize = 20;
+
+/// Limits of a URL. 0 switches one off; what is not set is no limit, but a suspicion ([`TrapRules::is_odd`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrapRules {
     /// The longest URL, in bytes of its canonical form.
     pub max_url_length: usize,
     /// The most path segments; empty ones (`//`, a final `/`) are not counted.
-    pub max_segments: usize,
+    pub max_segments: Option<usize>,
     /// How often path segments may stand one after another: more than this many copies in direct succession of one
-    /// segment, or of one sequence of up to 32 segments, are a trap (with 2: `/a/a/a`, `/a/b/a/b/a/b`). So are more than
+    /// segment, or of one sequence of up to 32 segments, are too many (with 2: `/a/a/a`, `/a/b/a/b/a/b`). So are more than
     /// twice as many copies, anywhere in the path, of one segment with a letter in it (with 2: `/a/1/a/2/a/3/a/4/a`).
     /// Empty segments are not counted; case matters.
-    pub max_repeats: usize,
+    pub max_repeats: Option<usize>,
     /// The most query parameters: parts between `&`, empty ones not counted.
-    pub max_params: usize,
-    /// Whether a month more than two years ahead is turned away, and in a query one before 1970.
+    pub max_params: Option<usize>,
+    /// Whether a month more than two years ahead is suspicious, and in a query one before 1300.
     pub calendar: bool,
 }
 
 impl Default for TrapRules {
     fn default() -> Self {
-        Self { max_url_length: 2_000, max_segments: 20, max_repeats: 2, max_params: 20, calendar: true }
+        Self { max_url_length: 2_000, max_segments: None, max_repeats: None, max_params: None, calendar: true }
     }
 }
 
@@ -52,46 +54,64 @@ impl TrapRules {
     /// Whether the URL passes; the first limit exceeded decides, in the order of the fields.
     ///
     /// # Errors
-    /// `TooLong`, `Segments`, `Repeats`, `Params` or `Calendar`.
-    pub fn judge(&self, url: &PageUrl, now: UnixMillis) -> Result<(), Rejection> {
+    /// `TooLong`, `Segments`, `Repeats` or `Params`.
+    pub fn judge(&self, url: &PageUrl) -> Result<(), Rejection> {
         if over(url.as_str().len(), self.max_url_length) {
             return Err(Rejection::TooLong);
         }
+        if self.max_segments.is_some() || self.max_repeats.is_some() {
+            let segments = segments(url);
+            if over(segments.len(), self.max_segments.unwrap_or(0)) {
+                return Err(Rejection::Segments);
+            }
+            if repeats(&segments, self.max_repeats.unwrap_or(0)) {
+                return Err(Rejection::Repeats);
+            }
+        }
+        if self.max_params.is_some_and(|most| over(params(url), most)) { Err(Rejection::Params) } else { Ok(()) }
+    }
+
+    /// Whether the URL looks like one of an endless space: very deep, going round in circles, with very many parameters, or of a month that
+    /// hardly a page is about. It is taken last.
+    #[must_use]
+    pub fn is_odd(&self, url: &PageUrl, now: UnixMillis) -> bool {
         let segments = segments(url);
-        if over(segments.len(), self.max_segments) {
-            return Err(Rejection::Segments);
-        }
-        if self.max_repeats > 0 && (succession(&segments, self.max_repeats) || anywhere(&segments, self.max_repeats)) {
-            return Err(Rejection::Repeats);
-        }
-        if over(params(url), self.max_params) {
-            return Err(Rejection::Params);
-        }
-        if self.calendar && date::is_out_of_time(url, now) { Err(Rejection::Calendar) } else { Ok(()) }
+        (self.max_segments.is_none() && over(segments.len(), SEGMENTS))
+            || (self.max_repeats.is_none() && repeats(&segments, REPEATS))
+            || (self.max_params.is_none() && over(params(url), PARAMS))
+            || (self.calendar && date::is_out_of_time(url, now))
     }
 
     /// The verdict of [`TrapRules::judge`], and when that is no the rule that gave it, in words.
     ///
     /// # Errors
     /// As [`TrapRules::judge`].
-    pub fn explain(&self, url: &PageUrl, now: UnixMillis) -> Result<(), (Rejection, String)> {
-        self.judge(url, now).map_err(|reason| {
+    pub fn explain(&self, url: &PageUrl) -> Result<(), (Rejection, String)> {
+        self.judge(url).map_err(|reason| {
+            let limit = |set: Option<usize>| set.unwrap_or(0);
             let rule = match reason {
                 Rejection::TooLong => {
                     format!("{} bytes are more than max_url_length {}", url.as_str().len(), self.max_url_length)
                 }
                 Rejection::Segments => {
-                    format!("{} path segments are more than max_segments {}", segments(url).len(), self.max_segments)
+                    let (n, most) = (segments(url).len(), limit(self.max_segments));
+                    format!("{n} path segments are more than max_segments {most}")
                 }
-                Rejection::Calendar => {
-                    "it names a month of a year that no page can be about (traps.calendar)".to_owned()
+                Rejection::Params => {
+                    format!("{} parameters are more than max_params {}", params(url), limit(self.max_params))
                 }
-                Rejection::Params => format!("{} parameters are more than max_params {}", params(url), self.max_params),
-                _ => format!("path segments are repeated more often than max_repeats {} allows", self.max_repeats),
+                _ => {
+                    let most = limit(self.max_repeats);
+                    format!("path segments are repeated more often than max_repeats {most} allows")
+                }
             };
             (reason, rule)
         })
     }
+}
+
+fn repeats(segments: &[&str], max: usize) -> bool {
+    max > 0 && (succession(segments, max) || anywhere(segments, max))
 }
 
 fn segments(url: &PageUrl) -> SmallVec<[&str; 24]> {
@@ -141,43 +161,64 @@ mod tests {
     fn judged(rules: TrapRules, tail: &str) -> Result<(), Rejection> {
         let rules_of_text = crate::domain::url::CleanRules { max_url_length: 50_000, ..Default::default() };
         let url = Canonicaliser::new(rules_of_text).parse(&format!("http://a.org{tail}")).unwrap();
-        rules.judge(&url, NOW)
+        rules.judge(&url)
     }
 
-    fn by_default(tail: &str) -> Result<(), Rejection> {
-        judged(TrapRules::default(), tail)
+    /// With the limits that a user may set.
+    const LIMITS: TrapRules = TrapRules {
+        max_url_length: 2_000,
+        max_segments: Some(SEGMENTS),
+        max_repeats: Some(REPEATS),
+        max_params: Some(PARAMS),
+        calendar: true,
+    };
+
+    /// The verdict with limits. Without them the same URLs are only odd.
+    fn by_limits(tail: &str) -> Result<(), Rejection> {
+        let verdict = judged(LIMITS, tail);
+        if verdict != Err(Rejection::TooLong) {
+            assert_eq!(judged(TrapRules::default(), tail), Ok(()), "{tail}");
+            assert_eq!(is_odd(TrapRules { calendar: false, ..TrapRules::default() }, tail), verdict.is_err(), "{tail}");
+            assert!(!is_odd(TrapRules { calendar: false, ..LIMITS }, tail), "{tail}");
+        }
+        verdict
+    }
+
+    fn is_odd(rules: TrapRules, tail: &str) -> bool {
+        let url = crate::domain::url::Canonicaliser::default().parse(&format!("http://a.org{tail}")).unwrap();
+        rules.is_odd(&url, NOW)
     }
 
     #[test]
     fn a_url_at_each_limit_passes_and_one_beyond_it_does_not() {
         let nested = |n: usize| (0..n).map(|nth| format!("/{nth}")).collect::<String>();
-        assert_eq!(by_default(&nested(20)), Ok(()));
-        assert_eq!(by_default(&format!("{}/", nested(20))), Ok(()));
-        assert_eq!(by_default(&nested(21)), Err(Rejection::Segments));
+        assert_eq!(by_limits(&nested(20)), Ok(()));
+        assert_eq!(by_limits(&format!("{}/", nested(20))), Ok(()));
+        assert_eq!(by_limits(&nested(21)), Err(Rejection::Segments));
         let query = |n: usize| format!("/?{}", (0..n).map(|nth| format!("a{nth}=1&")).collect::<String>());
-        assert_eq!(by_default(&query(20)), Ok(()));
-        assert_eq!(by_default(&query(21)), Err(Rejection::Params));
+        assert_eq!(by_limits(&query(20)), Ok(()));
+        assert_eq!(by_limits(&query(21)), Err(Rejection::Params));
         let long = |n: usize| format!("/{}", "x".repeat(n - "http://a.org/".len()));
-        assert_eq!(by_default(&long(2_000)), Ok(()));
-        assert_eq!(by_default(&long(2_001)), Err(Rejection::TooLong));
+        assert_eq!(by_limits(&long(2_000)), Ok(()));
+        assert_eq!(by_limits(&long(2_001)), Err(Rejection::TooLong));
     }
 
     #[test]
     fn copies_in_direct_succession_are_counted_for_segments_and_for_sequences() {
         for fine in ["/a/a", "/a/a/b/a", "/a/b/a/b", "/2011/11/11/11-title", "/x/a/b/c/a/b/c", "/a/b/a/a/b/a", "/a/A/a"]
         {
-            assert_eq!(by_default(fine), Ok(()), "{fine}");
+            assert_eq!(by_limits(fine), Ok(()), "{fine}");
         }
         for trap in ["/a/a/a", "/a//a///a/", "/x/a/a/a/y", "/a/b/a/b/a/b", "/z/a/b/c/a/b/c/a/b/c/y", "/1/1/1"] {
-            assert_eq!(by_default(trap), Err(Rejection::Repeats), "{trap}");
+            assert_eq!(by_limits(trap), Err(Rejection::Repeats), "{trap}");
         }
     }
 
     #[test]
     fn copies_anywhere_are_counted_for_segments_with_a_letter() {
-        assert_eq!(by_default("/a/1/a/2/a/3/a/4"), Ok(()));
-        assert_eq!(by_default("/a/1/a/2/a/3/a/4/a"), Err(Rejection::Repeats));
-        assert_eq!(by_default("/0/a/0/b/0/c/0/d/0"), Ok(()));
+        assert_eq!(by_limits("/a/1/a/2/a/3/a/4"), Ok(()));
+        assert_eq!(by_limits("/a/1/a/2/a/3/a/4/a"), Err(Rejection::Repeats));
+        assert_eq!(by_limits("/0/a/0/b/0/c/0/d/0"), Ok(()));
     }
 
     #[test]
@@ -186,8 +227,7 @@ mod tests {
             max_url_length: 50_000,
             ..Default::default()
         });
-        let explained =
-            |tail: &str| TrapRules::default().explain(&canon.parse(&format!("http://a.org{tail}")).unwrap(), NOW);
+        let explained = |tail: &str| LIMITS.explain(&canon.parse(&format!("http://a.org{tail}")).unwrap());
         assert_eq!(explained("/a"), Ok(()));
         for (tail, reason, part) in [
             (format!("/{}", "x".repeat(2_000)), Rejection::TooLong, "2013 bytes are more than max_url_length 2000"),
@@ -201,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn months_that_no_page_can_be_about_are_turned_away() {
+    fn months_that_hardly_a_page_is_about_are_odd_and_offsets_and_numbers_of_records_are_not() {
         for trap in [
             "/c?y=2031&m=5",
             "/c?month=5&year=2031",
@@ -213,7 +253,7 @@ mod tests {
             "/cal/2031-02-28",
             "/c?week=3&year=2040",
         ] {
-            assert_eq!(by_default(trap), Err(Rejection::Calendar), "{trap}");
+            assert!(is_odd(TrapRules::default(), trap), "{trap}");
         }
         for fine in [
             "/c?y=2028&m=5",
@@ -239,15 +279,15 @@ mod tests {
             "/c?date=2031",
             "/c?from=20319",
         ] {
-            assert_eq!(by_default(fine), Ok(()), "{fine}");
+            assert!(!is_odd(TrapRules::default(), fine), "{fine}");
         }
-        let off = TrapRules { calendar: false, ..TrapRules::default() };
-        assert_eq!(judged(off, "/c?y=2031&m=5"), Ok(()));
+        assert!(!is_odd(TrapRules { calendar: false, ..TrapRules::default() }, "/c?y=2031&m=5"));
     }
 
     #[test]
     fn a_limit_of_zero_is_no_limit() {
-        let none = TrapRules { max_url_length: 0, max_segments: 0, max_repeats: 0, max_params: 0, calendar: false };
+        let (max_segments, max_repeats, max_params) = (Some(0), Some(0), Some(0));
+        let none = TrapRules { max_url_length: 0, max_segments, max_repeats, max_params, calendar: false };
         assert_eq!(judged(none, &format!("{}?{}", "/a".repeat(3_000), "b&".repeat(3_000))), Ok(()));
     }
 

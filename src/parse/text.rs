@@ -1,10 +1,13 @@
 //! Plain text: its encoding and, where it is wanted, the text itself. Addresses in it are no links.
 
+use url::Position;
+
 use super::{Body, MimeModule, PageSink, ParseRules};
 use crate::domain::charset::TextStream;
 use crate::domain::html::{Page, PageFacts};
 use crate::domain::mime::Kind;
 use crate::domain::text::cut_at;
+use crate::domain::textprint::{Printer, Shown};
 
 /// The module for plain text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +25,12 @@ impl MimeModule for Text {
     fn open(&self, body: &Body<'_>, rules: &ParseRules) -> Box<dyn PageSink> {
         Box::new(TextReader {
             stream: TextStream::new(body.content_type, body.url, rules.max_parse),
-            kept: Kept { text: String::new(), cut: false, max: rules.extract.max_text },
+            kept: Kept {
+                text: String::new(),
+                cut: false,
+                max: rules.extract.max_text,
+                printer: Printer::new(&body.url[Position::BeforePath..Position::AfterQuery]),
+            },
         })
     }
 }
@@ -38,11 +46,13 @@ struct Kept {
     cut: bool,
     /// In bytes.
     max: usize,
+    printer: Printer,
 }
 
 impl Kept {
     /// Appends as many whole characters as there is room for.
     fn append(&mut self, piece: &str) {
+        self.printer.push(piece);
         let room = self.max.saturating_sub(self.text.len());
         if piece.len() <= room && !self.cut {
             return self.text.push_str(piece);
@@ -54,17 +64,16 @@ impl Kept {
 
 impl PageSink for TextReader {
     fn push(&mut self, bytes: &[u8]) -> bool {
-        let wanted = self.stream.push(bytes, |piece| self.kept.append(piece));
-        // Once the encoding is known and the text full, nothing more is to be learned.
-        let full = self.stream.has_begun() && self.kept.text.len() >= self.kept.max;
-        wanted && !full
+        self.stream.push(bytes, |piece| self.kept.append(piece))
     }
 
     fn finish(mut self: Box<Self>) -> Page {
         let Self { stream, kept } = &mut *self;
         let decoded = stream.finish(|piece| kept.append(piece));
-        let Kept { text, cut, .. } = self.kept;
-        Page::of(PageFacts { text, text_cut: cut, ..PageFacts::default() }, decoded)
+        let Kept { text, cut, printer, .. } = self.kept;
+        let (print, told) = printer.finish();
+        let shown = Shown { print, told, ..Shown::default() };
+        Page::of(PageFacts { text, text_cut: cut, shown, ..PageFacts::default() }, decoded)
     }
 }
 

@@ -16,5 +16,5 @@ pub use attempts::{Attempt, Attempts};
 pub use events::{Events, StateChange};
 pub use metrics::{ActorKind, Metrics, Phase};
 pub use process::ProcessCollector;
-pub use status::{HostsOrdered, State, StatusSnapshot};
+pub use status::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
 pub use trouble::{Trouble, Troubles};

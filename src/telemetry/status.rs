@@ -89,6 +89,10 @@ pub struct StatusSnapshot {
     pub errors_by_reason: BTreeMap<String, u64>,
     /// Rejections by reason.
     pub rejected_by_reason: BTreeMap<String, u64>,
+    /// What is held back since many pages of its shape brought nothing new: a suspicion. `lycosa ctl urls readmit --held-back` takes
+    /// it up.
+    #[serde(default)]
+    pub held_back: HeldBack,
     /// What went wrong since the process began, by reason of failure or rejection, with an example of each. Attempts that
     /// will be repeated count too.
     #[serde(default)]
@@ -100,6 +104,42 @@ pub struct StatusSnapshot {
     pub idle_reason: String,
     /// Folder of the WARC files.
     pub warc_dir: String,
+}
+
+/// URLs held back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct HeldBack {
+    /// All of them; they are among the rejected ones.
+    pub urls: u64,
+    /// Their shapes, those with most URLs first, as far as they were told apart since the process began.
+    pub shapes: Vec<HeldShapeView>,
+}
+
+/// A shape of which URLs are held back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct HeldShapeView {
+    /// Its host.
+    pub host: String,
+    /// Why: `barren`, `self_fed`, `session` or `permuted`.
+    pub reason: String,
+    /// One of the URLs.
+    pub example: String,
+    /// Their number.
+    pub urls: u64,
+}
+
+impl HeldBack {
+    /// In one sentence; empty when nothing is held back.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let urls = match self.urls {
+            0 => return String::new(),
+            1 => "1 URL is held back, for many pages of its shape".to_owned(),
+            n => format!("{n} URLs are held back, for many pages of their shapes"),
+        };
+        let example = self.shapes.first().map(|shape| format!(", such as {}", shape.example)).unwrap_or_default();
+        format!("{urls} brought nothing new{example}")
+    }
 }
 
 /// Hosts by the orders that stand for them; one may have several.

@@ -10,8 +10,8 @@ use crate::actors::node::PagePermit;
 use crate::actors::store::Commit;
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
+use crate::domain::textprint::Shown;
 use crate::domain::time::UnixMillis;
-use crate::domain::traps::Shown;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, LinkChange, NewUrl};
 use crate::storage::values::{PageRecord, SeedValue};
@@ -25,7 +25,7 @@ pub struct PageParts {
     pub records: Option<PageRecords>,
     /// Digest of its decoded content.
     pub content: Option<ContentDigest>,
-    /// What it shows, of a page that was read and when traps are to be told by that.
+    /// What it shows, of a page that was read to its end.
     pub shown: Option<Shown>,
 }
 

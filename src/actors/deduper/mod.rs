@@ -25,13 +25,13 @@ use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
-use super::supervise::{Kind, Room};
+use super::supervise::{Kind, Room, lock};
 use crate::admin::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
-use crate::domain::traps::{Finder, Shapes};
+use crate::domain::traps::Finder;
 use crate::domain::url::PageUrl;
 use crate::fault::Fault;
 use crate::invariant::{Invariant, uphold};
@@ -60,8 +60,6 @@ pub struct Deduper {
     epoch: u64,
     /// Of the rules that the popular URLs were found under.
     generation: u32,
-    /// Shapes of URLs found since this Deduper began.
-    shapes: Shapes,
     tools: Tools,
 }
 
@@ -76,7 +74,6 @@ impl Deduper {
             popular: Popular::new(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
-            shapes: Shapes::default(),
             tools: Tools::new(&node),
             epoch,
             generation: node.live.generation(),
@@ -165,13 +162,17 @@ impl Deduper {
                     ending = Ending::Done(How::Duplicate);
                 }
             }
-            shown = Some((record.how == How::Duplicate, of_page));
+            shown = of_page;
             records = built;
             capture = Some(record);
         }
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        // A page that is as it was at its last visit wastes nothing.
+        if let Some(shown) = shown.filter(|_| lease.entry.again.is_none()) {
+            lock(&self.node.shapes).read(&mut finder, &shown);
+        }
         let hop = self.hop_of(&links, &lease);
         let (links, itself) = led_back(links, &lease);
         let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
@@ -185,10 +186,8 @@ impl Deduper {
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;
         }
-        // A page that is as it was at its last visit wastes nothing.
-        if let Some((duplicate, shown)) = shown.filter(|_| lease.entry.again.is_none()) {
-            self.shapes.fetched(&finder, duplicate, shown.as_deref());
-        }
+        lock(&self.node.shapes).count(&finder);
+        self.node.tell_held_back();
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
         let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };

@@ -6,6 +6,7 @@ use super::Deduper;
 use super::seen::Pending;
 use crate::actors::admit::admit;
 use crate::actors::store::Commit;
+use crate::actors::supervise::lock;
 use crate::domain::reason::Rejection;
 use crate::storage::ledger::{Change, LinkChange, NewUrl};
 use crate::storage::values::UrlState;
@@ -32,11 +33,19 @@ impl Deduper {
         let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
         let states = read::seen_states(&*self.node.storage, &keys)?;
         let mut out = LinkChange::default();
-        for ((new, key), state) in admitted.into_iter().zip(keys).zip(states) {
+        for ((mut new, key), state) in admitted.into_iter().zip(keys).zip(states) {
             let Some(UrlState::Rejected { reason, depth, .. }) = state else { continue };
-            if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &new, None).is_ok()) {
+            if reason.is_held_back() {
+                lock(&self.node.shapes).pardon(key.host, &new.url);
+            }
+            if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &mut new, None).is_ok()) {
                 let pending = self.pending.get(&key.url).copied();
-                self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, &mut out);
+                self.found_again(
+                    key.url,
+                    pending.unwrap_or(Pending { depth, turned_away: true, last: false }),
+                    new,
+                    &mut out,
+                );
             }
         }
         Ok(out)

@@ -1,13 +1,15 @@
 //! The URL-seen test (M28): popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
 use super::Deduper;
+use crate::actors::supervise::lock;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
+use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::{Again, LastVisit};
 use crate::domain::time::UnixMillis;
-use crate::domain::traps::Finder;
+use crate::domain::traps::{Finder, Refusal, Turn};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, Turned};
@@ -20,6 +22,8 @@ use crate::storage::{StorageError, read};
 pub(super) struct Pending {
     pub depth: u16,
     pub turned_away: bool,
+    /// It comes after all others of its host.
+    pub last: bool,
 }
 
 /// A found URL with the judgement of the rules.
@@ -97,7 +101,7 @@ impl Deduper {
         finder: Option<&mut Finder>,
         out: &mut LinkChange,
     ) -> Result<(), StorageError> {
-        let Candidate { key, new, turned } = candidate;
+        let Candidate { key, mut new, turned } = candidate;
         let pending = self.pending.get(&key.url).copied();
         let standing = Standing::of(state, pending, new.seed);
         let mut finder = finder.filter(|_| turned.is_none());
@@ -106,7 +110,14 @@ impl Deduper {
         }
         let back = standing == Standing::TurnedAway
             && turned.is_none()
-            && self.by_shapes(key, &new, finder.as_deref_mut()).is_ok();
+            && self.by_shapes(key, &mut new, finder.as_deref_mut()).is_ok();
+        let waits_last = match state {
+            Some(UrlState::Waiting { order, .. }) => Ranker::is_last(order),
+            _ => pending.is_some_and(|pending| pending.last),
+        };
+        if waits_last && turned.is_none() && self.comes_last(key, &new, finder.as_deref()) {
+            new.rank = Some(NewUrl::LAST);
+        }
         match (state, turned) {
             (None, None) => match pending {
                 Some(pending) if back || !pending.turned_away => self.found_again(key.url, pending, new, out),
@@ -114,15 +125,23 @@ impl Deduper {
                 None => self.first_found(key, new, finder, out),
             },
             (None, Some(reason)) if pending.is_none() => {
-                self.mark(key.url, Pending { depth: new.depth, turned_away: true });
+                self.mark(key.url, Pending { depth: new.depth, turned_away: true, last: false });
                 out.turned.push(Turned { new, reason });
             }
             (None, Some(_)) => {}
-            (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth || new.found.is_sitemap() => {
+            (Some(UrlState::Waiting { depth, .. }), None)
+                if depth > new.depth || new.found.is_sitemap() || (waits_last && new.rank != Some(NewUrl::LAST)) =>
+            {
                 out.shorter.push(new);
             }
+            (Some(UrlState::Waiting { .. }), _) if waits_last => {}
             (Some(UrlState::Rejected { depth, .. }), None) if back || standing == Standing::Returning => {
-                self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
+                self.found_again(
+                    key.url,
+                    pending.unwrap_or(Pending { depth, turned_away: true, last: false }),
+                    new,
+                    out,
+                );
             }
             (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
             (Some(UrlState::Rejected { .. }), _) => {}
@@ -166,39 +185,62 @@ impl Deduper {
         Ok(visit.is_outdated_by(lastmod, now, sitemaps.lastmod_gap).then_some(Again::Lastmod))
     }
 
-    /// The judgement of shapes. What seeds are, their owner has chosen; sitemaps have a budget of their own.
+    /// The judgement of shapes, which may send it behind all others of its host. What seeds are, their owner has chosen; sitemaps have a
+    /// budget of their own.
     pub(super) fn by_shapes(
         &mut self,
         key: SeenKey,
-        new: &NewUrl,
+        new: &mut NewUrl,
         finder: Option<&mut Finder>,
-    ) -> Result<(), Rejection> {
-        let rules = self.node.live().shapes;
-        let chosen = new.seed || new.found.is_sitemap() && !is_named_by_page(new);
-        if chosen { Ok(()) } else { self.shapes.admit(finder, key.host, &new.url, &rules) }
+    ) -> Result<(), Refusal> {
+        if is_chosen(new) {
+            return Ok(());
+        }
+        let live = self.node.live();
+        let odd = live.traps.is_odd(&new.url, self.node.clock.now());
+        let turn = lock(&self.node.shapes).admit(finder, key.host, &new.url, odd, &live.shapes)?;
+        if turn == Turn::Last {
+            new.rank = Some(NewUrl::LAST);
+        }
+        Ok(())
+    }
+
+    /// Whether a URL that waits to come last still does, now that it is found again.
+    fn comes_last(&self, key: SeenKey, new: &NewUrl, finder: Option<&Finder>) -> bool {
+        let live = self.node.live();
+        let odd = live.traps.is_odd(&new.url, self.node.clock.now());
+        let turn = lock(&self.node.shapes).turn(finder, key.host, &new.url, odd, &live.shapes);
+        turn == Turn::Last && !is_chosen(new)
     }
 
     /// A URL that nobody knew.
-    fn first_found(&mut self, key: SeenKey, new: NewUrl, finder: Option<&mut Finder>, out: &mut LinkChange) {
-        let admitted = self.by_shapes(key, &new, finder);
+    fn first_found(&mut self, key: SeenKey, mut new: NewUrl, finder: Option<&mut Finder>, out: &mut LinkChange) {
+        let admitted = self.by_shapes(key, &mut new, finder);
+        if let Err(refusal) = admitted
+            && refusal.reason.is_held_back()
+        {
+            lock(&self.node.shapes).hold(key.host, &new.url, refusal);
+        }
         if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
             return; // a mark would never be taken away
         }
-        self.mark(key.url, Pending { depth: new.depth, turned_away: admitted.is_err() });
+        let last = new.rank == Some(NewUrl::LAST);
+        self.mark(key.url, Pending { depth: new.depth, turned_away: admitted.is_err(), last });
         match admitted {
             Ok(()) => out.new.push(new),
-            Err(reason) => out.turned.push(Turned { new, reason }),
+            Err(Refusal { reason, .. }) => out.turned.push(Turned { new, reason }),
         }
     }
 
     /// An admitted URL whose first finding was turned away, or is perhaps on a longer path. Commits keep this order.
     pub(super) fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
-        let now = Pending { depth: new.depth, turned_away: false };
+        let last = new.rank == Some(NewUrl::LAST);
         if before.turned_away {
-            self.pending.insert(key, now);
+            self.pending.insert(key, Pending { depth: new.depth, turned_away: false, last });
             out.readmitted.push(new);
-        } else if before.depth > new.depth {
-            self.pending.insert(key, now);
+        } else if before.depth > new.depth || (before.last && !last) {
+            let depth = before.depth.min(new.depth);
+            self.pending.insert(key, Pending { depth, turned_away: false, last: before.last && last });
             out.shorter.push(new);
         }
     }
@@ -207,6 +249,11 @@ impl Deduper {
         self.filter.insert(&key);
         self.pending.insert(key, pending);
     }
+}
+
+/// Whether no shape bounds it: its owner chose it as a seed, or it is a sitemap that the site or its owner names.
+fn is_chosen(new: &NewUrl) -> bool {
+    new.seed || new.found.is_sitemap() && !is_named_by_page(new)
 }
 
 /// Whether a page names it as a sitemap: each page of an endless space may name another.
@@ -254,11 +301,10 @@ fn is_of_the_rules(reason: Rejection) -> bool {
     use Rejection as R;
     match reason {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
-        R::Params | R::Redirects | R::Malformed | R::Blocked | R::Calendar => true,
+        R::Params | R::Redirects | R::Malformed | R::Blocked => true,
         R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
-        R::Barren | R::SelfFed => true,                              // found from outside
-        R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget | R::Session | R::Duplicates => false,
-        R::Permuted => false,
+        R::Barren | R::SelfFed | R::Session | R::Permuted => true,   // found from outside, or by other signs
+        R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget => false,
         R::Collision | R::Address | R::Dropped => false,
     }
 }

@@ -131,6 +131,9 @@ pub struct TrialExample {
 pub struct ReadmitView {
     /// Those turned away for this reason, such as `scope` or `robots`; all that depend on the rules when absent.
     pub reason: Option<String>,
+    /// Those held back because many pages of their shape brought nothing new (`barren`, `self_fed`, `session`, `permuted`), in
+    /// place of a reason.
+    pub held_back: bool,
     /// Those of this host.
     pub host: Option<String>,
 }

@@ -40,6 +40,14 @@ const tiles = TILES.map(([name]) => {
 const errors = new Bars($("errors"), "no errors", { label: "retry", act: retry });
 const rejected = new Bars($("rejected"), "nothing turned away");
 
+/** What is held back by suspicion, and how it is taken up again. */
+function showHeld({ urls, shapes }) {
+  show($("held"), urls > 0);
+  const [first] = shapes;
+  const example = first ? ` (${first.urls} of ${first.host}, ${words(first.reason)}, such as ${first.example})` : "";
+  say($("held"), `${urls} held back, for many pages of their shapes brought nothing new${example}; lycosa ctl urls readmit --held-back takes them up`);
+}
+
 function showStatus(s) {
   takeRole(s.role);
   s.rate = rateNow(s);
@@ -56,6 +64,7 @@ function showStatus(s) {
   });
   errors.show(s.errors_by_reason, s.troubles);
   rejected.show(s.rejected_by_reason, s.troubles);
+  showHeld(s.held_back);
   addPoint({ t: Date.now(), v: s.rate });
 }
 

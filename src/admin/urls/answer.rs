@@ -185,18 +185,14 @@ fn rejected(e: &Explanation) -> String {
         (false, _) if same => {
             format!("Not crawled: turned away ({reason}), because {}; {}.", e.rules.rule, way_out(reason))
         }
-        (
-            true,
-            "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params"
-            | "calendar",
-        ) => {
+        (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
             format!(
                 "Not crawled: turned away ({reason}) by earlier rules or on a longer path; those in force would accept it \
                  ({}): `lycosa ctl urls readmit --reason {reason}` queues it.",
                 e.rules.rule
             )
         }
-        (_, "session" | "permuted" | "barren" | "self_fed" | "pattern_budget" | "duplicates" | "domain_budget") => {
+        (_, "session" | "permuted" | "barren" | "self_fed" | "pattern_budget" | "domain_budget") => {
             format!(
                 "Not crawled: turned away ({reason}) when it was found: {}; `lycosa ctl urls readmit --reason {reason}` queues it \
                  all the same.",

@@ -12,18 +12,16 @@ use crate::warc::date::iso;
 /// Attempts that are told.
 const ATTEMPTS: usize = 4;
 /// The traps among the reasons of a rejection.
-const TRAPS: [&str; 12] = [
+const TRAPS: [&str; 10] = [
     "too_long",
     "segments",
     "repeats",
     "params",
-    "calendar",
     "session",
     "permuted",
     "barren",
     "self_fed",
     "pattern_budget",
-    "duplicates",
     "domain_budget",
 ];
 

@@ -112,7 +112,11 @@ impl SettingsControl for NodeSettings {
     }
 
     fn readmit(&self, which: ReadmitView) -> Result<JobView, ControlError> {
-        let which = Which { reason: which.reason.map(reason).transpose()?, host: which.host, generation: None };
+        if which.held_back && which.reason.is_some() {
+            return Err(ControlError::Invalid("held_back: expected without a reason".into()));
+        }
+        let ReadmitView { reason: of, held_back, host } = which;
+        let which = Which { reason: of.map(reason).transpose()?, held_back, host, generation: None };
         let host = which.host.as_ref().map(|host| host.trim().to_ascii_lowercase());
         if host.as_ref().is_some_and(|h| h.is_empty() || h.len() > 253) {
             return Err(ControlError::Invalid("host: expected a host name such as example.org".into()));

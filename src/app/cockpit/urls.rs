@@ -156,7 +156,7 @@ fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let entry = record.entry.as_ref();
     let way = entry.map_or(LINK, |entry| way(entry.found, entry.via.as_deref(), entry.origin.as_deref()));
-    let (verdict, rule) = explain(&node.live(), &scope, url, depth, way, node.clock.now());
+    let (verdict, rule) = explain(&node.live(), &scope, url, depth, way);
     if node.orders.blocks().on(url.host()) {
         let (reason, rule) =
             (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());

@@ -128,8 +128,7 @@ impl Trial {
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
             let Ok(url) = entry.url(&name) else { continue };
             let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
-            let now = self.node.clock.now();
-            if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way, now) {
+            if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way) {
                 let rule = self.rule(&url, entry.depth);
                 note(&mut self.view.queued, &url, reason, rule);
             }
@@ -150,8 +149,7 @@ impl Trial {
             let Ok(url) = PageUrl::from_canonical(&value.url).map(|url| url.spelled(value.spelling.as_deref())) else {
                 continue;
             };
-            let now = self.node.clock.now();
-            if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, LINK, now).is_ok() {
+            if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, LINK).is_ok() {
                 let rule = self.rule(&url, value.depth);
                 note(&mut self.view.rejected, &url, value.reason, rule);
             }
@@ -166,7 +164,7 @@ impl Trial {
     }
 
     fn rule(&self, url: &PageUrl, depth: u16) -> String {
-        match self.draft.live.traps.judge(url, self.node.clock.now()) {
+        match self.draft.live.traps.judge(url) {
             Err(reason) => format!("traps: {reason}"),
             Ok(()) => self.draft.scope.explain(url, depth).1,
         }

@@ -63,6 +63,9 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
             if !status.idle_reason.is_empty() {
                 writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
             }
+            if status.held_back.urls > 0 {
+                writeln!(out, "`lycosa ctl urls readmit --held-back` takes up what is held back")?;
+            }
         }
         CtlCommand::Health => out.write_all(answer.as_bytes())?,
         CtlCommand::Seeds(SeedsCommand::List { .. }) => {

@@ -45,6 +45,9 @@ pub enum UrlsCommand {
         /// Those turned away for this reason, such as scope or robots; all that depend on the rules when absent
         #[arg(long)]
         reason: Option<String>,
+        /// Those held back because many pages of their shape brought nothing new
+        #[arg(long, conflicts_with = "reason")]
+        held_back: bool,
         /// Those of this host
         #[arg(long)]
         host: Option<String>,
@@ -101,8 +104,8 @@ pub(super) fn ask(command: &UrlsCommand) -> Ask {
         UrlsCommand::Failed { reason, host, paging } => {
             list("/api/v1/urls/failed", &[("reason", reason), ("host", host)], paging)
         }
-        UrlsCommand::Readmit { reason, host, .. } => {
-            let which = ReadmitView { reason: reason.clone(), host: host.clone() };
+        UrlsCommand::Readmit { reason, held_back, host, .. } => {
+            let which = ReadmitView { reason: reason.clone(), held_back: *held_back, host: host.clone() };
             Ask::post("/api/v1/urls/readmit", json!(which).to_string())
         }
         UrlsCommand::Retry(which) => {

@@ -63,8 +63,7 @@ impl<'s> Judge<'s> {
 
     /// What traps, scope and filters say of a URL at a depth.
     pub(super) fn rules(&self, url: &PageUrl, depth: u16, way: FoundWay<'_>) -> Judged {
-        let (live, now) = (&self.session.live, self.session.clock.now());
-        let (verdict, rule) = explain(live, &self.scope, url, depth, way, now);
+        let (verdict, rule) = explain(&self.session.live, &self.scope, url, depth, way);
         Judged { reason: verdict.err(), rule }
     }
 

@@ -13,9 +13,9 @@ pub(super) fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked
     within("parse.max_extract", parse.max_extract, 1_024, 64 << 20)?;
     within("parse.max_links_per_page", parse.max_links_per_page, 1, 1_000_000)?;
     within("traps.max_url_length", traps.max_url_length, 64, 65_535)?;
-    within("traps.max_segments", traps.max_segments, 1, 1_000)?;
-    within("traps.max_repeats", traps.max_repeats, 1, 1_000)?;
-    within("traps.max_params", traps.max_params, 0, 1_000)?;
+    traps.max_segments.map_or(Ok(()), |n| within("traps.max_segments", n, 1, 1_000))?;
+    traps.max_repeats.map_or(Ok(()), |n| within("traps.max_repeats", n, 1, 1_000))?;
+    traps.max_params.map_or(Ok(()), |n| within("traps.max_params", n, 0, 1_000))?;
     ensure(traps.pages_per_host != Some(0), "traps.pages_per_host", || {
         "must be at least 1; leave it out for no limit".into()
     })

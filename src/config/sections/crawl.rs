@@ -205,29 +205,22 @@ impl Default for FrontierSection {
 pub struct TrapsSection {
     /// Longest URL, bytes.
     pub max_url_length: usize,
-    /// Most path segments.
-    pub max_segments: usize,
-    /// How often a path segment may repeat.
-    pub max_repeats: usize,
-    /// Most query parameters.
-    pub max_params: usize,
-    /// Whether months more than two years ahead are turned away, and in queries those before 1300.
+    /// Most path segments; when absent more than 20 are only suspicious.
+    pub max_segments: Option<usize>,
+    /// How often a path segment may repeat; when absent more than twice is only suspicious.
+    pub max_repeats: Option<usize>,
+    /// Most query parameters; when absent more than 20 are only suspicious.
+    pub max_params: Option<usize>,
+    /// Whether months more than two years ahead are suspicious, and in queries those before 1300.
     pub calendar: bool,
-    /// New URLs of one suspicious shape at a host whose pages bring nothing new: a calendar, or a path that goes round; 0: no limit.
-    pub suspect_pages: u32,
-    /// New URLs of any one shape at a host, numbers and values left out; when absent none in the scope modes of chosen hosts,
-    /// 2,000 in `any`.
+    /// New URLs of any one shape at a host, numbers and values left out; no limit when absent.
     pub pages_per_pattern: Option<u32>,
-    /// Whether a parameter is taken for a session number when its pages come again under other values.
+    /// Whether identifiers in URLs are taken for session numbers when their pages come again under others.
     pub sessions: bool,
-    /// Whether a query is turned away that has been found with its parameters in another order.
+    /// Whether another order of parameters is held back once pages have shown that it means nothing.
     pub permutations: bool,
-    /// Duplicates in a row after which no more of a shape is taken; 0: no limit.
-    pub max_duplicates: u32,
     /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves; 0: no limit.
     pub barren_pages: u32,
-    /// Pages in a row that lead to ever new pages of their shape or space, and nowhere else, after which they may not; 0: no limit.
-    pub self_fed_pages: u32,
     /// Hosts of one registrable domain; when absent none in the scope modes of chosen hosts, 1,000 in `any`.
     pub hosts_per_domain: Option<u32>,
     /// Most pages of one host; when absent none in the scope modes of chosen hosts, 10,000 in `any`.
@@ -238,17 +231,14 @@ impl Default for TrapsSection {
     fn default() -> Self {
         Self {
             max_url_length: 2_000,
-            max_segments: 20,
-            max_repeats: 2,
-            max_params: 20,
+            max_segments: None,
+            max_repeats: None,
+            max_params: None,
             calendar: true,
-            suspect_pages: 20,
             pages_per_pattern: None,
             sessions: true,
             permutations: true,
-            max_duplicates: 200,
-            barren_pages: 20,
-            self_fed_pages: 5_000,
+            barren_pages: 100,
             hosts_per_domain: None,
             pages_per_host: None,
         }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use url::Url;
+use url::{Position, Url};
 
 use super::directives::Directives;
 use super::element::Element;
@@ -14,11 +14,13 @@ use super::entities::{self, Place};
 use super::facts::{Link, LinkKind, PageFacts, Refresh};
 use super::fold::Fold;
 use super::links::{self, Rel};
+use super::media::Media;
 use super::script::Watch;
 use super::srcdoc::{self, Framed};
 use super::srcset::parse_refresh;
 use super::tag::Tag;
 use super::tokenizer::{Sink, Tokenizer};
+use crate::domain::textprint::{Printer, Shown};
 
 /// The most bytes of a title, a description or one keyword.
 const MAX_FIELD: usize = 4096;
@@ -59,7 +61,8 @@ impl Extractor {
     /// For the HTML page at `page_url`.
     #[must_use]
     pub fn new(page_url: &Url, opts: ExtractOptions) -> Self {
-        Self { tokenizer: Tokenizer::new(false), collector: Collector::new(opts), page: page_url.clone() }
+        let collector = Collector::new(opts, Printer::new(&page_url[Position::BeforePath..Position::AfterQuery]));
+        Self { tokenizer: Tokenizer::new(false), collector, page: page_url.clone() }
     }
 
     /// For a page sent as XHTML: `<script/>` is closed, CDATA sections are text.
@@ -120,6 +123,8 @@ struct Collector {
     base_href: Option<String>,
     canonical_href: Option<String>,
     text: Fold,
+    printer: Printer,
+    media: Media,
     watch: Watch,
     title: Option<Fold>,
     anchor: Option<Anchor>,
@@ -142,9 +147,11 @@ struct Anchor {
 }
 
 impl Collector {
-    fn new(opts: ExtractOptions) -> Self {
+    fn new(opts: ExtractOptions, printer: Printer) -> Self {
         Self {
             text: Fold::new(opts.max_text),
+            printer,
+            media: Media::default(),
             opts,
             watch: Watch::default(),
             facts: PageFacts::default(),
@@ -168,6 +175,8 @@ impl Collector {
         (self.facts.text, self.facts.text_cut) = self.text.finish();
         self.facts.visible = self.watch.visible();
         self.facts.needs_script = self.watch.needs_script();
+        let (print, told) = self.printer.finish();
+        self.facts.shown = Shown { print, told, media: self.media.finish() };
         self.facts
     }
 
@@ -285,6 +294,7 @@ impl Collector {
 
     fn separate_words(&mut self) {
         self.text.part();
+        self.printer.part();
         if let Some(anchor) = &mut self.anchor {
             anchor.text.part();
         }
@@ -298,6 +308,7 @@ impl Collector {
     }
 
     fn add_text(&mut self, piece: &str) {
+        self.printer.push(piece);
         match (&mut self.title, &mut self.anchor) {
             (Some(title), _) => return title.push(piece),
             (None, Some(anchor)) => anchor.text.push(piece),
@@ -319,8 +330,9 @@ impl Collector {
 }
 
 impl Sink for Collector {
-    fn wants(&self, element: Element) -> bool {
-        links::has_facts(element, self.opts.assets) || element == Element::Img && self.anchor.is_some()
+    /// Media are named by attributes of any element.
+    fn wants(&self, _: Element) -> bool {
+        true
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
@@ -330,6 +342,7 @@ impl Sink for Collector {
         if tag.element.separates_words() && !tag.foreign {
             self.separate_words();
         }
+        self.media.of_tag(tag);
         if tag.element == Element::Script {
             self.watch.script();
         }
@@ -368,19 +381,25 @@ impl Sink for Collector {
             Element::A => self.end_anchor(),
             Element::Title => self.end_title(),
             Element::Noscript => self.watch.noscript(false),
+            Element::Script => self.media.end_script(),
             _ => {}
         }
     }
 
     fn text(&mut self, text: &str, references: bool) {
-        let wanted = self.title.is_some() || self.anchor.is_some() || !self.text.is_full() || !self.watch.is_sure();
-        if self.templates > 0 || !wanted {
+        if self.templates > 0 {
             return;
         }
         if references && memchr::memchr(b'&', text.as_bytes()).is_some() {
             entities::decode(text, Place::Text, |piece| self.add_text(piece));
         } else {
             self.add_text(text);
+        }
+    }
+
+    fn script(&mut self, text: &str) {
+        if self.templates == 0 {
+            self.media.script(text);
         }
     }
 }

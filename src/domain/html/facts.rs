@@ -5,6 +5,7 @@ use url::Url;
 
 use super::directives::Directives;
 use crate::domain::sitemap::Sitemap;
+use crate::domain::textprint::Shown;
 
 /// Everything the crawler takes from one HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct PageFacts {
     pub links: Vec<Link>,
     /// Visible text, white space folded to single spaces.
     pub text: String,
+    /// What it shows, to tell whether it brings anything new.
+    pub shown: Shown,
     /// What it names when it is a sitemap; such a document has no other links.
     pub sitemap: Option<Sitemap>,
     /// There were more links than `ExtractOptions::max_links`, or entries of a sitemap than `SitemapLimits::max_urls`.

@@ -13,6 +13,7 @@ mod facts;
 mod fold;
 mod foreign;
 mod links;
+mod media;
 mod page;
 mod raw;
 mod script;

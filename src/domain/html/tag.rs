@@ -41,6 +41,13 @@ impl<'a> Tag<'a> {
         self.raw(name).is_some()
     }
 
+    /// Names and values of its attributes, as they are written.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let (source, spans) = (self.source, self.spans);
+        let part = |(from, to): (u32, u32)| source.get(from as usize..to as usize).unwrap_or_default();
+        spans.iter().map(move |span| (part(span.name), part(span.value)))
+    }
+
     fn raw(&self, name: &str) -> Option<&'a str> {
         let found = self.spans.iter().find(|s| self.part(s.name).eq_ignore_ascii_case(name))?;
         Some(self.part(found.value))

@@ -26,6 +26,8 @@ pub(super) trait Sink {
     fn end(&mut self, element: Element);
     /// Text between tags, of a title or of `xmp` and `plaintext`; `references` says that `&amp;` and the like are to be decoded.
     fn text(&mut self, text: &str, references: bool);
+    /// A piece of a script.
+    fn script(&mut self, text: &str);
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl Tokenizer {
             let step = match self.mode {
                 Mode::Data => self.data(text, pos, last, sink),
                 Mode::Raw(element) => self.raw(text, pos, element, last, sink),
-                Mode::Script(mut state) => self.script(text, pos, &mut state, last),
+                Mode::Script(mut state) => self.script(text, pos, &mut state, last, sink),
                 Mode::Comment { whole } => self.comment(text, pos, whole, last),
                 Mode::Bogus => self.bogus(text, pos),
                 Mode::Cdata => self.cdata(text, pos, last, sink),
@@ -278,9 +280,11 @@ impl Tokenizer {
         step
     }
 
-    fn script(&mut self, text: &str, pos: usize, state: &mut Script, last: bool) -> Step {
+    fn script(&mut self, text: &str, pos: usize, state: &mut Script, last: bool, sink: &mut impl Sink) -> Step {
         let found = raw::find_script_end(text.as_bytes(), pos, state);
         self.mode = Mode::Script(*state);
+        let (Raw::Ends(end) | Raw::GoesOn(end)) = found;
+        sink.script(text.get(pos..end).unwrap_or_default());
         match found {
             Raw::Ends(at) => self.switch(Mode::Data, at),
             Raw::GoesOn(_) if last => Step::Go(text.len()),

@@ -22,8 +22,6 @@ pub(super) struct Shape {
     pub top: bool,
     /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
     pub place: Option<u64>,
-    /// A parameter, of the query or of the path, has an identifier for its value: perhaps a session number.
-    pub ticket: bool,
     /// A calendar, or a path that goes round.
     pub suspicious: bool,
 }
@@ -56,8 +54,7 @@ impl Shape {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        let (place, ticket) = place(url);
-        Self { key: hash.digest(), space, top, place, ticket, suspicious: round || date::is_calendar(url) }
+        Self { key: hash.digest(), space, top, place: place(url), suspicious: round || date::is_calendar(url) }
     }
 }
 
@@ -68,8 +65,8 @@ fn space(kind: &[u8], hash: &Xxh3) -> u64 {
     hash.digest()
 }
 
-/// The place of a URL with identifiers, and whether a parameter has one.
-fn place(url: &PageUrl) -> (Option<u64>, bool) {
+/// The place of a URL with identifiers.
+fn place(url: &PageUrl) -> Option<u64> {
     let (mut hash, mut any, mut ticket) = (Xxh3::new(), false, false);
     let mut parameters = |parts: &mut dyn Iterator<Item = &str>, hash: &mut Xxh3| {
         for part in parts {
@@ -89,7 +86,7 @@ fn place(url: &PageUrl) -> (Option<u64>, bool) {
         hash.update(b"/");
     }
     parameters(&mut url.query().unwrap_or_default().split('&'), &mut hash);
-    ((any || ticket).then(|| hash.digest()), ticket)
+    (any || ticket).then(|| hash.digest())
 }
 
 fn names_of_params(url: &PageUrl) -> SmallVec<[&str; 8]> {
@@ -197,8 +194,6 @@ mod tests {
         assert_eq!(shape("/p/7?sid=0123456789abcdef").place, shape("/p/7?sid=fedcba9876543210").place);
         assert_ne!(shape("/p/7?sid=0123456789abcdef").place, shape("/p/8?sid=0123456789abcdef").place);
         assert_eq!(shape("/p/7;v=1;t=0123456789abcdef").place, shape("/p/7;v=1;t=fedcba9876543210").place);
-        let tickets = ["/p?a=1&sid=0123456789abcdef", "/p;t=0123456789abcdef", "/0123456789abcdef/p", "/p?a=1"];
-        assert_eq!(tickets.map(|tail| shape(tail).ticket), [true, true, false, false]);
     }
 
     #[test]

@@ -1,28 +1,34 @@
 //! Endless spaces seen from many URLs and pages of a host.
 //!
 //! A *shape* is a URL with its numbers, its identifiers and the values of its parameters left out; a *space* is all below one
-//! folder of the top, or all queries of one path. Both have signs of endlessness ([`Yield`]), which are taken from the pages
-//! fetched and held against links that such a page has to its own shape or space: what leads there from outside is still taken.
-//! So a list of any length costs nothing, and a space that only feeds itself ends.
+//! folder of the top, or all queries of one path. Suspicion is no proof (ADR 16): what is found on a page that brought nothing new is
+//! taken last. Only when many pages in a row of a shape, or a space, brought nothing new is more of it held back, and only
+//! what such pages find of it themselves; what a page with anything new leads to is always taken. So a list of any length costs
+//! nothing, and a space that only feeds itself ends. A page that brings something new renews the budget of its shape.
 //!
 //! What is counted is forgotten with the process. All of it is bounded: 128 shapes and 32 spaces a host, those that count most;
 //! what was dropped counts anew.
+
+mod held;
+mod pages;
 
 use std::collections::{HashMap, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::aliases::{self, Aliases, Idle, Known, PROOF};
 use super::counted::{Counted, Weighed};
-use super::ids::Places;
-use super::known::KnownRuns;
-use super::news::Run;
-use super::permuted::Orders;
+use super::known::{Met, Recent};
 use super::shape::Shape;
-use super::yields::{Brought, MET, Yield};
+use super::yields::Yield;
 use crate::domain::fingerprint::{HostKey, KeyMap};
 use crate::domain::host::registrable_domain;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
+
+use held::HeldBack;
+pub use held::{HeldShape, Refusal};
+pub use pages::Finder;
 
 /// Hosts whose shapes are known at a time; of more, those that came first are forgotten.
 const HOSTS: usize = 4_096;
@@ -33,45 +39,44 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
-/// The top of a host is a space of which so many times as many pages must be barren: a whole site may lie there.
-const TOP: u32 = 5;
-/// Barren pages in a row after which a suspicious shape has its budget and no more.
-const SUSPECT_BARREN: u32 = 8;
+/// A host made up on the fly costs a robots.txt and a look-up of its name too, and counts like so many pages.
+const OF_A_HOST: u32 = 5;
 
 /// Limits of the shapes; 0 switches one off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeRules {
-    /// New URLs of one suspicious shape whose pages bring nothing new: a calendar, or a path that goes round.
-    pub suspect_pages: u32,
     /// New URLs of any one shape.
     pub pages_per_pattern: u32,
     /// Whether session numbers are looked for.
     pub sessions: bool,
-    /// Whether a query is turned away that has been found with its parameters in another order.
+    /// Whether parameters in another order are looked for.
     pub permutations: bool,
-    /// Duplicates in a row after which no more of a shape is taken.
-    pub max_duplicates: u32,
     /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves any more.
     pub barren_pages: u32,
-    /// Pages in a row that lead to ever new pages of the same shape or space, and nowhere else, after which they may not.
-    pub self_fed_pages: u32,
     /// Hosts of one registrable domain.
     pub hosts_per_domain: u32,
 }
 
 impl Default for ShapeRules {
     fn default() -> Self {
-        Self {
-            suspect_pages: 20,
-            pages_per_pattern: 0,
-            sessions: true,
-            permutations: true,
-            max_duplicates: 200,
-            barren_pages: 20,
-            self_fed_pages: 5_000,
-            hosts_per_domain: 0,
-        }
+        Self { pages_per_pattern: 0, sessions: true, permutations: true, barren_pages: 100, hosts_per_domain: 0 }
     }
+}
+
+/// When a URL is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// When its place comes.
+    Ordinary,
+    /// After all others of its host: it looks like part of an endless space.
+    Last,
+}
+
+/// What the page lacks that a URL was found on.
+#[derive(Clone, Copy, Debug)]
+struct Without {
+    news: bool,
+    words: bool,
 }
 
 /// What has been found, by host.
@@ -81,15 +86,18 @@ pub struct Shapes {
     order: VecDeque<HostKey>,
     domains: HashMap<u64, Vec<HostKey>>,
     shown: HashMap<u64, OfDomain>,
+    held: HeldBack,
 }
 
 #[derive(Debug, Default)]
 struct OfHost {
     shapes: Counted<Count, SHAPES>,
     spaces: Counted<Yield, SPACES>,
-    orders: Orders,
-    places: Places,
-    known: KnownRuns,
+    aliases: Aliases,
+    /// Texts, each with its shape or its space.
+    texts: Recent,
+    media: Recent,
+    words: Met,
     /// Whether a page of it has been taken in.
     has_pages: bool,
     /// Another host of its domain led to it, and its first page showed nothing new.
@@ -98,14 +106,16 @@ struct OfHost {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
-    pages: u32,
-    duplicates: u32,
+    /// URLs taken.
+    urls: u32,
     yields: Yield,
+    /// Pages in a row that were as that of their alias, by what is left out.
+    same: [u32; 2],
 }
 
 impl Weighed for Count {
     fn weight(&self) -> u32 {
-        self.pages.max(self.yields.pages)
+        self.urls.max(self.yields.pages)
     }
 }
 
@@ -118,76 +128,8 @@ impl Weighed for Yield {
 /// What the first pages of a domain's hosts show, where one such host led to the next.
 #[derive(Debug, Default)]
 struct OfDomain {
-    known: KnownRuns,
+    texts: Recent,
     barren: u32,
-}
-
-/// A page whose links are being tested.
-#[derive(Debug)]
-pub struct Finder {
-    host: HostKey,
-    shape: Shape,
-    domain: u64,
-    own: u64,
-    /// The page it was found on itself, and whether that was another host of its domain.
-    via: Option<u64>,
-    from_sibling: bool,
-    in_shape: Brought,
-    in_space: Brought,
-}
-
-impl Finder {
-    /// The page at this URL, found on the page `via`.
-    #[must_use]
-    pub fn new(host: HostKey, url: &PageUrl, via: Option<&str>) -> Self {
-        let domain = domain(url);
-        let via = via.and_then(|via| PageUrl::from_canonical(via).ok());
-        let sibling = |via: &PageUrl| via.host() != url.host() && self::domain(via) == domain;
-        Self {
-            host,
-            shape: Shape::of(url),
-            domain,
-            own: hash(url),
-            from_sibling: via.as_ref().is_some_and(sibling),
-            via: via.as_ref().map(hash),
-            in_shape: Brought::default(),
-            in_space: Brought::default(),
-        }
-    }
-
-    /// Takes in a link to a known URL.
-    pub fn met(&mut self, host: HostKey, url: &PageUrl) {
-        let full = self.in_shape.met.len() >= MET && self.in_space.met.len() >= MET;
-        if full || host != self.host {
-            return;
-        }
-        let (to, shape) = (hash(url), Shape::of(url));
-        if to == self.own || Some(to) == self.via {
-            return;
-        }
-        let add = |brought: &mut Brought| {
-            if brought.met.len() < MET {
-                brought.met.push(to as u32);
-            }
-        };
-        if shape.key == self.shape.key {
-            add(&mut self.in_shape);
-        }
-        if shape.space == self.shape.space {
-            add(&mut self.in_space);
-        }
-    }
-
-    /// Takes in a link to a new URL: whether it is of the same shape, and of the same space.
-    fn leads_to(&mut self, host: HostKey, shape: &Shape, admitted: bool) {
-        let same_host = host == self.host;
-        let same_shape = same_host && shape.key == self.shape.key;
-        let same_space = same_host && shape.space == self.shape.space;
-        for (same, brought) in [(same_shape, &mut self.in_shape), (same_space, &mut self.in_space)] {
-            brought.inside += u32::from(same);
-            brought.outside += u32::from(!same && admitted);
-        }
-    }
 }
 
 fn hash(url: &PageUrl) -> u64 {
@@ -199,66 +141,89 @@ fn domain(url: &PageUrl) -> u64 {
 }
 
 impl Shapes {
-    /// Counts a URL that is found for the first time, on a page unless it came otherwise.
+    /// Judges a URL that is found for the first time, on a page unless it came otherwise, and counts it. `odd`: it looks itself like
+    /// one of an endless space ([`super::TrapRules::is_odd`]).
     ///
     /// # Errors
-    /// Why it is not wanted; it is not counted then.
+    /// It is held back, or a budget is spent; it is not counted then.
     pub fn admit(
         &mut self,
         finder: Option<&mut Finder>,
         host: HostKey,
         url: &PageUrl,
+        odd: bool,
         rules: &ShapeRules,
-    ) -> Result<(), Rejection> {
+    ) -> Result<Turn, Refusal> {
         let shape = Shape::of(url);
-        let admitted = self.judge(finder.as_deref(), host, url, &shape, rules);
+        let judged = self.judge(finder.as_deref(), host, url, &shape, rules);
         if let Some(finder) = finder {
-            finder.leads_to(host, &shape, admitted.is_ok());
+            let of_host = self.hosts.get(&host);
+            let dull =
+                of_host.and_then(|of| of.shapes.known(shape.key)).is_some_and(|c| c.yields.is_dull(rules.barren_pages));
+            finder.leads_to(host, &shape, judged.is_ok() && !dull);
         }
-        admitted
+        judged.map(|turn| if odd { Turn::Last } else { turn })
     }
 
-    fn judge(
-        &mut self,
-        finder: Option<&Finder>,
+    /// Judges a URL that was to be taken last when its turn has come, by what has been learned meanwhile; `via`: the page it was found on.
+    ///
+    /// # Errors
+    /// It is held back.
+    pub fn judge_again(
+        &self,
         host: HostKey,
         url: &PageUrl,
-        shape: &Shape,
+        via: Option<&str>,
         rules: &ShapeRules,
-    ) -> Result<(), Rejection> {
-        self.admit_host(finder, host, url, rules)?;
-        let of_host = self.of_host(host);
-        let feeds = finder.filter(|finder| finder.host == host);
-        of_host.judge(feeds, shape, rules)?;
-        if rules.permutations && of_host.orders.know_another(url) {
-            return Err(Rejection::Permuted);
-        }
-        of_host.shapes.of(shape.key).pages += 1;
-        shape.place.into_iter().for_each(|place| of_host.places.find(place));
-        Ok(())
+    ) -> Result<(), Refusal> {
+        let Some(of_host) = self.hosts.get(&host) else { return Ok(()) };
+        let via = via.and_then(|via| PageUrl::from_canonical(via).ok()).filter(|via| via.host() == url.host());
+        let shape = Shape::of(url);
+        of_host.by_aliases(url, &shape, rules)?;
+        let without = Without { news: true, words: true };
+        via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, without, rules))
     }
 
-    /// Takes in a page: whether it was a duplicate, and what it shows, when that was read.
-    pub fn fetched(&mut self, page: &Finder, duplicate: bool, shown: Option<&[Run]>) {
-        let Some(of_host) = self.hosts.get_mut(&page.host) else { return };
-        let same = shown.is_some_and(|shown| of_host.notes(page, shown));
-        let count = of_host.shapes.of(page.shape.key);
-        count.duplicates = if duplicate || same { count.duplicates.saturating_add(1) } else { 0 };
-        let first = !std::mem::replace(&mut of_host.has_pages, true);
-        if let Some(shown) = shown.filter(|_| first && page.from_sibling) {
-            let made_up = self.shows(page.domain, shown);
-            self.of_host(page.host).made_up = made_up;
+    /// When a URL is taken that is known and waits to come last, now that it is found again.
+    #[must_use]
+    pub fn turn(&self, finder: Option<&Finder>, host: HostKey, url: &PageUrl, odd: bool, rules: &ShapeRules) -> Turn {
+        let within = finder.filter(|finder| finder.host == host);
+        match self.hosts.get(&host) {
+            _ if odd => Turn::Last,
+            Some(of_host) => of_host.judge(within, url, &Shape::of(url), rules).unwrap_or(Turn::Last),
+            None => Turn::Ordinary,
         }
     }
 
-    /// The first page of a host that another host of its domain led to: whether it shows nothing new.
-    fn shows(&mut self, domain: u64, shown: &[Run]) -> bool {
-        if self.shown.len() >= SHOWN && !self.shown.contains_key(&domain) {
-            self.shown.clear();
+    /// Counts a URL that is held back.
+    pub fn hold(&mut self, host: HostKey, url: &PageUrl, refusal: Refusal) {
+        self.held.count(host, url, refusal);
+    }
+
+    /// Forgets what speaks against the shape and the space of a URL that is taken up again.
+    pub fn pardon(&mut self, host: HostKey, url: &PageUrl) {
+        let shape = Shape::of(url);
+        if let Some(of_host) = self.hosts.get_mut(&host) {
+            let count = of_host.shapes.of(shape.key);
+            count.yields.renew();
+            count.same = [0; 2];
+            of_host.spaces.of(shape.space).renew();
         }
-        let of_domain = self.shown.entry(domain).or_default();
-        of_domain.barren = if of_domain.known.learn(0, shown).words { 0 } else { of_domain.barren.saturating_add(1) };
-        of_domain.barren > 0
+        if let Some(of_domain) = self.shown.get_mut(&domain(url)) {
+            of_domain.barren = 0;
+        }
+        self.held.forget(host, &[shape.key, shape.space], domain(url));
+    }
+
+    /// Shapes of which URLs are held back, most URLs first, at most `most`; and the number of all URLs held back since the process began.
+    #[must_use]
+    pub fn held_back(&self, most: usize) -> (Vec<HeldShape>, u64) {
+        self.held.list(most)
+    }
+
+    /// Shapes of which something is held back for the first time, since this was asked last.
+    pub fn newly_held(&mut self) -> Vec<HeldShape> {
+        self.held.take_new()
     }
 
     /// Hosts known at the moment.
@@ -273,13 +238,30 @@ impl Shapes {
         self.hosts.is_empty()
     }
 
+    fn judge(
+        &mut self,
+        finder: Option<&Finder>,
+        host: HostKey,
+        url: &PageUrl,
+        shape: &Shape,
+        rules: &ShapeRules,
+    ) -> Result<Turn, Refusal> {
+        self.admit_host(finder, host, url, rules)?;
+        let of_host = self.of_host(host);
+        let within = finder.filter(|finder| finder.host == host);
+        let turn = of_host.judge(within, url, shape, rules)?;
+        of_host.shapes.of(shape.key).urls += 1;
+        aliases::of(url, shape).for_each(|(_, alias)| of_host.aliases.find(alias));
+        Ok(turn)
+    }
+
     fn admit_host(
         &mut self,
         finder: Option<&Finder>,
         host: HostKey,
         url: &PageUrl,
         rules: &ShapeRules,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), Refusal> {
         let domain = domain(url);
         // What a list of other hosts leads to is taken; what hosts made up on the fly lead to is not.
         let led =
@@ -287,8 +269,8 @@ impl Shapes {
         let sibling = finder.is_some_and(|finder| finder.host != host && finder.domain == domain && led(finder));
         if sibling && rules.barren_pages > 0 && !self.hosts.contains_key(&host) {
             let barren = self.shown.get(&domain).map_or(0, |shown| shown.barren);
-            if barren >= rules.barren_pages {
-                return Err(Rejection::Barren);
+            if barren.saturating_mul(OF_A_HOST) >= rules.barren_pages {
+                return Err(Refusal::of_hosts(Rejection::Barren, domain));
             }
         }
         let most = rules.hosts_per_domain as usize;
@@ -301,7 +283,7 @@ impl Shapes {
         let hosts = self.domains.entry(domain).or_default();
         match hosts.binary_search(&host) {
             Ok(_) => Ok(()),
-            Err(_) if hosts.len() >= most => Err(Rejection::DomainBudget),
+            Err(_) if hosts.len() >= most => Err(Refusal::of_hosts(Rejection::DomainBudget, domain)),
             Err(at) => {
                 hosts.insert(at, host);
                 Ok(())
@@ -323,61 +305,60 @@ impl Shapes {
 }
 
 impl OfHost {
-    /// Takes in what a page shows; whether it is a duplicate to the eye that leads nowhere.
-    fn notes(&mut self, page: &Finder, shown: &[Run]) -> bool {
-        let news = self.known.learn(page.shape.key, shown);
-        if let Some(place) = page.shape.place {
-            self.places.note(place, shown);
+    /// `finder`: the page of this host that it was found on.
+    fn judge(
+        &self,
+        finder: Option<&Finder>,
+        url: &PageUrl,
+        shape: &Shape,
+        rules: &ShapeRules,
+    ) -> Result<Turn, Refusal> {
+        let count = self.shapes.known(shape.key);
+        if rules.pages_per_pattern > 0 && count.is_some_and(|count| count.urls >= rules.pages_per_pattern) {
+            return Err(Refusal::of(Rejection::PatternBudget, shape.key));
         }
-        self.shapes.of(page.shape.key).yields.note(news.words, &page.in_shape);
-        self.spaces.of(page.shape.space).note(news.told, &page.in_space);
-        !news.whole && !shown.is_empty() && page.in_shape.outside == 0
+        let turn = self.by_aliases(url, shape, rules)?;
+        let Some(finder) = finder else { return Ok(turn) };
+        let without = Without { news: !finder.has_news(), words: !finder.has_words() };
+        self.fed(&finder.shape, shape, without, rules)?;
+        let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
+        Ok(if without.news && same_space && rules.barren_pages > 0 { Turn::Last } else { turn })
     }
 
-    fn judge(&self, finder: Option<&Finder>, shape: &Shape, rules: &ShapeRules) -> Result<(), Rejection> {
-        let count = self.shapes.known(shape.key).copied().unwrap_or_default();
-        let over = |limit: u32| limit > 0 && count.pages >= limit;
-        let barren = count.yields.barren >= SUSPECT_BARREN;
-        if over(rules.pages_per_pattern) || (shape.suspicious && barren && over(rules.suspect_pages)) {
-            return Err(Rejection::PatternBudget);
+    /// The judgement of pages read under other URLs that may be the same.
+    fn by_aliases(&self, url: &PageUrl, shape: &Shape, rules: &ShapeRules) -> Result<Turn, Refusal> {
+        let mut turn = Turn::Ordinary;
+        for (idle, alias) in aliases::of(url, shape) {
+            let (wanted, reason) = match idle {
+                Idle::Identifiers => (rules.sessions, Rejection::Session),
+                Idle::Order => (rules.permutations, Rejection::Permuted),
+            };
+            let same =
+                self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize)).copied().unwrap_or(0);
+            match self.aliases.known(alias) {
+                _ if !wanted || same == 0 => {}
+                Known::Not => {}
+                Known::Read if same >= PROOF => return Err(Refusal::of(reason, shape.key)),
+                Known::Found | Known::Read => turn = Turn::Last,
+            }
         }
-        if rules.max_duplicates > 0 && count.duplicates >= rules.max_duplicates {
-            return Err(Rejection::Duplicates);
-        }
-        let ticket = shape.place.filter(|_| rules.sessions && shape.ticket);
-        if ticket.is_some_and(|at| {
-            self.places.know(at, rules.barren_pages.max(SUSPECT_BARREN)) || (barren && self.places.has(at))
-        }) {
-            return Err(Rejection::Session);
-        }
-        self.judge_fed(finder, shape, rules)
+        Ok(turn)
     }
 
-    /// What a space finds of itself.
-    fn judge_fed(&self, finder: Option<&Finder>, shape: &Shape, rules: &ShapeRules) -> Result<(), Rejection> {
-        let Some(finder) = finder else { return Ok(()) };
-        let within = finder.shape.place.is_some() && finder.shape.space == shape.space;
-        if shape
-            .place
-            .filter(|_| !shape.ticket)
-            .is_some_and(|place| within && self.places.know(place, rules.barren_pages))
-        {
-            return Err(Rejection::Barren);
-        }
-        let own_shape = (finder.shape.key == shape.key).then(|| self.shapes.known(shape.key)).flatten();
-        let own_shape = own_shape.map(|count| &count.yields);
-        let own_space = Some(shape.space).filter(|space| finder.shape.space == *space);
-        let own_space = own_space.and_then(|space| self.spaces.known(space));
-        let is_barren = |fed: &Yield, most: u32| most > 0 && fed.barren >= most;
-        let most = if shape.top { rules.barren_pages.saturating_mul(TOP) } else { rules.barren_pages };
-        let barren = own_shape.is_some_and(|fed| is_barren(fed, rules.barren_pages));
-        if barren || own_space.is_some_and(|fed| is_barren(fed, most)) {
-            return Err(Rejection::Barren);
-        }
-        // Whole sites lie at the top of their host and lead to themselves alone.
-        let spaces = own_space.filter(|_| !shape.top);
-        if own_shape.into_iter().chain(spaces).any(|fed| fed.is_endless(rules.self_fed_pages)) {
-            return Err(Rejection::SelfFed);
+    /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without.
+    fn fed(&self, from: &Shape, shape: &Shape, without: Without, rules: &ShapeRules) -> Result<(), Refusal> {
+        let most = rules.barren_pages;
+        let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key).map(|count| &count.yields);
+        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
+        let spaces = [(of_shape, shape.key, false), (of_space, shape.space, shape.top)];
+        for (space, key, top) in spaces.into_iter().filter_map(|(space, key, top)| Some((space?, key, top))) {
+            if without.news && space.is_barren(most) {
+                return Err(Refusal::of(Rejection::Barren, key));
+            }
+            // Whole sites lie at the top of their host and lead to themselves alone.
+            if !top && without.words && space.is_endless(most) {
+                return Err(Refusal::of(Rejection::SelfFed, key));
+            }
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What the pages of one space have yielded: whether it may be without end.
+//! What the pages of one shape, or one space, have yielded: whether it may be without end.
 
 use smallvec::SmallVec;
 
@@ -10,26 +10,44 @@ const FIXED: usize = 8;
 const MANY: u32 = 3;
 /// A page that leads to several new ones counts so many times as one that leads to the next alone.
 const BRANCHING: u32 = 10;
+/// Pages that lead on and on count a fifth of those that bring nothing new.
+const ON_AND_ON: u32 = 5;
 
-/// What one page has brought to a space it belongs to.
+/// What the links of one page have brought to a space it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Brought {
     /// New URLs of the same space.
     pub inside: u32,
-    /// New URLs beyond it.
+    /// New URLs beyond it, where pages bring something.
     pub outside: u32,
     /// Known URLs of the same space, other than that of the page it was found on.
     pub met: SmallVec<[u32; MET]>,
 }
 
+/// What a page itself has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct News {
+    /// Its text, or a picture, is new.
+    pub content: bool,
+    /// A word is new.
+    pub word: bool,
+    /// A number is new.
+    pub number: bool,
+    /// It is of a kind that often is without end.
+    pub suspicious: bool,
+}
+
 /// The signs of one space, each since it was last contradicted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {
-    /// Pages in a row that brought nothing: no run of text or picture that is new, and no new URL beyond the space. One that led to
-    /// three or more new URLs within counts twice.
-    pub barren: u32,
-    /// Pages in a row that led to new pages of the space alone, and to no known one: nothing crosses, nothing comes to an end.
+    /// Pages in a row that brought nothing: no new text or picture, and no new URL beyond the space. One counts twice that led to
+    /// three or more new URLs within, or is suspicious.
+    barren: u32,
+    /// Pages in a row that brought no new word, and led to new pages of the space alone, and to no known one: nothing crosses,
+    /// nothing comes to an end.
     alone: u32,
+    /// Pages in a row without anything new in themselves, wherever they lead.
+    dull: u32,
     /// Pages taken in.
     pub pages: u32,
     fixed: [u32; FIXED],
@@ -38,23 +56,39 @@ pub(super) struct Yield {
 
 impl Yield {
     /// Takes in a page.
-    pub(super) fn note(&mut self, news: bool, brought: &Brought) {
+    pub(super) fn note(&mut self, news: News, brought: &Brought) {
         self.pages = self.pages.saturating_add(1);
-        let barren = !news && brought.outside == 0;
-        let times = if brought.inside < MANY { 1 } else { 2 };
+        self.dull = if news.content || news.number { 0 } else { self.dull.saturating_add(1) };
+        let barren = !news.content && brought.outside == 0;
+        let times = if brought.inside < MANY && !news.suspicious { 1 } else { 2 };
         self.barren = if barren { self.barren.saturating_add(times) } else { 0 };
         let crosses = self.crosses(&brought.met);
         self.alone = match brought.inside {
             0 => 0,
-            _ if crosses || brought.outside > 0 => 0,
+            _ if news.word || crosses || brought.outside > 0 => 0,
             1 => self.alone.saturating_add(1),
             _ => self.alone.saturating_add(BRANCHING),
         };
     }
 
-    /// Whether so many pages in a row led on and on.
+    /// Whether so many pages in a row brought nothing new.
+    pub(super) fn is_barren(&self, pages: u32) -> bool {
+        pages > 0 && self.barren >= pages
+    }
+
+    /// Whether pages led on and on without a new word.
     pub(super) fn is_endless(&self, pages: u32) -> bool {
-        pages > 0 && self.alone >= pages.saturating_mul(BRANCHING)
+        pages > 0 && self.alone >= pages.saturating_mul(ON_AND_ON)
+    }
+
+    /// Whether a new URL of it is no news by itself.
+    pub(super) fn is_dull(&self, pages: u32) -> bool {
+        pages > 0 && self.dull >= pages / 4
+    }
+
+    /// What was counted against it is forgotten.
+    pub(super) fn renew(&mut self) {
+        (self.barren, self.alone, self.dull) = (0, 0, 0);
     }
 
     /// Whether a page links across: to a page of the space that others do not link to as well.

@@ -31,10 +31,15 @@ pub struct NewUrl {
     pub origin: Option<Arc<str>>,
     /// As what it was found.
     pub found: FoundAs,
-    /// Its place among the ranks, where more is known of it than its depth.
+    /// Its place among the ranks, where more is known of it than its depth; [`NewUrl::LAST`]: after all others of its host.
     pub rank: Option<u8>,
     /// When it was changed last, as a sitemap says.
     pub lastmod: Option<UnixMillis>,
+}
+
+impl NewUrl {
+    /// No rank: behind all ranks.
+    pub const LAST: u8 = u8::MAX;
 }
 
 /// A URL that is done and to be fetched once more.

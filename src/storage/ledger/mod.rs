@@ -403,7 +403,9 @@ impl Ledger {
 
     /// Queues a URL where the ranker says, or at another rank.
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
-        let place = self.rules.ranker.place(entry.depth, self.counters.next_seq);
+        let seq = self.counters.next_seq;
+        let last = rank == Some(NewUrl::LAST);
+        let place = if last { Ranker::last_place(seq) } else { self.rules.ranker.place(entry.depth, seq) };
         self.counters.next_seq += 1;
         let rank = rank.filter(|rank| usize::from(*rank) < RANKS).unwrap_or(place.rank);
         let (order, depth) = (place.order, entry.depth);
@@ -446,7 +448,9 @@ impl Ledger {
     fn shorten(&mut self, txn: &mut Txn<'_>, new: &NewUrl, leased: &dyn Fn(&UrlKey) -> bool) -> Result<()> {
         let seen = self.seen_key(&new.url);
         let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
-        if (depth <= new.depth && !new.found.is_sitemap()) || leased(&seen.url) {
+        // It was to come last, and is found where that does not hold.
+        let up = Ranker::is_last(order) && new.rank != Some(NewUrl::LAST);
+        if (depth <= new.depth && !new.found.is_sitemap() && !up) || leased(&seen.url) {
             return Ok(());
         }
         let is_news = |entry: &QueueEntry| depth > new.depth || !entry.found.is_sitemap();
@@ -464,7 +468,8 @@ impl Ledger {
             txn.delete::<Queue>(&old);
             self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
             take_path(&mut entry, new);
-            self.put_in_queue(txn, seen, &entry)?;
+            let rank = (Ranker::is_last(order) && !up).then_some(NewUrl::LAST);
+            self.put_at(txn, seen, &entry, rank)?;
         }
         Ok(())
     }

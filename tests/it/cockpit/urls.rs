@@ -46,7 +46,7 @@ fn fact(explained: &Value, name: &str) -> String {
 fn a_url_in_each_state_is_explained() {
     let (open, gate) = channel();
     let site = site(gate);
-    let sandbox = in_front_of(&site).set("fetch.retry_delays=[\"1h\"]");
+    let sandbox = in_front_of(&site).set("fetch.retry_delays=[\"1h\"]").set("traps.max_repeats=2");
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
     live.seed(&["http://a.test/"]);

@@ -131,6 +131,38 @@ fn budgets_of_shapes_hold_for_what_is_judged_again_unless_they_are_named() {
 }
 
 #[test]
+fn what_is_held_back_is_shown_by_shape_and_taken_up_again_by_one_command() {
+    let site = Site::http(|_, path| match path.strip_prefix("/list/").and_then(|n| n.parse::<u32>().ok()) {
+        Some(n) => html(&format!("<p>Nothing here<a href=/list/{}>on</a>", n + 1)),
+        None if path == "/" => html("<p>All of it<a href=/list/1>on</a>"),
+        None => none(),
+    });
+    let sandbox = in_front_of(&site).set("traps.barren_pages=10");
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    live.seed(&["http://a.test/"]);
+    let held = |urls: u64| live.until("something to be held back", |s| s.held_back.urls == urls && idle(s));
+    held(1);
+    let status = lycosa::app::status(&live.node);
+    assert!((10..20).contains(&status.done), "{}", status.done);
+    let [shape] = &status.held_back.shapes[..] else { panic!("{:?}", status.held_back) };
+    assert_eq!((shape.host.as_str(), shape.reason.as_str(), shape.urls), ("a.test", "barren", 1));
+    assert!(shape.example.starts_with("http://a.test/list/"), "{}", shape.example);
+    let why = admin.told("GET", "/api/v1/why-idle", &Value::Null);
+    let codes: Vec<_> = why["findings"].as_array().unwrap().iter().map(|finding| &finding["code"]).collect();
+    assert!(codes.contains(&&json!("held_back")), "{why}");
+    for round in 2..4 {
+        let job = admin.told("POST", "/api/v1/urls/readmit", &json!({"held_back": true}));
+        assert_eq!(admin.until_done(&job)["changed"], 1);
+        live.until("as many pages more", |s| s.done >= 10 * round && s.held_back.urls == 1 && idle(s));
+    }
+    let other = admin.told("POST", "/api/v1/urls/readmit", &json!({}));
+    assert_eq!(admin.until_done(&other)["changed"], 0, "it is not for the rules to take it up");
+    drop(admin);
+    live.end().assert_none_twice();
+}
+
+#[test]
 fn a_change_outlives_a_restart_and_what_it_admits_is_taken_up_when_asked_for() {
     let sandbox = narrow();
     let live = sandbox.start();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::Turn;
 use crate::domain::cases::rows;
 
 /// A site by the kinds of its pages; the first is its start page.
@@ -110,6 +111,11 @@ fn made(what: &str, expr: &str, n: u64) -> String {
         let (first, end) = expr.split_once("..").unwrap();
         return lines(eval(first, n), eval(end, n), n);
     }
+    if what == "of" {
+        let (which, these) = expr.split_once(':').unwrap();
+        let these: Vec<&str> = these.split(',').collect();
+        return these[eval(which, n) as usize % these.len()].to_owned();
+    }
     let value = eval(expr, n);
     let (years, months, days) = (value / 360, value % 360 / 30, value % 30);
     match what {
@@ -163,38 +169,70 @@ fn base64(n: u64) -> String {
 /// Pages that a crawl of a site asks for, by kind.
 pub(super) type Asked = BTreeMap<usize, usize>;
 
-/// A crawl in the order of finding. `page` is told each page with the page it was found on, its body, and its links, each with
-/// whether it is new; it says which of them are taken. One that is not may be found again.
+/// A crawl; `newest`: what was found last comes first. `page` is told each page with the page it was found on, its body, and its links,
+/// each with whether it is new; it says when each is taken, if at all. One that is not may be found again. Of what comes last it is asked
+/// once more, with [`AGAIN`] for a body: it is left out when nothing is said.
 pub(super) fn crawl(
     site: &Site<'_>,
-    most: usize,
-    mut page: impl FnMut(&str, Option<&str>, &str, &[(String, bool)]) -> Vec<bool>,
+    (most, newest): (usize, bool),
+    mut page: impl FnMut(&str, Option<&str>, &str, &[(String, Seen)]) -> Vec<Option<Turn>>,
 ) -> Asked {
     let mut known: HashSet<String> = HashSet::new();
-    let mut queue = VecDeque::from([(0_usize, 0_u64, None::<String>)]);
+    let (mut queue, mut last) = (VecDeque::from([(0_usize, 0_u64, None::<String>)]), VecDeque::new());
+    let mut waits_last: HashSet<String> = HashSet::new();
     known.insert(site.kinds[0].url(0));
     let mut asked = Asked::new();
-    while let Some((kind, n, via)) = queue.pop_front() {
+    loop {
+        let next = if newest { queue.pop_back() } else { queue.pop_front() };
+        let comes_last = next.is_none();
+        let Some((kind, n, via)) = next.or_else(|| last.pop_front()) else { return asked };
+        let url = site.kinds[kind].url(n);
+        if comes_last && (!waits_last.remove(&url) || page(&url, via.as_deref(), AGAIN, &[]).is_empty()) {
+            continue; // it had its turn before, or has none
+        }
         let count = asked.entry(kind).or_default();
         *count += 1;
         if *count > most {
             return asked;
         }
-        let url = site.kinds[kind].url(n);
         let links = site.links(kind, n);
-        let mut told: Vec<(String, bool)> = Vec::new();
+        let mut told: Vec<(String, Seen)> = Vec::new();
         for (to, number) in &links {
             let link = site.kinds[*to].url(*number);
             let twice = told.iter().any(|(other, _)| *other == link);
-            told.push((link.clone(), !twice && !known.contains(&link)));
+            let seen = match twice {
+                false if waits_last.contains(&link) => Seen::WaitsLast,
+                false if !known.contains(&link) => Seen::New,
+                _ => Seen::Known,
+            };
+            told.push((link, seen));
         }
-        let taken = page(&url, via.as_deref(), &site.kinds[kind].body(n), &told);
-        for (((to, number), (link, _)), taken) in links.into_iter().zip(told).zip(taken) {
-            if taken {
-                known.insert(link);
-                queue.push_back((to, number, Some(url.clone())));
+        let turns = page(&url, via.as_deref(), &site.kinds[kind].body(n), &told);
+        for (((to, number), (link, seen)), turn) in links.into_iter().zip(told).zip(turns) {
+            let found = (to, number, Some(url.clone()));
+            match turn {
+                Some(Turn::Ordinary) => {
+                    waits_last.remove(&link);
+                    queue.push_back(found);
+                }
+                Some(Turn::Last) if seen == Seen::New => {
+                    waits_last.insert(link.clone());
+                    last.push_back(found);
+                }
+                _ => continue,
             }
+            known.insert(link);
         }
     }
-    asked
 }
+
+/// How a link stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    New,
+    WaitsLast,
+    Known,
+}
+
+/// In place of a body: the URL is judged once more before its request.
+pub(super) const AGAIN: &str = "\0";

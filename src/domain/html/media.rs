@@ -1,0 +1,271 @@
+//! The addresses of the pictures, objects, sounds and films that a page names, whether it shows them by markup, by a style, or by a
+//! script: `src`, `srcset`, `data`, `poster`, `og:image`, and the names under which pages keep what a script shows later. They are no
+//! links here; they tell a page of pictures from one that brings nothing new.
+
+use memchr::{memchr, memchr2, memchr3};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::element::Element;
+use super::tag::Tag;
+
+/// Addresses that are gathered before repeats are left out, and those that are kept.
+const GATHERED: usize = 2_048;
+const KEPT: usize = 512;
+/// Bytes of an address that are looked at, and the longest text in quotes that may be one.
+const LOOKED_AT: usize = 2_048;
+const QUOTED: usize = 512;
+/// How their names end.
+const ENDINGS: [&[u8]; 17] = [
+    b"jpg", b"jpeg", b"png", b"webp", b"gif", b"avif", b"svg", b"tif", b"tiff", b"jp2", b"bmp", b"mp4", b"webm",
+    b"m3u8", b"mp3", b"ogg", b"pdf",
+];
+/// Parts of names of `data-` attributes that hold an address for a script.
+const LAZY: [&[u8]; 17] = [
+    b"src",
+    b"orig",
+    b"image",
+    b"img",
+    b"lazy",
+    b"poster",
+    b"video",
+    b"audio",
+    b"file",
+    b"full",
+    b"large",
+    b"thumb",
+    b"bg",
+    b"background",
+    b"photo",
+    b"zoom",
+    b"pic",
+];
+/// Parts of names of `<meta>` that hold one.
+const METAS: [&[u8]; 5] = [b"image", b"video", b"audio", b"thumbnail", b"player"];
+
+/// Takes note of them.
+#[derive(Debug, Default)]
+pub(super) struct Media {
+    found: Vec<u32>,
+    /// What stands behind the last quote of a script.
+    quoted: Vec<u8>,
+    /// That is too long to be an address.
+    long: bool,
+}
+
+impl Media {
+    pub(super) fn of_tag(&mut self, tag: &Tag<'_>) {
+        for (name, value) in tag.attributes() {
+            if value.is_empty() {
+                continue;
+            }
+            let is = |known: &str| name.eq_ignore_ascii_case(known);
+            let (element, bytes) = (tag.element, value.as_bytes());
+            let address = match name.len() {
+                3 => is("src") && element != Element::Script,
+                4 if is("href") => is_named(bytes) || tag.foreign && element == Element::Image,
+                4 => is("data") && element == Element::Object,
+                5 if is("style") => {
+                    let url = memchr::memmem::find(bytes, b"url(").and_then(|at| bytes.get(at + 4..));
+                    url.and_then(|url| url.split(|byte| *byte == b')').next())
+                        .into_iter()
+                        .for_each(|url| self.add(url));
+                    false
+                }
+                6 => is("srcset") || is("poster"),
+                7 if is("content") => element == Element::Meta && is_of_media(tag),
+                10 if is("background") => true,
+                10 if is("xlink:href") => element == Element::Image,
+                11 if is("imagesrcset") => true,
+                _ => is_lazy(name.as_bytes(), bytes),
+            };
+            if address {
+                self.add(bytes);
+            }
+        }
+    }
+
+    /// A piece of a script: what in quotes ends as a picture's name does.
+    pub(super) fn script(&mut self, text: &str) {
+        let mut rest = text.as_bytes();
+        while let Some(at) = memchr3(b'"', b'\'', b'`', rest) {
+            let (part, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+            self.end_quoted(part);
+            rest = after.get(1..).unwrap_or_default();
+        }
+        if self.quoted.len() + rest.len() > QUOTED {
+            self.long = true;
+            self.quoted.clear();
+        } else if !self.long {
+            self.quoted.extend_from_slice(rest);
+        }
+    }
+
+    /// The script has ended.
+    pub(super) fn end_script(&mut self) {
+        self.quoted.clear();
+        self.long = false;
+    }
+
+    /// Each once, sorted.
+    pub(super) fn finish(mut self) -> Vec<u32> {
+        self.thin_out();
+        self.found.truncate(KEPT);
+        self.found
+    }
+
+    fn end_quoted(&mut self, part: &[u8]) {
+        if self.quoted.is_empty() {
+            if !self.long && part.len() <= QUOTED && is_named(part) {
+                self.add(part);
+            }
+        } else if self.quoted.len() + part.len() <= QUOTED {
+            let mut whole = std::mem::take(&mut self.quoted);
+            whole.extend_from_slice(part);
+            if is_named(&whole) {
+                self.add(&whole);
+            }
+        }
+        self.end_script();
+    }
+
+    fn add(&mut self, address: &[u8]) {
+        if self.found.len() >= GATHERED {
+            self.thin_out();
+            self.found.truncate(KEPT);
+        }
+        let address = address.get(..LOOKED_AT).unwrap_or(address);
+        self.found.push(xxh3_64(address.trim_ascii()) as u32);
+    }
+
+    fn thin_out(&mut self) {
+        self.found.sort_unstable();
+        self.found.dedup();
+    }
+}
+
+/// Whether an address ends as the names of pictures and films do, its query left out.
+fn is_named(address: &[u8]) -> bool {
+    let name = match memchr2(b'?', b'#', address) {
+        Some(end) => address.get(..end).unwrap_or(address),
+        None => address,
+    };
+    let tail = name.get(name.len().saturating_sub(5)..).unwrap_or_default();
+    let Some(dot) = memchr::memrchr(b'.', tail) else { return false };
+    let ending = tail.get(dot + 1..).unwrap_or_default();
+    ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending))
+}
+
+/// Whether the value of an attribute is an address for a script: by the attribute's name, or since a picture's name is in it.
+fn is_lazy(name: &[u8], value: &[u8]) -> bool {
+    let Some(name) = name.get(5..).filter(|_| name.get(..5).is_some_and(|of| of.eq_ignore_ascii_case(b"data-"))) else {
+        return false;
+    };
+    if memchr2(b'/', b'.', value).is_none() {
+        return false;
+    }
+    has_any(name, &LAZY) || names_one(value)
+}
+
+/// Whether a picture's name is anywhere in it.
+fn names_one(text: &[u8]) -> bool {
+    let mut rest = text.get(..LOOKED_AT).unwrap_or(text);
+    while let Some(dot) = memchr(b'.', rest) {
+        rest = rest.get(dot + 1..).unwrap_or_default();
+        let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let ending = rest.get(..end).unwrap_or_default();
+        if ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)) {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_of_media(meta: &Tag<'_>) -> bool {
+    let of = |name| meta.attr(name).is_some_and(|value| has_any(value.as_bytes(), &METAS));
+    of("property") || of("name") || of("itemprop")
+}
+
+fn has_any(name: &[u8], parts: &[&[u8]]) -> bool {
+    let has = |part: &&[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
+    parts.iter().any(has)
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::super::{ExtractOptions, Extractor};
+
+    fn media(html: &str) -> Vec<u32> {
+        let read = |piece: usize| {
+            let mut reader = Extractor::new(&Url::parse("http://a.test/photo/2").unwrap(), ExtractOptions::default());
+            let mut rest = html;
+            while let Some((first, after)) = rest.split_at_checked(piece.min(rest.len())).filter(|(f, _)| !f.is_empty())
+            {
+                reader.feed(first);
+                rest = after;
+            }
+            reader.finish().shown.media
+        };
+        let whole = read(usize::MAX);
+        assert_eq!(whole, read(3), "{html}");
+        whole
+    }
+
+    #[test]
+    fn an_address_of_a_picture_an_object_a_sound_or_a_film_counts_wherever_it_stands() {
+        for html in [
+            "<img src=/i/N.png>",
+            "<img src='/i/N'>",
+            "<img src=/i/N.png alt=x>",
+            "<source srcset='/i/N.webp 1x'>",
+            "<iframe src='/viewer?doc=N'></iframe>",
+            "<object data='/pdf/N'></object>",
+            "<embed src=/e/N>",
+            "<video poster=/p/N></video>",
+            "<audio src=/s/N></audio>",
+            "<meta property='og:image' content='/og/N'>",
+            "<meta name=twitter:image content=/og/N>",
+            "<img class=lazy data-src=/i/N>",
+            "<img data-original='/i/N'>",
+            "<div data-bg=/i/N></div>",
+            "<div data-gallery='[{\"id\":\"/i/N.jpg\"}]'></div>",
+            "<div style=\"background: url('/i/N.jpg') #fff\"></div>",
+            "<body background=/b/N>",
+            "<a href=/full/N.JPG>x</a>",
+            "<script>show(\"/i/N.jpg\", 7)</script>",
+            "<script type='application/json'>{'plate':'https:\\/\\/x\\/N.png?w=7'}</script>",
+            "<svg><image href=/i/N /></svg>",
+            "<amp-img src=/i/N></amp-img>",
+        ] {
+            let of = |n: &str| media(&html.replace('N', n));
+            assert_eq!(of("17").len(), 1, "{html}");
+            assert_ne!(of("17"), of("18"), "{html}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_one_does_not_count() {
+        for html in [
+            "<a href=/full/17.html>x</a>",
+            "<script src=/s/17.js></script>",
+            "<link rel=stylesheet href=/s/17.css>",
+            "<td data-date=2026-05-17 data-count=17></td>",
+            "<div data-href=/cal/2026/05></div>",
+            "<div style='color: red'></div>",
+            "<script>var t = \"17:20\"; go('/x/17.html')</script>",
+            "<meta name=description content=x>",
+            "<template><img src=/i/17.png></template>",
+            "<img src=''>",
+        ] {
+            assert!(media(html).is_empty(), "{html}");
+        }
+    }
+
+    #[test]
+    fn each_counts_once_and_their_number_is_bounded() {
+        assert_eq!(media("<img src=/a.png><img src='/a.png'><img src=\"/b.png\">").len(), 2);
+        let many: String = (0..10_000).map(|n| format!("<img src=/{n}.png>")).collect();
+        assert!((1..=super::KEPT).contains(&media(&many).len()));
+    }
+}

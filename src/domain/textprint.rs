@@ -1,0 +1,266 @@
+//! The print of a text: what is compared of two pages, in a few numbers.
+//!
+//! Made of the visible text as it is decoded, so that a page has the same print in UTF-8, GBK and Big5. A *token* is a run of letters and
+//! digits, lower case; of scripts that are written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) each character. [`TextPrint`]
+//! holds a digest of all tokens, one without those that hold a digit, and a SimHash (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", 2002) over the distinct runs of three tokens.
+//!
+//! For traps there are two readings more ([`Told`]): what a page says beyond the words of its own URL, since a server that
+//! answers 200 to everything repeats what was asked for.
+
+mod planes;
+mod token;
+
+use smallvec::SmallVec;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use planes::Planes;
+use token::{Kind, Tokens};
+
+/// Tokens of a run that makes a feature.
+const RUN: u64 = 3;
+/// Distinct features are told apart by so many bits; one that collides is dropped, the same way each time.
+const BITS: usize = 1 << 16;
+/// Words of a URL that are left out.
+const OF_URL: usize = 64;
+/// Distinct words of a page that are told; of one with more nobody says which are new.
+const VOCABULARY: usize = 2_048;
+/// Bytes of token hashes that are digested at a time.
+const BATCH: usize = 1_024;
+const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The print of a text that has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TextPrint {
+    /// XXH3 over all tokens.
+    pub whole: u64,
+    /// The same without tokens that hold a digit.
+    pub words: u64,
+    /// SimHash over distinct runs of three tokens; a text of less than three is one run.
+    pub sim: u64,
+    /// Their number.
+    pub features: u32,
+}
+
+/// What a text says beyond the words of its page's URL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Digest of its other tokens; 0 when there are none.
+    pub whole: u64,
+    /// The same without tokens that hold a digit.
+    pub words: u64,
+    /// Its distinct words, a part of the hash of each, in the order of the text; none when there are too many.
+    pub vocabulary: Vec<u16>,
+    /// The same of its tokens with digits.
+    pub numbers: Vec<u16>,
+    /// There are more words than are told.
+    pub many: bool,
+}
+
+/// What a page shows: its text, and what else it names that is looked at or listened to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Of its text; none when there is none.
+    pub print: Option<TextPrint>,
+    /// What that says beyond the words of its URL.
+    pub told: Told,
+    /// Hashes of the addresses of its pictures, objects, sounds and films, sorted, each once.
+    pub media: Vec<u32>,
+}
+
+/// Makes the print of a text that comes in pieces, cut anywhere between two characters.
+#[derive(Debug)]
+pub struct Printer {
+    tokens: Tokens,
+    made: Made,
+}
+
+/// What the tokens so far have made.
+#[derive(Debug)]
+struct Made {
+    of_url: SmallVec<[u64; 16]>,
+    /// A bit for each of `of_url`, by its highest six.
+    maybe: u64,
+    count: u64,
+    whole: Digest,
+    words: Digest,
+    told: [u64; 2],
+    last: [u64; 2],
+    features: Bits,
+    planes: Planes,
+    met: Bits,
+    vocabulary: Vec<u16>,
+    numbers: Vec<u16>,
+}
+
+impl Default for Printer {
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+impl Printer {
+    /// Of a page whose URL has these words, in path and query.
+    #[must_use]
+    pub fn new(of_url: &str) -> Self {
+        let mut words = SmallVec::new();
+        let mut tokens = Tokens::default();
+        let mut keep = |hash, _| {
+            if words.len() < OF_URL {
+                words.push(hash);
+            }
+        };
+        tokens.push(&percent_encoding::percent_decode_str(of_url).decode_utf8_lossy(), &mut keep);
+        tokens.end(&mut keep);
+        Self { tokens, made: Made::without(words) }
+    }
+
+    /// The next piece; a token at the joint grows together.
+    pub fn push(&mut self, text: &str) {
+        let made = &mut self.made;
+        self.tokens.push(text, &mut |hash, kind| made.take(hash, kind));
+    }
+
+    /// What comes next is another token.
+    pub fn part(&mut self) {
+        let made = &mut self.made;
+        self.tokens.end(&mut |hash, kind| made.take(hash, kind));
+    }
+
+    /// The text has ended. A text without a token has no print.
+    #[must_use]
+    pub fn finish(mut self) -> (Option<TextPrint>, Told) {
+        self.part();
+        self.made.finish()
+    }
+}
+
+impl Made {
+    fn without(of_url: SmallVec<[u64; 16]>) -> Self {
+        let maybe = of_url.iter().fold(0, |maybe, word| maybe | 1 << (word >> 58));
+        Self {
+            of_url,
+            maybe,
+            count: 0,
+            whole: Digest::default(),
+            words: Digest::default(),
+            told: [0; 2],
+            last: [0; 2],
+            features: Bits::default(),
+            planes: Planes::default(),
+            met: Bits::default(),
+            vocabulary: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, hash: u64, kind: Kind) {
+        self.count += 1;
+        self.whole.take(hash);
+        let word = kind == Kind::Word;
+        if word {
+            self.words.take(hash);
+        }
+        if self.maybe >> (hash >> 58) & 1 == 0 || !self.of_url.contains(&hash) {
+            let [whole, words] = &mut self.told;
+            *whole = mixed(*whole, hash);
+            if word {
+                *words = mixed(*words, hash);
+            }
+            let list = if word { &mut self.vocabulary } else { &mut self.numbers };
+            let part = (hash >> 40) as u16;
+            if list.len() <= VOCABULARY && self.met.set(part) {
+                list.push(part);
+            }
+        }
+        let [first, second] = self.last;
+        if self.count >= RUN {
+            self.feature(first, second, hash);
+        }
+        self.last = [second, hash];
+    }
+
+    fn feature(&mut self, first: u64, second: u64, third: u64) {
+        let run = (first ^ second.rotate_left(21) ^ third.rotate_left(42)).wrapping_mul(PRIME);
+        let run = (run ^ (run >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let run = run ^ (run >> 32);
+        if self.features.set(run as u16) {
+            self.planes.add(run);
+        }
+    }
+
+    fn finish(mut self) -> (Option<TextPrint>, Told) {
+        if (1..RUN).contains(&self.count) {
+            let [first, second] = self.last;
+            self.feature(first, second, 0);
+        }
+        let many = self.vocabulary.len() > VOCABULARY;
+        let (mut vocabulary, mut numbers) = (self.vocabulary, self.numbers);
+        if many {
+            vocabulary = Vec::new();
+        }
+        numbers.truncate(VOCABULARY);
+        let [whole, words] = self.told;
+        let told = Told { whole, words, vocabulary, numbers, many };
+        let (sim, features) = self.planes.finish();
+        let print = TextPrint { whole: self.whole.finish(), words: self.words.finish(), sim, features };
+        ((self.count > 0).then_some(print), told)
+    }
+}
+
+fn mixed(sum: u64, hash: u64) -> u64 {
+    (sum.rotate_left(7) ^ hash).wrapping_mul(PRIME).max(1)
+}
+
+/// XXH3 over hashes, many at a time.
+#[derive(Default)]
+struct Digest {
+    state: Xxh3Default,
+    batch: Vec<u8>,
+}
+
+impl Digest {
+    fn take(&mut self, hash: u64) {
+        if self.batch.len() >= BATCH {
+            self.state.update(&self.batch);
+            self.batch.clear();
+        }
+        self.batch.extend_from_slice(&hash.to_le_bytes());
+    }
+
+    fn finish(mut self) -> u64 {
+        self.state.update(&self.batch);
+        self.state.digest()
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Digest")
+    }
+}
+
+/// A set of numbers of sixteen bits.
+#[derive(Debug)]
+struct Bits(Box<[u64]>);
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self(vec![0; BITS / 64].into_boxed_slice())
+    }
+}
+
+impl Bits {
+    /// Puts a number in; whether it was not there.
+    fn set(&mut self, number: u16) -> bool {
+        let (at, bit) = (usize::from(number) / 64, 1 << (number % 64));
+        self.0.get_mut(at).is_some_and(|word| {
+            let new = *word & bit == 0;
+            *word |= bit;
+            new
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! What is held back, by shape.
+
+use std::collections::HashMap;
+
+use crate::domain::fingerprint::HostKey;
+use crate::domain::reason::Rejection;
+use crate::domain::url::PageUrl;
+
+/// Shapes that are told apart; of more only the number of URLs is counted.
+const ROOM: usize = 256;
+
+/// A shape of which URLs are held back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldShape {
+    /// Its host.
+    pub host: String,
+    /// Why.
+    pub reason: Rejection,
+    /// One of the URLs.
+    pub example: String,
+    /// Their number.
+    pub urls: u64,
+}
+
+/// Why a URL is not taken, and for which shape or space that holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Why.
+    pub reason: Rejection,
+    space: u64,
+    /// It holds for the hosts of a domain.
+    of_hosts: bool,
+}
+
+impl Refusal {
+    pub(super) fn of(reason: Rejection, space: u64) -> Self {
+        Self { reason, space, of_hosts: false }
+    }
+
+    pub(super) fn of_hosts(reason: Rejection, domain: u64) -> Self {
+        Self { reason, space: domain, of_hosts: true }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HeldBack {
+    /// Without a host: of the hosts of a domain.
+    shapes: HashMap<(Option<HostKey>, u64, u8), HeldShape>,
+    new: Vec<HeldShape>,
+    /// URLs of shapes for which there was no room.
+    others: u64,
+}
+
+impl HeldBack {
+    pub(super) fn count(&mut self, host: HostKey, url: &PageUrl, Refusal { reason, space, of_hosts }: Refusal) {
+        let key = ((!of_hosts).then_some(host), space, reason.code());
+        if let Some(held) = self.shapes.get_mut(&key) {
+            held.urls += 1;
+        } else if self.shapes.len() < ROOM {
+            let held = HeldShape { host: url.host().to_owned(), reason, example: url.to_string(), urls: 1 };
+            self.new.push(held.clone());
+            self.shapes.insert(key, held);
+        } else {
+            self.others += 1;
+        }
+    }
+
+    pub(super) fn forget(&mut self, host: HostKey, spaces: &[u64], domain: u64) {
+        self.shapes.retain(|(of, space, _), _| match of {
+            Some(of) => *of != host || !spaces.contains(space),
+            None => *space != domain,
+        });
+    }
+
+    pub(super) fn take_new(&mut self) -> Vec<HeldShape> {
+        std::mem::take(&mut self.new)
+    }
+
+    pub(super) fn list(&self, most: usize) -> (Vec<HeldShape>, u64) {
+        let mut held: Vec<HeldShape> = self.shapes.values().cloned().collect();
+        let all = held.iter().fold(self.others, |sum, held| sum.saturating_add(held.urls));
+        held.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.example.cmp(&b.example)));
+        held.truncate(most);
+        (held, all)
+    }
+}

@@ -1,0 +1,176 @@
+//! What pages bring: taken in before their links are judged, and counted behind them.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::super::aliases::{self, pairs};
+use super::super::shape::Shape;
+use super::super::yields::{Brought, MET, News};
+use super::{OfHost, SHOWN, Shapes, domain, hash};
+use crate::domain::fingerprint::HostKey;
+use crate::domain::textprint::Shown;
+use crate::domain::url::PageUrl;
+
+/// A page whose links are being judged.
+#[derive(Debug)]
+pub struct Finder {
+    pub(super) host: HostKey,
+    pub(super) shape: Shape,
+    pub(super) domain: u64,
+    pub(super) from_sibling: bool,
+    url: PageUrl,
+    own: u64,
+    /// The page it was found on.
+    via: Option<u64>,
+    news: Option<OfPage>,
+    in_shape: Brought,
+    in_space: Brought,
+}
+
+/// What a page that was read brought by itself.
+#[derive(Clone, Copy, Debug)]
+struct OfPage {
+    /// To its shape.
+    shape: bool,
+    /// To its space.
+    space: bool,
+    word: bool,
+    number: bool,
+}
+
+impl Finder {
+    /// The page at this URL, found on the page `via`.
+    #[must_use]
+    pub fn new(host: HostKey, url: &PageUrl, via: Option<&str>) -> Self {
+        let of_domain = domain(url);
+        let via = via.and_then(|via| PageUrl::from_canonical(via).ok());
+        let sibling = |via: &PageUrl| via.host() != url.host() && domain(via) == of_domain;
+        Self {
+            host,
+            shape: Shape::of(url),
+            domain: of_domain,
+            own: hash(url),
+            from_sibling: via.as_ref().is_some_and(sibling),
+            via: via.as_ref().map(hash),
+            url: url.clone(),
+            news: None,
+            in_shape: Brought::default(),
+            in_space: Brought::default(),
+        }
+    }
+
+    /// Takes in a link to a known URL.
+    pub fn met(&mut self, host: HostKey, url: &PageUrl) {
+        let full = self.in_shape.met.len() >= MET && self.in_space.met.len() >= MET;
+        if full || host != self.host {
+            return;
+        }
+        let (to, shape) = (hash(url), Shape::of(url));
+        if to == self.own || Some(to) == self.via {
+            return;
+        }
+        let add = |brought: &mut Brought| {
+            if brought.met.len() < MET {
+                brought.met.push(to as u32);
+            }
+        };
+        if shape.key == self.shape.key {
+            add(&mut self.in_shape);
+        }
+        if shape.space == self.shape.space {
+            add(&mut self.in_space);
+        }
+    }
+
+    /// Whether it showed anything new; of a page that was not read nobody says that it did not.
+    pub(super) fn has_news(&self) -> bool {
+        self.news.is_none_or(|news| news.shape && news.space)
+    }
+
+    /// Whether it had a word, or a picture, that is new to its host.
+    pub(super) fn has_words(&self) -> bool {
+        self.news.is_none_or(|news| news.word)
+    }
+
+    /// Takes in a link to a new URL: whether it is of the same shape, and of the same space.
+    pub(super) fn leads_to(&mut self, host: HostKey, shape: &Shape, counts: bool) {
+        let same_host = host == self.host;
+        let same_shape = same_host && shape.key == self.shape.key;
+        let same_space = same_host && shape.space == self.shape.space;
+        for (same, brought) in [(same_shape, &mut self.in_shape), (same_space, &mut self.in_space)] {
+            brought.inside += u32::from(same);
+            brought.outside += u32::from(!same && counts);
+        }
+    }
+}
+
+impl Shapes {
+    /// Takes in what a page shows, before its links are judged. Not for one that was not read, or not to its end.
+    pub fn read(&mut self, page: &mut Finder, shown: &Shown) {
+        let of_host = self.of_host(page.host);
+        page.news = Some(of_host.read(page, shown));
+        let first = !std::mem::replace(&mut of_host.has_pages, true);
+        if first && page.from_sibling {
+            let made_up = self.shows(page.domain, shown);
+            self.of_host(page.host).made_up = made_up;
+        }
+    }
+
+    /// Counts a page that was read, behind its links.
+    pub fn count(&mut self, page: &Finder) {
+        let (Some(news), Some(of_host)) = (page.news, self.hosts.get_mut(&page.host)) else { return };
+        let suspicious = page.shape.suspicious;
+        let of = |content| News { content, word: news.word, number: news.number, suspicious };
+        of_host.shapes.of(page.shape.key).yields.note(of(news.shape), &page.in_shape);
+        of_host.spaces.of(page.shape.space).note(of(news.space), &page.in_space);
+    }
+
+    /// The first page of a host that another host of its domain led to: whether it shows nothing new.
+    fn shows(&mut self, domain: u64, shown: &Shown) -> bool {
+        if self.shown.len() >= SHOWN && !self.shown.contains_key(&domain) {
+            self.shown.clear();
+        }
+        let of_domain = self.shown.entry(domain).or_default();
+        let new = of_domain.texts.is_new(mix(shown.told.words, media_of(shown)));
+        of_domain.barren = if new { 0 } else { of_domain.barren.saturating_add(1) };
+        of_domain.barren > 0
+    }
+}
+
+impl OfHost {
+    fn read(&mut self, page: &Finder, shown: &Shown) -> OfPage {
+        let told = &shown.told;
+        let media = shown.media.iter().filter(|address| self.media.is_new(spread(**address))).count() > 0;
+        let mut new = |words: &[u16]| words.iter().filter(|word| self.words.is_new(**word)).count() > 0;
+        let (word, number) = (new(&told.vocabulary) || told.many, new(&told.numbers));
+        let pairs = pairs(&page.url);
+        // Known values in a new combination, one of three or more new at most, and known words in a new order: what filters show.
+        let fresh = pairs.iter().filter(|pair| new(&[**pair])).count();
+        let combined = !pairs.is_empty() && fresh <= usize::from(pairs.len() > 2) && !word;
+        let text = |texts: &mut super::Recent, space: u64| texts.is_new(mix(told.words, space)) && !combined;
+        let count = self.shapes.of(page.shape.key);
+        let young = count.yields.pages == 0;
+        let as_before = mix(told.whole, media_of(shown));
+        for (idle, alias) in aliases::of(&page.url, &page.shape) {
+            let same = self.aliases.read(alias, as_before);
+            if let (Some(same), Some(count)) = (same, count.same.get_mut(idle as usize)) {
+                *count = if same { count.saturating_add(1) } else { 0 };
+            }
+        }
+        let (shape, space) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.space));
+        // Numbers alone make no page of a new shape: what is not there repeats what was asked for, with the time of day.
+        let space = space || media || number && !young;
+        OfPage { shape: shape || media, space, word: word || media, number }
+    }
+}
+
+fn media_of(shown: &Shown) -> u64 {
+    shown.media.iter().fold(0, |sum, address| mix(sum, u64::from(*address)))
+}
+
+fn spread(address: u32) -> u64 {
+    xxh3_64_with_seed(&address.to_le_bytes(), 1)
+}
+
+fn mix(one: u64, other: u64) -> u64 {
+    xxh3_64_with_seed(&one.to_le_bytes(), other)
+}
