@@ -14,6 +14,7 @@ pub mod frontier;
 pub mod host;
 pub mod html;
 pub mod link_header;
+pub mod login;
 pub mod memory;
 pub mod mime;
 pub mod note;
