@@ -16,7 +16,8 @@ use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedRepo
 use crate::checkpoint::CheckpointError;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
-use crate::config::is_same_folder;
+use crate::config::{is_same_folder, without_credentials};
+use crate::domain::login::login_refused;
 use crate::domain::url::PageUrl;
 use crate::storage::values::SeedValue;
 use crate::telemetry::{StateChange, StatusSnapshot};
@@ -45,6 +46,10 @@ impl NodeControl {
         let live = node.live();
         for seed in seeds {
             let NewSeed { url: text, rank, max_depth, tags } = seed.into();
+            if let Some(reason) = login_refused(&text) {
+                report.rejected.push(RejectedSeed { url: without_credentials(&text), reason });
+                continue;
+            }
             match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => {
                     let added = node.clock.now();
@@ -52,7 +57,10 @@ impl NodeControl {
                     good.push((url, said));
                 }
                 Ok(_) => {}
-                Err(e) => report.rejected.push(RejectedSeed { url: text, reason: e.to_string() }),
+                Err(e) => {
+                    let url = without_credentials(&text);
+                    report.rejected.push(RejectedSeed { url, reason: e.to_string() });
+                }
             }
         }
         for chunk in good.chunks(CHUNK) {
@@ -113,9 +121,11 @@ impl Control for NodeControl {
                 seeds.into_iter().partition(|seed| settings.contact_for(std::slice::from_ref(&seed.url)).is_ok());
             let mut report = Self::add_seeds(node, good).await?;
             let reason = NO_CONTACT.to_owned();
-            report
-                .rejected
-                .extend(lacking.into_iter().map(|seed| RejectedSeed { url: seed.url, reason: reason.clone() }));
+            report.rejected.extend(
+                lacking
+                    .into_iter()
+                    .map(|seed| RejectedSeed { url: without_credentials(&seed.url), reason: reason.clone() }),
+            );
             Ok(report)
         })
     }

@@ -8,6 +8,7 @@ use toml::Value;
 use super::args::{RunArgs, SettingsArgs};
 use super::exit::CliError;
 use crate::config::{ConfigError, Layers, LogFormat, is_web_url, without_credentials};
+use crate::domain::login::login_refused;
 use crate::domain::seed::seed_lines;
 
 /// Largest file of seeds, robots.txt or page that is read, bytes.
@@ -97,6 +98,7 @@ fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
     let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);
     for (number, line) in seed_lines(&list) {
         let why = match line {
+            Ok(url) if login_refused(url).is_some() => login_refused(url).unwrap_or_default(),
             Ok(url) if is_web_url(url) => {
                 good.push(url.to_owned());
                 continue;

@@ -15,6 +15,7 @@ pub mod host;
 pub mod html;
 pub mod json_feed;
 pub mod link_header;
+pub mod login;
 pub mod memory;
 pub mod mime;
 pub mod note;

@@ -155,3 +155,41 @@ fn no_answer_of_the_admin_endpoint_tells_a_secret() {
     live.until_stop();
     live.end();
 }
+
+#[test]
+fn a_seed_with_user_and_password_is_refused_with_the_section_to_write_and_shown_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let seed = "http://me:hidden-password@127.0.0.1:9/in/";
+    std::fs::write(folder.path().join("seeds"), format!("http://127.0.0.1:9/\n{seed}\n")).unwrap();
+    std::fs::write(folder.path().join("bad.toml"), format!("[crawl]\nseeds = [\"{seed}\"]\n")).unwrap();
+    for (args, code) in [
+        (vec!["run", "--seed", seed, "--data", "data"], 2),
+        (vec!["run", "bad.toml", "--data", "data"], 2),
+        (vec!["config", "check", "bad.toml"], 2),
+        (vec!["fetch", seed], 2),
+        (vec!["run", "--seeds", "seeds", "--dry-run", "--data", "data", "--allow-net", "127.0.0.1/32"], 0),
+    ] {
+        let Output { status, stdout, stderr } = program().current_dir(folder.path()).args(&args).output().unwrap();
+        let said = [stderr, stdout].map(|t| String::from_utf8(t).unwrap()).concat();
+        assert_eq!(status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains("[[credentials]]") && said.contains("url = \"http://127.0.0.1:9/\""), "{args:?}: {said}");
+        assert_no_secret(&format!("{args:?}"), &said);
+    }
+    assert!(!folder.path().join("data").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_seed_with_user_and_password_that_is_handed_in_is_refused_with_the_section_to_write() {
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 3, ..TestWebConfig::default() });
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    let (status, answer) =
+        admin.ask("POST", "/api/v1/seeds", r#"{"urls": ["http://me:hidden-password@h0.test/", "http://h0.test/x"]}"#);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["rejected"][0]["url"], "http://…@h0.test/", "{answer}");
+    assert!(answer["rejected"][0]["reason"].as_str().unwrap().contains("[[credentials]]"), "{answer}");
+    assert_no_secret("the report", &answer.to_string());
+    drop(admin);
+    live.until_stop();
+    live.end();
+}

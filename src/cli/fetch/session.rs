@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::units::roughly;
 use crate::config::{Layers, Settings};
 use crate::document::{SpillBudget, SpillConfig};
+use crate::domain::login::login_refused;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
 use crate::domain::url::PageUrl;
@@ -158,6 +159,9 @@ impl Session {
     }
 
     pub(super) fn canonical(&self, url: &str) -> Result<PageUrl, CliError> {
+        if let Some(why) = login_refused(url) {
+            return Err(CliError::usage(why));
+        }
         self.rules.canon.parse(url).map_err(|e| CliError::usage(format!("{url}: {e}")))
     }
 

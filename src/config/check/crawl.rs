@@ -9,12 +9,15 @@ use super::{Checked, ensure, is_name, is_web_url, positive, within};
 use crate::config::sections::{
     CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeMode, ScopeSection, SeedSection,
 };
+use crate::domain::login::login_refused;
 use crate::domain::seed::check_said;
 use crate::domain::url::UrlPatterns;
 
 pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
     ensure(is_name(&crawl.name), "crawl.name", || "must be 1 to 64 letters, digits, '-', '_' or '.'".into())?;
     for SeedSection { url, rank, tags, .. } in &crawl.seeds {
+        let login = login_refused(url);
+        ensure(login.is_none(), "crawl.seeds", || login.unwrap_or_default())?;
         ensure(is_web_url(url), "crawl.seeds", || match Url::parse(url) {
             Err(url::ParseError::InvalidPort) => format!("the port of {url:?} must be from 1 to 65535"),
             _ => format!("{url:?} is no http or https URL; write it in full, such as https://example.org/"),

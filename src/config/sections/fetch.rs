@@ -192,7 +192,8 @@ impl From<GivenTimeouts> for TimeoutsSection {
 }
 
 impl TimeoutsSection {
-    /// The longest that a request may take: a connection that went stale is replaced, so all but the body may come twice.
+    /// The longest that a request may take: a connection that went stale, or that only old TLS can follow, is replaced, so all but the
+    /// body may come twice.
     fn slowest(&self) -> Duration {
         let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
         before.saturating_mul(2).saturating_add(self.body)
