@@ -19,7 +19,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
     let live = node.live(); // under the scope's lock, so that both are of one generation
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
-    let (blocks, now) = (node.orders.blocks(), node.clock.now());
+    let (blocks, now) = (node.orders.blocks(), node.clock.date());
     for new in found {
         if blocks.on(new.url.host()) {
             out.turned.push(Turned { new, reason: Rejection::Blocked });
@@ -89,7 +89,7 @@ pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Reje
     let live = node.live();
     let (entry, url) = (&lease.entry, &lease.url);
     let way = (entry.found, entry.via.as_deref());
-    let verdict = judge(&live, &scope, url, entry.depth, way, node.clock.now());
+    let verdict = judge(&live, &scope, url, entry.depth, way, node.clock.date());
     verdict.map_err(|reason| (reason, live.generation))?;
     Ok(live.generation)
 }

@@ -56,6 +56,8 @@ pub enum IdleCode {
     Checkpoint,
     /// An actor rests after its death.
     ActorRestarting,
+    /// The system's clock was set; it holds nothing up, but dates may be wrong.
+    ClockJumped,
 }
 
 impl IdleCode {
@@ -83,6 +85,7 @@ impl IdleCode {
             Self::Starting => "starting",
             Self::Checkpoint => "checkpoint",
             Self::ActorRestarting => "actor_restarting",
+            Self::ClockJumped => "clock_jumped",
         }
     }
 }

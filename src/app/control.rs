@@ -47,7 +47,7 @@ impl NodeControl {
             let NewSeed { url: text, rank, max_depth, tags } = seed.into();
             match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => {
-                    let added = node.clock.now();
+                    let added = node.clock.date();
                     let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags };
                     good.push((url, said));
                 }

@@ -145,7 +145,7 @@ impl Walk<'_> {
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let way = (value.found, value.via.as_deref());
-        if judge(live, &scope, &url, value.depth, way, self.node.clock.now()).is_err() {
+        if judge(live, &scope, &url, value.depth, way, self.node.clock.date()).is_err() {
             return Ok(None);
         }
         drop(scope);

@@ -141,7 +141,7 @@ impl Deduper {
 
     /// Why a URL that is done is fetched once more, if it is.
     fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
-        let (now, sitemaps) = (self.node.clock.now(), &self.node.rules.settings.sitemaps);
+        let (now, sitemaps) = (self.node.clock.date(), &self.node.rules.settings.sitemaps);
         let again = self.node.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
             return Ok(Some(Again::Sitemap)); // its row may lack in a folder of an older program

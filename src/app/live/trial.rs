@@ -127,7 +127,7 @@ impl Trial {
             self.view.queued.looked += 1;
             let Some(name) = self.name(key.host_crawl().host_at())? else { continue };
             let Ok(url) = PageUrl::from_parts(entry.scheme, &name, entry.port, &entry.tail) else { continue };
-            let (way, now) = ((entry.found, entry.via.as_deref()), self.node.clock.now());
+            let (way, now) = ((entry.found, entry.via.as_deref()), self.node.clock.date());
             if let Err(reason) = judge(&self.draft.live, &self.draft.scope, &url, entry.depth, way, now) {
                 let rule = self.rule(&url, entry.depth);
                 note(&mut self.view.queued, &url, reason, rule);
@@ -147,7 +147,7 @@ impl Trial {
             self.view.rejected.looked += 1;
             let meant = is_of_rules(value.reason) && (value.reason != Rejection::HostBudget || self.has_more_budget());
             let Ok(url) = PageUrl::from_canonical(&value.url) else { continue };
-            let now = self.node.clock.now();
+            let now = self.node.clock.date();
             if meant && judge(&self.draft.live, &self.draft.scope, &url, value.depth, LINK, now).is_ok() {
                 let rule = self.rule(&url, value.depth);
                 note(&mut self.view.rejected, &url, value.reason, rule);
@@ -163,7 +163,7 @@ impl Trial {
     }
 
     fn rule(&self, url: &PageUrl, depth: u16) -> String {
-        match self.draft.live.traps.judge(url, self.node.clock.now()) {
+        match self.draft.live.traps.judge(url, self.node.clock.date()) {
             Err(reason) => format!("traps: {reason}"),
             Ok(()) => self.draft.scope.explain(url, depth).1,
         }
