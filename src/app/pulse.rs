@@ -10,7 +10,7 @@ mod cpu;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, Weak, mpsc};
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
@@ -41,12 +41,12 @@ pub struct Pulses {
 
 thread_local! {
     /// The pulses of this thread: one, or one for each actor where all share it.
-    static MINE: RefCell<Vec<Arc<Beats>>> = const { RefCell::new(Vec::new()) };
+    static MINE: RefCell<Vec<Weak<Beats>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The thread that calls this has got something done.
 pub fn moved() {
-    MINE.with_borrow(|mine| mine.iter().for_each(|beats| beats.moved()));
+    MINE.with_borrow(|mine| mine.iter().filter_map(Weak::upgrade).for_each(|beats| beats.moved()));
 }
 
 struct Pulse {
@@ -74,7 +74,10 @@ impl Beats {
     /// The thread that calls this is that of the pulse.
     fn is_here(self: &Arc<Self>) {
         self.thread.get_or_init(Thread::this);
-        MINE.with_borrow_mut(|mine| mine.push(self.clone()));
+        MINE.with_borrow_mut(|mine| {
+            mine.retain(|beats| beats.strong_count() > 0);
+            mine.push(Arc::downgrade(self));
+        });
     }
 }
 
