@@ -13,7 +13,7 @@ mod popular;
 mod readmit;
 mod seen;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ use crate::telemetry::metrics::Registry;
 
 use filter::SeenFilter;
 pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
+use outbox::Outbox;
 use popular::Popular;
 pub use readmit::Readmit;
 
@@ -62,7 +63,7 @@ pub struct Deduper {
     shapes: Shapes,
     tools: Tools,
     /// What waits for room before the Store.
-    outbox: VecDeque<Commit>,
+    outbox: Outbox,
     turns: Turns,
 }
 
@@ -79,7 +80,7 @@ impl Deduper {
             pending_contents: KeyMap::default(),
             shapes: Shapes::default(),
             tools: Tools::new(&node),
-            outbox: VecDeque::new(),
+            outbox: Outbox::default(),
             turns: Turns::default(),
             epoch,
             generation: node.live.generation(),
