@@ -1,52 +1,204 @@
 //! The only reader of real time. Everything else is handed a moment or a [`Clock`].
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::config::units::roughly;
 use crate::domain::time::{UnixMillis, millis};
 
-/// A clock that never runs backwards: the wall time read once at its start plus monotonic time since.
+/// Two readings of one clock: the *crawl's time*, by which everything waits, and the *date*, by which the world dates.
 ///
-/// A step of the system's wall clock therefore never makes a host's earliest time pass early. Clones share their time.
+/// The crawl's time never runs backwards, not even over a restart ([`take_up`](Self::take_up)), and goes forward by monotonic
+/// time alone: nobody who sets the system's clock makes a wait shorter or longer. The date follows the system's clock
+/// ([`follow`](Self::follow)). Where that was never set they are the same; else they stay apart by what it was set by. Clones
+/// share their time.
 #[derive(Clone, Debug)]
-pub struct Clock(Arc<Source>);
+pub struct Clock(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    source: Source,
+    /// What the crawl's time is ahead of the time that this clock began with and what has passed since, in milliseconds.
+    crawl: AtomicI64,
+    /// The same of the date.
+    date: AtomicI64,
+    /// The same of the system's clock, in tests.
+    set: AtomicI64,
+    jumps: Mutex<Vec<Jump>>,
+}
 
 #[derive(Debug)]
 enum Source {
     Real { wall: UnixMillis, started: Instant },
-    Manual(AtomicU64),
+    Manual { start: UnixMillis, at: AtomicU64 },
 }
+
+/// The system's clock said something else than was to be expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// By so many milliseconds; less than zero when it went back.
+    pub by: i64,
+    /// It was noticed at the start: that is how far the clock stands behind the last commit of the folder.
+    pub at_start: bool,
+    /// The date when it was noticed.
+    pub at: UnixMillis,
+    /// How long the clock had run then.
+    pub uptime: Duration,
+}
+
+impl std::fmt::Display for Jump {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let by = roughly(Duration::from_millis(self.by.unsigned_abs()));
+        match (self.at_start, self.by < 0) {
+            (true, _) => write!(f, "the system's clock stands {by} before the last commit of this folder"),
+            (false, true) => write!(f, "the system's clock went back by {by}"),
+            (false, false) => write!(f, "the system's clock went forward by {by}, or the machine slept"),
+        }
+    }
+}
+
+/// A difference of this much is a jump: what time servers do gently is far below.
+const JUMP: i64 = 1_000;
+/// Jumps that are remembered.
+const KEPT: usize = 16;
 
 impl Clock {
     /// A clock on real time, anchored at this moment.
     #[must_use]
     pub fn real() -> Self {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(Arc::new(Source::Real { wall: UnixMillis(millis(wall)), started: Instant::now() }))
+        Self::of(Source::Real { wall: system_time(), started: Instant::now() })
     }
 
     /// A clock for tests that stands still at `start` until [`advance`](Self::advance) moves it.
     #[must_use]
     pub fn manual(start: UnixMillis) -> Self {
-        Self(Arc::new(Source::Manual(AtomicU64::new(start.0))))
+        Self::of(Source::Manual { start, at: AtomicU64::new(start.0) })
     }
 
-    /// This moment.
+    fn of(source: Source) -> Self {
+        let (crawl, date, set) = Default::default();
+        Self(Arc::new(Inner { source, crawl, date, set, jumps: Mutex::default() }))
+    }
+
+    /// This moment in the crawl's time: what every wait is reckoned by.
     #[must_use]
     pub fn now(&self) -> UnixMillis {
-        match &*self.0 {
-            Source::Real { wall, started } => UnixMillis(wall.0.saturating_add(whole_millis(started.elapsed()))),
-            Source::Manual(at) => UnixMillis(at.load(Ordering::SeqCst)),
+        shifted(self.base(), self.0.crawl.load(Ordering::SeqCst))
+    }
+
+    /// This moment as the world dates it: for what others read, or have written.
+    #[must_use]
+    pub fn date(&self) -> UnixMillis {
+        shifted(self.base(), self.0.date.load(Ordering::SeqCst))
+    }
+
+    /// The date of a moment of the crawl's time, as the two stand now.
+    #[must_use]
+    pub fn date_of(&self, at: UnixMillis) -> UnixMillis {
+        shifted(at, self.ahead())
+    }
+
+    /// How far the date is ahead of the crawl's time, in milliseconds; less than zero when it is behind.
+    #[must_use]
+    pub fn ahead(&self) -> i64 {
+        let (date, crawl) = (self.0.date.load(Ordering::SeqCst), self.0.crawl.load(Ordering::SeqCst));
+        date.saturating_sub(crawl)
+    }
+
+    /// Time since this clock began: what lengths of time are measured by.
+    #[must_use]
+    pub fn uptime(&self) -> Duration {
+        match &self.0.source {
+            Source::Real { started, .. } => started.elapsed(),
+            Source::Manual { start, at } => Duration::from_millis(at.load(Ordering::SeqCst).saturating_sub(start.0)),
         }
+    }
+
+    /// Goes on from the readings at the last commit of a folder: the crawl's time keeps its distance to the date, and does not
+    /// fall behind what it was. Gives the jump when the system's clock stands before that commit. To be called before anything
+    /// is reckoned by this clock.
+    pub fn take_up(&self, now: UnixMillis, date: UnixMillis) -> Option<Jump> {
+        let here = self.date();
+        let apart = signed(now).saturating_sub(signed(date));
+        let wanted = signed(here).saturating_add(apart);
+        let kept = wanted.max(signed(now));
+        self.0.crawl.store(kept.saturating_sub(signed(self.base())), Ordering::SeqCst);
+        let back = kept - wanted;
+        (back >= JUMP).then(|| self.noted(Jump { by: -back, at_start: true, at: here, uptime: self.uptime() }))
+    }
+
+    /// Compares the date with the system's clock, and takes that over when it was set. To be called now and then.
+    pub fn follow(&self) -> Option<Jump> {
+        let system = match &self.0.source {
+            Source::Real { .. } => system_time(),
+            Source::Manual { .. } => self.base(),
+        };
+        let system = shifted(system, self.0.set.load(Ordering::SeqCst));
+        let by = signed(system).saturating_sub(signed(self.date()));
+        if by.abs() < JUMP {
+            return None;
+        }
+        self.0.date.fetch_add(by, Ordering::SeqCst);
+        Some(self.noted(Jump { by, at_start: false, at: self.date(), uptime: self.uptime() }))
+    }
+
+    fn noted(&self, jump: Jump) -> Jump {
+        let mut jumps = self.0.jumps.lock().unwrap_or_else(PoisonError::into_inner);
+        if jumps.len() >= KEPT {
+            jumps.remove(0);
+        }
+        jumps.push(jump);
+        jump
+    }
+
+    /// The latest jump of the system's clock, if there was one.
+    #[must_use]
+    pub fn last_jump(&self) -> Option<Jump> {
+        self.0.jumps.lock().unwrap_or_else(PoisonError::into_inner).last().copied()
     }
 
     /// Moves a manual clock forward; a real clock cannot be moved and stays as it is.
     pub fn advance(&self, by: Duration) {
-        if let Source::Manual(at) = &*self.0 {
+        if let Source::Manual { at, .. } = &self.0.source {
             at.fetch_add(millis(by), Ordering::SeqCst);
         }
     }
+
+    /// For tests: as if somebody had set the system's clock, by so many milliseconds from what it said.
+    pub fn set_system(&self, by: i64) {
+        self.0.set.fetch_add(by, Ordering::SeqCst);
+    }
+
+    /// For tests: a clock that begins on a system whose clock is so many milliseconds off.
+    #[must_use]
+    pub fn off_by(self, by: i64) -> Self {
+        self.set_system(by);
+        self.0.date.fetch_add(by, Ordering::SeqCst);
+        self.0.crawl.fetch_add(by, Ordering::SeqCst);
+        self
+    }
+
+    /// The time it began with, and what has passed since.
+    fn base(&self) -> UnixMillis {
+        match &self.0.source {
+            Source::Real { wall, started } => UnixMillis(wall.0.saturating_add(whole_millis(started.elapsed()))),
+            Source::Manual { at, .. } => UnixMillis(at.load(Ordering::SeqCst)),
+        }
+    }
+}
+
+fn system_time() -> UnixMillis {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UnixMillis(whole_millis(wall))
+}
+
+fn signed(at: UnixMillis) -> i64 {
+    i64::try_from(at.0).unwrap_or(i64::MAX)
+}
+
+fn shifted(at: UnixMillis, by: i64) -> UnixMillis {
+    UnixMillis(at.0.saturating_add_signed(by))
 }
 
 /// Elapsed time is rounded down: "now" must not lie in the future.
@@ -117,5 +269,81 @@ mod tests {
         assert!(second >= first);
         assert!(second.since(first) < Duration::from_secs(3_600));
         assert!(first.0 > 1_600_000_000_000, "the wall clock of this machine is before 2020");
+    }
+
+    const DAY: i64 = 86_400_000;
+    const START: UnixMillis = UnixMillis(1_780_000_000_000);
+
+    fn at(days: i64) -> UnixMillis {
+        shifted(START, days * DAY)
+    }
+
+    #[test]
+    fn whoever_sets_the_systems_clock_moves_the_date_and_no_wait() {
+        for by in [3_600_000, -3_600_000, 30 * DAY, -30 * DAY, 10 * 365 * DAY, -10 * 365 * DAY] {
+            let clock = Clock::manual(START);
+            clock.set_system(by);
+            clock.advance(Duration::from_secs(5));
+            assert_eq!(clock.now(), START.plus(Duration::from_secs(5)));
+            let jump = clock.follow().unwrap();
+            assert_eq!((jump.by, jump.at_start), (by, false));
+            assert_eq!(clock.date(), shifted(clock.now(), by), "the date follows");
+            assert_eq!(clock.now(), START.plus(Duration::from_secs(5)), "the crawl's time does not");
+            assert_eq!(clock.date_of(clock.now()), clock.date());
+            assert_eq!((clock.follow(), clock.last_jump()), (None, Some(jump)), "it is told once");
+        }
+    }
+
+    #[test]
+    fn what_a_time_server_does_gently_is_no_jump() {
+        let clock = Clock::manual(START);
+        clock.set_system(999);
+        assert_eq!(clock.follow(), None);
+        clock.set_system(1);
+        assert_eq!(clock.follow().map(|jump| jump.by), Some(1_000));
+    }
+
+    #[test]
+    fn the_crawls_time_goes_on_over_starts_wherever_the_systems_clock_stands() {
+        // (the crawl's time and the date at the last commit, the date at this start; the crawl's time then, the jump back)
+        let table = [
+            ((at(0), at(0)), at(1), at(1), None, "a day later"),
+            ((at(30), at(30)), at(0), at(30), Some(30), "the former run was ahead"),
+            ((at(0), at(0)), at(30), at(30), None, "a clock that went forward looks like a long rest"),
+            ((at(30), at(0)), at(1), at(31), None, "it was set back while the former run ran"),
+            ((at(-30), at(0)), at(1), at(-29), None, "it was set forward while the former run ran"),
+            ((at(30), at(0)), at(-5), at(30), Some(5), "and stands before the last commit now"),
+            ((at(-30), at(0)), at(-9_000), at(-30), Some(9_000), "a clock that begins at 1970 or so"),
+        ];
+        for ((now, date), here, then, back, what) in table {
+            let clock = Clock::manual(here);
+            let jump = clock.take_up(now, date);
+            assert_eq!(clock.now(), then, "{what}");
+            assert_eq!(clock.date(), here, "{what}");
+            assert_eq!(jump.map(|jump| jump.by), back.map(|days: i64| -days * DAY), "{what}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_done_to_the_systems_clock_the_crawls_time_counts_what_has_passed(
+            steps in proptest::collection::vec((0_u64..100_000, -40 * DAY..40 * DAY, proptest::bool::ANY), 1..30),
+        ) {
+            let (mut clock, mut passed, mut off) = (Clock::manual(START), 0, 0);
+            for (wait, by, restart) in steps {
+                clock.advance(Duration::from_millis(wait));
+                passed += wait;
+                clock.set_system(by);
+                off += by;
+                clock.follow();
+                proptest::prop_assert_eq!(clock.now(), UnixMillis(START.0 + passed));
+                if restart {
+                    let next = Clock::manual(clock.date()); // at once, with the clock as it stands
+                    proptest::prop_assert_eq!(next.take_up(clock.now(), clock.date()), None);
+                    clock = next;
+                }
+                proptest::prop_assert!(signed(clock.date()).abs_diff(signed(START) + off + i64::try_from(passed).unwrap()) < 1_000 * 30);
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ use actix::{Actor, Addr, Context, Handler, Message};
 
 use super::card::{Card, ONLY};
 use super::supervise::Kind;
+use crate::app::moved;
 use crate::clock::Stopwatch;
 use crate::telemetry::metrics::Metrics;
 
@@ -49,6 +50,7 @@ pub struct Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        moved();
         let took = self.since.elapsed();
         self.meter.metrics.handled(self.meter.kind, took);
         self.meter.card.note_handled(took);

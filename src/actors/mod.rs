@@ -27,3 +27,4 @@ pub mod store;
 pub mod strikes;
 pub mod supervise;
 pub mod supervisor;
+pub mod turn;

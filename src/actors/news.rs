@@ -85,10 +85,10 @@ impl Node {
     /// A notice of this moment.
     pub fn notice(&self, event: NoticeKind, reason: &str, text: &str, host: Option<&str>) -> Notice {
         let (reason, text, host) = (reason.to_owned(), text.to_owned(), host.map(str::to_owned));
-        Notice { event, ts_ms: self.clock.now().0, reason, text, host }
+        Notice { event, ts_ms: self.clock.date().0, reason, text, host }
     }
 
     fn tell(&self, news: impl FnOnce() -> News) {
-        self.events.tell(self.clock.now().0, news);
+        self.events.tell(self.clock.date().0, news);
     }
 }

@@ -17,14 +17,14 @@ use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::robots::RobotsAccess;
 use crate::domain::scope::Scope;
-use crate::domain::time::UnixMillis;
+use crate::domain::time::{UnixMillis, millis};
 use crate::domain::traps::Shapes;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::Timings;
 use crate::storage::ledger::{Change, Ending, PageChange};
-use crate::storage::values::{Counters, How, SeedValue};
+use crate::storage::values::{ClockState, Counters, How, SeedValue};
 use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::{Metrics, Phase, Registry};
 use crate::telemetry::notice::Notices;
@@ -43,7 +43,7 @@ use super::parser::Parser;
 use super::politeness::{Host, Targets, copy_of};
 use super::seeds::Seeds;
 use super::slot::Slots;
-use super::store::{Commit, Store};
+use super::store::{Commit, Store, room_taken};
 use super::strikes::{STRIKES, Strikes};
 use super::supervise::{Coroner, Death, RestartRules, lock};
 use super::supervisor::Supervisor;
@@ -151,6 +151,10 @@ pub struct Node {
     pub strikes: Strikes,
     /// Pages from fetch to commit.
     pub pages: Arc<Semaphore>,
+    /// Room before the Store, for what the Deduper sends.
+    pub store_room: Arc<Semaphore>,
+    /// When the Store synced last, in milliseconds of the clock's uptime.
+    pub synced: AtomicU64,
     /// How many page permits there are.
     pub pages_total: usize,
     /// How many of them are withheld because memory is short.
@@ -303,6 +307,24 @@ impl Node {
         self.disk.holds() || [&self.paused, &self.draining].iter().any(|flag| flag.load(Ordering::Acquire))
     }
 
+    /// What the clocks say: kept with each commit.
+    #[must_use]
+    pub fn clock_state(&self) -> ClockState {
+        ClockState { crawl: self.clock.now(), date: self.clock.date() }
+    }
+
+    /// Everything committed so far is safe against power loss.
+    pub fn note_synced(&self) {
+        self.synced.store(millis(self.clock.uptime()), Ordering::Relaxed);
+    }
+
+    /// How long ago the Store synced; since the start of this process when it has not yet.
+    #[must_use]
+    pub fn sync_age(&self) -> Duration {
+        let at = Duration::from_millis(self.synced.load(Ordering::Relaxed));
+        self.clock.uptime().saturating_sub(at)
+    }
+
     /// True when a page ended rooms, or whole processes, so often that it is given up.
     #[must_use]
     pub fn is_poison(&self, page: &UrlKey) -> bool {
@@ -358,7 +380,7 @@ impl Node {
             self.metrics.received(capture.bytes);
             capture.remarks.notes.iter().for_each(|note| self.metrics.note(*note));
             let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));
-            self.metrics.commit_lag(self.clock.now().since(answered));
+            self.metrics.commit_lag(self.clock.date().since(answered));
         }
     }
 
@@ -390,7 +412,7 @@ impl Node {
         match &page.ending {
             Ending::Error(failure) | Ending::Retry { reason: failure, .. } => {
                 let status = page.status;
-                let (url, at) = (self.prints.url(&page.url), self.clock.now());
+                let (url, at) = (self.prints.url(&page.url), self.clock.date());
                 self.attempts.note(Attempt { url, at, reason: failure.as_str(), status });
                 if *failure == Failure::RobotsUnreachable {
                     return; // it was told with what robots.txt answered
@@ -462,6 +484,8 @@ impl Node {
         registries.into_iter().for_each(|(registry, n)| self.metrics.entries(registry, n));
         let stats = self.storage.stats();
         self.metrics.storage(&stats);
+        self.metrics.store(self.sync_age(), room_taken(&self.store_room));
+        self.metrics.clock_ahead(self.clock.ahead());
         self.metrics.memory(self.memory.max, stats.memory, self.filter_bytes.load(Ordering::Relaxed));
         self.metrics.in_hand(status.in_flight, self.parsing.load(Ordering::Relaxed));
         self.metrics.dns(self.resolver.stats());

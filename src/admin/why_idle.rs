@@ -58,6 +58,8 @@ pub enum IdleCode {
     Checkpoint,
     /// An actor rests after its death.
     ActorRestarting,
+    /// The system's clock was set; it holds nothing up, but dates may be wrong.
+    ClockJumped,
 }
 
 impl IdleCode {
@@ -86,6 +88,7 @@ impl IdleCode {
             Self::Checkpoint => "checkpoint",
             Self::ActorRestarting => "actor_restarting",
             Self::HeldBack => "held_back",
+            Self::ClockJumped => "clock_jumped",
         }
     }
 }

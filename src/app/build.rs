@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch as channel};
 
-use super::{LiveCell, Parts, Pulses, Rules, StartError, live, memory_plan, pause};
+use super::{LiveCell, Parts, Pulses, Rules, StartError, live, memory_plan, pause, time};
 use crate::actors::asking::Asking;
 use crate::actors::lease::LeaseTable;
 use crate::actors::node::{Epoch, Node};
@@ -14,17 +14,18 @@ use crate::actors::orders::Orders;
 use crate::actors::politeness::Targets;
 use crate::actors::seeds::Seeds;
 use crate::actors::slot::Slots;
+use crate::actors::store::room;
 use crate::actors::strikes::Strikes;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::disk::{DiskState, Reserve};
 use crate::document::SpillBudget;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
-use crate::domain::time::UnixMillis;
+use crate::domain::time::{UnixMillis, millis};
 use crate::net::dns::Resolver;
 use crate::storage::ledger::counters;
 use crate::storage::txn::Txn;
-use crate::storage::values::RunState;
+use crate::storage::values::{ClockState, RunState};
 use crate::storage::{Storage, read};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
@@ -39,8 +40,9 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
     let crawl = CrawlId::default();
+    time::take_up(&*parts.storage, &parts.clock)?;
     let joined = read::joined_hosts(&*parts.storage, crawl)?;
-    let at_start = live::at_start(&*parts.storage, &rules, parts.clock.now())?;
+    let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
     let scope = rules.scope(&at_start.live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
@@ -54,7 +56,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let strikes = Strikes::open(&s.store.data_dir);
     let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
     let paused = paused(s);
-    let metrics = Metrics::new(parts.clock.now());
+    let metrics = Metrics::new(parts.clock.date());
     let counters = counters(&*parts.storage, crawl)?;
     let prints = Fingerprinter::new(parts.seed);
     let orders = Orders::load(&*parts.storage, crawl, &prints)?;
@@ -75,6 +77,8 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         leases: LeaseTable::default(),
         strikes,
         pages: Arc::new(Semaphore::new(pages_total)),
+        store_room: room(),
+        synced: AtomicU64::new(millis(parts.clock.uptime())),
         pages_total,
         withheld: AtomicUsize::new(0),
         memory,
@@ -134,7 +138,7 @@ fn begin_run(
     let runs = former.as_ref().map_or(0, |r| r.runs).saturating_add(1);
     let run = RunState {
         clean: false,
-        started: now,
+        started: clock.date(),
         last_stop,
         node: rules.host_name.clone(),
         runs,
@@ -143,6 +147,7 @@ fn begin_run(
     };
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);
+    txn.put_meta((), &ClockState { crawl: now, date: clock.date() });
     if let Some(record) = &at_start.record {
         txn.put_meta((), record);
     }

@@ -57,7 +57,7 @@ async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit, by_hand: bool) -> Res
     let gone = |_| CheckpointError::Node("an actor or thread died at it; see the log".into());
     let late = |_| CheckpointError::Node(format!("its store did not come to it within {} s", PATIENCE.as_secs()));
     let run = read::meta::<RunState>(&*node.storage, ())?.map_or(0, |r| r.runs);
-    let draft = Draft::begin(&shelf(&node), node.clock.now(), run)?;
+    let draft = Draft::begin(&shelf(&node), node.clock.date(), run)?;
     let (reply, taken) = oneshot::channel();
     node.doors().store.tell(TakeCheckpoint { draft, turn, reply });
     let taken = tokio::time::timeout(PATIENCE, taken).await.map_err(late)?.map_err(gone)??;

@@ -52,7 +52,7 @@ impl NodeControl {
             }
             match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => {
-                    let added = node.clock.now();
+                    let added = node.clock.date();
                     let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags };
                     good.push((url, said));
                 }

@@ -11,6 +11,7 @@ use crate::actors::node::Node;
 use crate::actors::supervise::lock;
 use crate::admin::views::WaitWhy;
 use crate::admin::why_idle::{Finding, IdleCode};
+use crate::clock::Jump;
 use crate::config::units::roughly;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::time::UnixMillis;
@@ -24,6 +25,8 @@ use crate::telemetry::StatusSnapshot;
 const LOOKED_AT: usize = 256;
 /// A page that the parser has for longer is worth a word; most take it milliseconds.
 const LONG_PARSE: Duration = Duration::from_secs(5);
+/// A jump of the clock is told for so long.
+const A_DAY: Duration = Duration::from_secs(86_400);
 /// A trouble is told for so long.
 const LATELY: Duration = Duration::from_secs(3_600);
 
@@ -53,7 +56,17 @@ pub(super) fn findings(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         let advice = "if that is wrong, `lycosa ctl urls readmit --held-back` takes them up; traps.barren_pages says how many pages";
         found.push(finding(IdleCode::HeldBack, s.held_back.sentence(), advice));
     }
+    if s.in_flight == 0 {
+        found.extend(clock(node));
+    }
     found
+}
+
+/// The system's clock was set within a day: whoever wonders about times should know.
+fn clock(node: &Node) -> Option<Finding> {
+    let lately = |jump: &Jump| node.clock.uptime().saturating_sub(jump.uptime) < A_DAY;
+    let jump = node.clock.last_jump().filter(lately)?;
+    Some(finding(IdleCode::ClockJumped, jump.to_string(), super::time::ADVICE))
 }
 
 /// What keeps every host from being asked.
@@ -111,8 +124,9 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
             let next = node.next_sitemap();
-            let read =
-                |at: UnixMillis| format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.now())));
+            let read = |at: UnixMillis| {
+                format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.date())))
+            };
             let sentence = format!("the frontier is empty{}", next.map(read).unwrap_or_default());
             Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
@@ -186,7 +200,11 @@ fn waiting(node: &Node, s: &StatusSnapshot) -> Result<Vec<Finding>, StorageError
         count(&mut waits, wait.map_or(WaitWhy::Gap, |w| w.why), Some(wait.map_or(key.time, |w| w.until)));
     }
     let unseen = s.hosts_parked.saturating_sub(parked.len() as u64);
-    Ok(told(node, s, &waits, unseen, now))
+    let mut found = told(node, s, &waits, unseen, now);
+    for finding in &mut found {
+        finding.until_ms = finding.until_ms.map(|until| node.clock.date_of(UnixMillis(until)).0);
+    }
+    Ok(found)
 }
 
 /// In sentences. `unseen`: parked hosts that were not looked at.
@@ -267,7 +285,10 @@ fn counted(n: u64, one: &str, many: &str) -> String {
 /// The findings in one line; empty when something is being fetched.
 pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) -> String {
     let Some(first) = found.first().filter(|first| first.code != IdleCode::NotIdle) else { return String::new() };
-    match first.code {
+    let jump = found.last().filter(|last| last.code == IdleCode::ClockJumped);
+    let jump = jump.map(|jump| format!("; {}", jump.sentence)).unwrap_or_default();
+    let found: Vec<&Finding> = found.iter().filter(|finding| finding.code != IdleCode::ClockJumped).collect();
+    let line = match first.code {
         IdleCode::Paused | IdleCode::FrontierEmpty if !first.advice.is_empty() => {
             format!("{}; {}", first.sentence, first.advice)
         }
@@ -277,12 +298,13 @@ pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) ->
         | IdleCode::RobotsUnreachable
         | IdleCode::DnsFailing
         | IdleCode::RetriesWaiting
-        | IdleCode::Starting => waiting_line(node, s, found),
+        | IdleCode::Starting => waiting_line(node, s, &found),
         _ => first.sentence.clone(),
-    }
+    };
+    line + &jump
 }
 
-fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[Finding]) -> String {
+fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[&Finding]) -> String {
     let waits = found.iter().filter(|finding| finding.code != IdleCode::HeldBack);
     let sentences: Vec<&str> = waits.map(|finding| finding.sentence.as_str()).collect();
     let mut text = sentences.join(", ");

@@ -128,7 +128,7 @@ impl Jobs {
             id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
             kind,
             about,
-            started: clock.now(),
+            started: clock.date(),
             looked: AtomicU64::new(0),
             changed: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
@@ -208,7 +208,7 @@ where
         Ok(_) => log::info!("job done: id={} kind={} looked={looked} changed={changed}", job.id, job.kind),
         Err(e) => log::warn!("job ended: id={} kind={} looked={looked} changed={changed} why={e}", job.id, job.kind),
     }
-    *lock(&job.end) = Some(End { at: clock.now(), outcome });
+    *lock(&job.end) = Some(End { at: clock.date(), outcome });
     job.ended.notify_all();
 }
 

@@ -23,6 +23,7 @@ mod run;
 mod start_error;
 mod status;
 mod threads;
+mod time;
 mod uploads;
 mod watch;
 mod webhooks;
@@ -56,7 +57,7 @@ pub use live::{
     Live, LiveCell, Wish, change as change_settings, reload as reload_settings, resync, undo as undo_settings,
 };
 pub use memory::plan as memory_plan;
-pub use pulse::Pulses;
+pub use pulse::{Pulses, moved};
 pub use rules::{HostRules, Rules};
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use start_error::StartError;
@@ -112,6 +113,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let roots = settings.tls_roots()?;
     let claim = folder::claim(&settings.warc_dir(), parts.seed)?;
     let node = Arc::new(build::build(settings, &parts)?);
+    time::tell_start(&node);
     let http = HttpConfig {
         verify: node.rules.settings.tls_verify(),
         old: node.rules.settings.tls_old(),

@@ -31,7 +31,7 @@ pub(super) fn refresh(node: &Node) -> Result<(), StorageError> {
     let mut ledger = Ledger::open(storage, node.rules.ledger(node))?;
     let mut txn = Txn::new(storage);
     for change in &changes {
-        ledger.apply(&mut txn, change, node.clock.now(), &|_| false)?;
+        ledger.apply(&mut txn, change, node.clock.date(), &|_| false)?;
     }
     ledger.seal(&mut txn)?;
     storage.write(&txn.into_batch())?;

@@ -102,7 +102,7 @@ fn look(
     let (data, warc_dir) = (store.data_dir.clone(), node.rules.settings.warc_dir());
     let uploads = Uploads { data, warc_dir, place: &**place, delete: store.delete_uploaded };
     for file in uploads.due()? {
-        let line = uploads.upload(&file, node.clock.now(), &node.faults)?;
+        let line = uploads.upload(&file, node.clock.date(), &node.faults)?;
         node.metrics.upload(true);
         log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);
     }

@@ -6,7 +6,7 @@ use super::budget::used_up;
 use super::cockpit::statistics;
 use super::memory::Governor;
 use super::patience::Patience;
-use super::{disk, status};
+use super::{disk, status, time};
 use crate::actors::node::{Node, Stop};
 use crate::clock::Stopwatch;
 
@@ -41,6 +41,7 @@ pub async fn watch(node: &Node) -> Stop {
             disk = Stopwatch::start();
             disk::look(node);
             node.slots.sweep(node.clock.now());
+            time::follow(node);
             publish(node);
         }
         if memory_looked.elapsed() >= MEMORY_LOOK {

@@ -9,8 +9,8 @@ use super::tally::{Totals, differences};
 use crate::storage::keys::{Key, KeyRange, MetaKey};
 use crate::storage::tables::{Content, Pages, Robots, Seeds};
 use crate::storage::values::{
-    Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced, UnsyncedLines,
-    UnsyncedPage, Value, ValueError,
+    ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
+    UnsyncedLines, UnsyncedPage, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -47,6 +47,7 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
         MetaKey::Orders(_) => good::<OrderedHosts>(bytes),
         MetaKey::Tails => good::<Tails>(bytes),
         MetaKey::Run => good::<RunState>(bytes),
+        MetaKey::Clock => good::<ClockState>(bytes),
         MetaKey::Settings => good::<LiveSettings>(bytes),
         MetaKey::Lines(_) => good::<UnsyncedLines>(bytes),
         MetaKey::Unsynced(_) => good::<Unsynced>(bytes),

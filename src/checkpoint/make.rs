@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, name, stamp};
+use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, moment, name, stamp};
 use super::shelf::PARTIAL;
 use super::{CheckpointError, Shelf, files, lines, uploads};
 use crate::domain::fingerprint::CrawlId;
@@ -82,6 +83,12 @@ pub struct Draft {
     whole: bool,
 }
 
+/// The moment in a name: names sort in the order in which they were made, also when the clock was set back meanwhile.
+fn named_after(shelf: &Shelf, at: UnixMillis) -> Result<UnixMillis, CheckpointError> {
+    let last = shelf.names()?.last().and_then(|name| moment(name));
+    Ok(last.filter(|last| at < *last).map_or(at, |last| last.plus(Duration::from_millis(1))))
+}
+
 impl Draft {
     /// Begins one; what a kill left of others is swept away. One at a time: the caller sees to that.
     ///
@@ -93,7 +100,7 @@ impl Draft {
         if !swept.is_empty() {
             log::info!("half made checkpoints removed: names={swept:?}");
         }
-        let name = name(at, run);
+        let name = name(named_after(shelf, at)?, run);
         let dir = shelf.path(&format!("{name}{PARTIAL}"));
         fs::create_dir(&dir).map_err(CheckpointError::io("make the folder", &dir))?;
         Ok(Self { shelf: shelf.clone(), name, at, dir, whole: false })
@@ -262,6 +269,18 @@ mod tests {
         assert_eq!(shelf.names().unwrap().len(), 2);
         make(&about, &shelf, 3_000).unwrap();
         assert_eq!(shelf.names().unwrap()[0], second.name, "the oldest is gone");
+    }
+
+    #[test]
+    fn one_made_after_the_clock_was_set_back_is_the_newest_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let (about, shelf) = about(dir.path());
+        for (at, content) in [(5_000_000, b"a"), (1_000, b"b"), (2_000, b"c")] {
+            write(&about, content);
+            let made = make(&about, &shelf, at).unwrap();
+            assert_eq!(shelf.find(None).unwrap().name, made.name);
+            assert_eq!(shelf.find(None).unwrap().ts_ms, at, "its date is the true one");
+        }
     }
 
     #[test]

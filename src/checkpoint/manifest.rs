@@ -8,7 +8,7 @@ use super::{CheckpointError, files, uploads};
 use crate::domain::time::UnixMillis;
 use crate::storage::folder::MARKER;
 use crate::storage::values::Counters;
-use crate::warc::date::{digits17, iso};
+use crate::warc::date::{digits17, iso, parse_iso};
 
 /// Its name in the checkpoint's folder.
 pub const MANIFEST: &str = "manifest.json";
@@ -142,6 +142,16 @@ impl From<&Manifest> for Summary {
 #[must_use]
 pub fn name(at: UnixMillis, run: u32) -> String {
     format!("{}-r{run:05}", digits17(at))
+}
+
+/// The moment in a name.
+#[must_use]
+pub fn moment(name: &str) -> Option<UnixMillis> {
+    let time = name.split_once("-r")?.0;
+    let part = |range: std::ops::Range<usize>| time.get(range);
+    let (year, month, day) = (part(0..4)?, part(4..6)?, part(6..8)?);
+    let (hour, minute, second, ms) = (part(8..10)?, part(10..12)?, part(12..14)?, part(14..17)?);
+    parse_iso(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}.{ms}Z"))
 }
 
 /// True for what [`name`] gives.

@@ -50,7 +50,12 @@ impl<K: Ord + Copy> Heads<K> {
         self.sorted.first().copied()
     }
 
-    /// Partitions that may have something.
+    /// The partitions that may have something.
+    pub fn partitions(&self) -> impl Iterator<Item = u16> {
+        self.sorted.iter().map(|(_, partition)| *partition)
+    }
+
+    /// Their number.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sorted.len()

@@ -49,6 +49,9 @@ impl LastVisit {
     /// So a site that says "now" of every page at every reading is believed less and less.
     #[must_use]
     pub fn is_outdated_by(&self, lastmod: UnixMillis, now: UnixMillis, gap: Duration) -> bool {
+        if self.captured > now {
+            return lastmod <= now; // dated by a clock that was wrong: when it was fetched nobody knows
+        }
         lastmod > self.captured && lastmod <= now && now.since(self.captured) >= self.rest(gap)
     }
 
@@ -81,6 +84,8 @@ mod tests {
             (ago(1_023), 10, ago(0), false),
             (ago(1_024), 10, ago(0), true),
             (ago(1_024), u8::MAX, ago(0), true),
+            (UnixMillis(NOW + 720 * 3_600_000), 3, ago(5), true), // captured with a clock a month ahead
+            (UnixMillis(NOW + 720 * 3_600_000), 3, UnixMillis(NOW + 1), false),
         ] {
             let visit = LastVisit { captured, unchanged };
             assert_eq!(visit.is_outdated_by(lastmod, UnixMillis(NOW), HOUR), outdated, "{visit:?} {lastmod:?}");

@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
+    self, ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
     UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -88,6 +88,7 @@ meta_records! {
     Format(()) => |()| MetaKey::Format;
     Tails(()) => |()| MetaKey::Tails;
     RunState(()) => |()| MetaKey::Run;
+    ClockState(()) => |()| MetaKey::Clock;
     LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
     ScopeJoined(CrawlId) => MetaKey::Scope;

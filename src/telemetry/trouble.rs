@@ -15,6 +15,8 @@ pub const ROBOTS_UNREACHABLE: &str = "robots_unreachable";
 /// A certificate that a browser would refuse.
 pub const CERTIFICATE: &str = "certificate";
 
+/// The system's clock was set, or stands before the last commit.
+pub const CLOCK: &str = "clock";
 /// A copy elsewhere failed and is tried again.
 pub const UPLOAD: &str = "upload_failed";
 /// A checkpoint could not be made.

@@ -140,10 +140,11 @@ impl WarcWriter {
         Ok(places)
     }
 
-    /// True when the file should be closed and another begun.
+    /// True when the file should be closed and another begun: it is full, or old, or from the future, as after a clock was set
+    /// back, so that its name and the dates in it agree.
     #[must_use]
     pub fn rotate_due(&self, now: UnixMillis) -> bool {
-        self.position() >= self.limits.max_size || now.since(self.opened) >= self.limits.max_age
+        now < self.opened || self.position() >= self.limits.max_size || now.since(self.opened) >= self.limits.max_age
     }
 
     /// Cuts the file back to a length it had, to undo records whose commit failed.

@@ -13,6 +13,7 @@ mod check_program;
 #[cfg(feature = "rocksdb")]
 mod checkpoint;
 mod cli;
+mod clock;
 mod cockpit;
 mod cookies;
 mod corpus;
@@ -64,6 +65,8 @@ mod room;
 mod rules;
 #[cfg_attr(not(feature = "faults"), allow(dead_code, reason = "used by the kills"))]
 mod sandbox;
+#[cfg(feature = "faults")]
+mod saturated;
 mod service;
 mod site;
 mod sitemaps;

@@ -124,6 +124,27 @@ fn after_a_restart_a_sitemap_is_read_again_and_only_what_is_new_or_changed_since
 }
 
 #[test]
+fn what_a_clock_ahead_has_dated_is_read_again_at_once_when_the_clock_is_right() {
+    let pages = Pages::of(&[("a.test/robots.txt", "Sitemap: /s.xml\n"), ("a.test/", "home"), ("a.test/a", "<p>a")]);
+    pages.put("a.test/s.xml", &map(&[("http://a.test/a", OLD)]));
+    let site = pages.serve();
+    let sandbox = daemon(&site).set("sitemaps.revisit=12h").clock_off_by(30 * 86_400_000);
+    let live = sandbox.start();
+    live.until("all pages", |s| s.done == 3 && s.waiting + s.processing == 0);
+    live.close();
+    let sandbox = sandbox.clock_off_by(0);
+    let live = sandbox.start();
+    live.until("the sitemap and its page once more", |_| times(&site, "a.test /a") > 1);
+    live.until("its end", |s| s.waiting + s.processing == 0);
+    live.end();
+    assert_eq!(
+        (times(&site, "a.test /s.xml"), times(&site, "a.test /a")),
+        (2, 2),
+        "once, and then they are dated right"
+    );
+}
+
+#[test]
 fn a_page_is_asked_for_on_the_condition_that_it_has_changed_and_one_that_has_not_is_a_reference() {
     let url = "http://a.test/a";
     let pages = Pages::of(&[("a.test/robots.txt", "Sitemap: /s.xml\n"), ("a.test/", "home"), ("a.test/a", "<p>a")]);

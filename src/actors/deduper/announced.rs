@@ -22,12 +22,12 @@ impl Deduper {
 impl Handler<Announced> for Deduper {
     type Result = ();
 
-    fn handle(&mut self, Announced { commit, found }: Announced, _: &mut Context<Self>) {
+    fn handle(&mut self, Announced { commit, found }: Announced, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
         self.look_at_epoch();
         self.look_at_rules();
         match self.with_sitemaps(commit, found) {
-            Ok(commit) => self.node.doors().store.tell(commit),
+            Ok(commit) => self.send(commit, ctx),
             Err(e) => self.failed(&e),
         }
     }

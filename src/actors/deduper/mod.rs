@@ -9,6 +9,7 @@ mod announced;
 mod filter;
 mod messages;
 mod onward;
+mod outbox;
 mod popular;
 mod readmit;
 mod seen;
@@ -17,8 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
-use tokio::sync::oneshot;
+use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::admit::admit;
 use super::lease::{Hands, Lease};
@@ -26,7 +26,9 @@ use super::node::{Node, Stop};
 use super::parser::archive::Tools;
 use super::store::Commit;
 use super::supervise::{Kind, Room, lock};
+use super::turn::{self, Timed, Turns};
 use crate::admin::{RejectedSeed, SeedReport};
+use crate::clock::Clock;
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
@@ -43,11 +45,9 @@ use crate::telemetry::metrics::Registry;
 
 use filter::SeenFilter;
 pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
+use outbox::Outbox;
 use popular::Popular;
 pub use readmit::Readmit;
-
-/// How often a rebuild of the filter goes on.
-const REBUILD_TICK: Duration = Duration::from_millis(20);
 
 /// The actor.
 pub struct Deduper {
@@ -61,6 +61,9 @@ pub struct Deduper {
     /// Of the rules that the popular URLs were found under.
     generation: u32,
     tools: Tools,
+    /// What waits for room before the Store.
+    outbox: Outbox,
+    turns: Turns,
 }
 
 impl Deduper {
@@ -75,6 +78,8 @@ impl Deduper {
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
             tools: Tools::new(&node),
+            outbox: Outbox::default(),
+            turns: Turns::default(),
             epoch,
             generation: node.live.generation(),
             node,
@@ -198,6 +203,7 @@ impl Deduper {
             permit,
             records: records.into_iter().collect(),
             took,
+            room: None,
             reply: None,
         })
     }
@@ -237,7 +243,8 @@ impl Deduper {
         Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
     }
 
-    fn inject(&mut self, seeds: Vec<(PageUrl, SeedValue)>, reply: Option<oneshot::Sender<SeedReport>>) {
+    fn inject(&mut self, message: Inject, ctx: &mut Context<Self>) {
+        let Inject { seeds, reply } = message;
         let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
         {
             let mut scope = self.node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -267,7 +274,7 @@ impl Deduper {
             })
         });
         let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
-        self.node.doors().store.tell(commit);
+        self.send(commit, ctx);
     }
 
     fn failed(&mut self, error: &StorageError) {
@@ -322,15 +329,30 @@ impl Actor for Deduper {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("deduper.started");
-        ctx.run_interval(REBUILD_TICK, |this, _| {
-            this.node.faults.pass("deduper.tick");
-            this.publish();
-            if let Err(e) = this.filter.catch_up(&this.node, this.pending.keys())
-                && !e.is_latched()
-            {
-                log::error!("the seen filter could not be rebuilt and stays unused: {e}");
-            }
-        });
+        turn::begin(self, ctx);
+    }
+}
+
+/// A rebuild of the filter goes on by the clock.
+impl Timed for Deduper {
+    const EVERY: Duration = Duration::from_millis(20);
+
+    fn clock(&self) -> &Clock {
+        &self.node.clock
+    }
+
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    fn tick(&mut self) {
+        self.node.faults.pass("deduper.tick");
+        self.publish();
+        if let Err(e) = self.filter.catch_up(&self.node, self.pending.keys())
+            && !e.is_latched()
+        {
+            log::error!("the seen filter could not be rebuilt and stays unused: {e}");
+        }
     }
 }
 
@@ -349,6 +371,7 @@ impl Handler<Parsed> for Deduper {
 
     fn handle(&mut self, parsed: Parsed, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
+        turn::take(self, ctx);
         let page = parsed.lease.core().clone();
         page.take(Hands::Deduper);
         self.look_at_epoch();
@@ -363,7 +386,7 @@ impl Handler<Parsed> for Deduper {
             Ok(commit) => {
                 self.node.faults.pass("deduper.commit");
                 page.let_go(Hands::Deduper);
-                self.node.doors().store.tell(commit);
+                self.send(commit, ctx);
             }
             Err(e) => self.failed(&e),
         }
@@ -373,19 +396,20 @@ impl Handler<Parsed> for Deduper {
 impl Handler<Inject> for Deduper {
     type Result = ();
 
-    fn handle(&mut self, message: Inject, _: &mut Context<Self>) {
+    fn handle(&mut self, message: Inject, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
         self.look_at_epoch();
         self.node.faults.pass("deduper.inject");
-        self.inject(message.seeds, message.reply);
+        self.inject(message, ctx);
     }
 }
 
 impl Handler<Settled> for Deduper {
     type Result = ();
 
-    fn handle(&mut self, settled: Settled, _: &mut Context<Self>) {
+    fn handle(&mut self, settled: Settled, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
+        turn::take(self, ctx);
         self.node.faults.pass("deduper.settled");
         if settled.epoch != self.epoch {
             return;

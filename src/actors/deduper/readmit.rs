@@ -55,7 +55,7 @@ impl Deduper {
 impl Handler<Readmit> for Deduper {
     type Result = ();
 
-    fn handle(&mut self, message: Readmit, _: &mut Context<Self>) {
+    fn handle(&mut self, message: Readmit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().deduper.meter().enter();
         self.look_at_epoch();
         let links = match self.readmitted(message.urls, message.by_shapes) {
@@ -65,6 +65,6 @@ impl Handler<Readmit> for Deduper {
         let (n, reply) = (links.readmitted.len() as u64, message.reply);
         let hook: Box<dyn FnOnce() + Send> = Box::new(move || reply(n));
         let change = Change::Links(Box::new(links));
-        self.node.doors().store.tell(Commit { epoch: Some(self.epoch), reply: Some(hook), ..Commit::bare(change) });
+        self.send(Commit { epoch: Some(self.epoch), reply: Some(hook), ..Commit::bare(change) }, ctx);
     }
 }

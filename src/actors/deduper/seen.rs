@@ -174,7 +174,7 @@ impl Deduper {
 
     /// Why a URL that is done is fetched once more, if it is.
     fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
-        let (now, sitemaps) = (self.node.clock.now(), &self.node.rules.settings.sitemaps);
+        let (now, sitemaps) = (self.node.clock.date(), &self.node.rules.settings.sitemaps);
         let again = self.node.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
             return Ok(Some(Again::Sitemap)); // its row may lack in a folder of an older program
@@ -197,7 +197,7 @@ impl Deduper {
             return Ok(());
         }
         let live = self.node.live();
-        let odd = live.traps.is_odd(&new.url, self.node.clock.now());
+        let odd = live.traps.is_odd(&new.url, self.node.clock.date());
         let turn = lock(&self.node.shapes).admit(finder, key.host, &new.url, odd, &live.shapes)?;
         if turn == Turn::Last {
             new.rank = Some(NewUrl::LAST);
@@ -208,7 +208,7 @@ impl Deduper {
     /// Whether a URL that waits to come last still does, now that it is found again.
     fn comes_last(&self, key: SeenKey, new: &NewUrl, finder: Option<&Finder>) -> bool {
         let live = self.node.live();
-        let odd = live.traps.is_odd(&new.url, self.node.clock.now());
+        let odd = live.traps.is_odd(&new.url, self.node.clock.date());
         let turn = lock(&self.node.shapes).turn(finder, key.host, &new.url, odd, &live.shapes);
         turn == Turn::Last && !is_chosen(new)
     }

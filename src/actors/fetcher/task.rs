@@ -39,7 +39,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
-    let begun = node.clock.now();
+    let (begun, asked_at) = (node.clock.date(), node.clock.now());
     let stopwatch = crate::clock::Stopwatch::start();
     let conditional = match &errand {
         Errand::Page { lease, last, .. } if node.rules.settings.store.keeps_status(304) => {
@@ -63,13 +63,13 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     };
     let result = match tokio::time::timeout(node.rules.settings.hung_after(), send(&node, &protocols, request)).await {
         Ok(result) => result,
-        Err(_) => hung(&node, &url, begun),
+        Err(_) => hung(&node, &url, asked_at),
     };
     node.faults.pass_url("fetcher.fetched", &url);
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
     }
-    let outcome = outcome_of(result.as_ref(), asked, node.clock.now());
+    let outcome = outcome_of(result.as_ref(), asked, node.clock.date());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
     if slot.finish(stopwatch.elapsed(), signal_of(anonymous, &outcome)) {
         node.host_blocked(

@@ -1,5 +1,7 @@
 //! The Frontier's picture of the on-disk queues: reads heads, finds the next host, finds what is due.
 
+use std::collections::VecDeque;
+
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::{Heads, RANKS};
 use crate::domain::partition::Partition;
@@ -22,6 +24,8 @@ pub(super) struct Fronts {
     parked: Heads<UnixMillis>,
     due: Heads<UnixMillis>,
     sitemaps: Heads<UnixMillis>,
+    /// Partitions of which sitemaps may have been visited in the future, with the last row that was handed out.
+    ahead: VecDeque<(Partition, Option<DueKey>)>,
 }
 
 impl Fronts {
@@ -36,6 +40,7 @@ impl Fronts {
         load_times::<Parked>(storage, &mut fronts.parked, |k| (k.partition, k.time))?;
         load_times::<Due>(storage, &mut fronts.due, |k| (k.partition, k.time))?;
         load_times::<Sitemaps>(storage, &mut fronts.sitemaps, |k| (k.partition, k.time))?;
+        fronts.look_ahead();
         Ok(fronts)
     }
 
@@ -108,6 +113,29 @@ impl Fronts {
     /// Sitemaps whose last visit was at `before` or earlier, a page of them.
     pub fn visited_until(&mut self, storage: &dyn Storage, before: UnixMillis) -> Result<Vec<DueKey>> {
         take_until::<Sitemaps>(storage, &mut self.sitemaps, before, |k| (k.partition, k.time))
+    }
+
+    /// Sitemaps whose visit lies in the future are to be looked for: the clock was set.
+    pub fn look_ahead(&mut self) {
+        self.ahead = self.sitemaps.partitions().map(|p| (Partition(p), None)).collect();
+    }
+
+    /// Sitemaps whose last visit was after `date`, a page of them; each is handed out once.
+    pub fn visited_after(&mut self, storage: &dyn Storage, date: UnixMillis) -> Result<Vec<DueKey>> {
+        let mut out = Vec::new();
+        while let Some((partition, last)) = self.ahead.front_mut().filter(|_| out.is_empty()) {
+            let range = KeyRange::partition(*partition);
+            let from = last
+                .as_ref()
+                .map_or_else(|| KeyRange::until_time(*partition, date, date).until, |k| after(&k.encode()));
+            let found = read::scan::<Sitemaps>(storage, &KeyRange { from, until: range.until }, LOOK)?;
+            out.extend(found.into_iter().map(|(key, ())| key));
+            *last = out.last().copied();
+            if out.len() < LOOK {
+                self.ahead.pop_front();
+            }
+        }
+        Ok(out)
     }
 
     /// The earliest last visit of a sitemap.

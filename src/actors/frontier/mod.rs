@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
@@ -22,6 +22,9 @@ use super::node::{LeaseReturn, Node, Stop};
 use super::politeness::{Leases, Retire};
 use super::store::Commit;
 use super::supervise::{Kind, Room, lock};
+use super::turn::{self, Timed, Turns};
+use crate::app::moved;
+use crate::clock::{Clock, Jump};
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::Cursors;
 use crate::domain::rank::RankChooser;
@@ -38,8 +41,10 @@ use active::{Active, Kept};
 use heads::Fronts;
 pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
 
-/// How often the Frontier looks at the clock.
-const TICK: Duration = Duration::from_millis(25);
+/// While so many messages wait before the Store, it is told of no more hosts and URLs whose time has come: they stay due.
+const STORE_IS_BUSY: u64 = 1_024;
+/// A date is in the future when it lies so far ahead: a capture is committed within less.
+const AHEAD: Duration = Duration::from_secs(60);
 /// Hosts that are not active and of which something is kept.
 const RESTING: usize = 50_000;
 
@@ -53,6 +58,9 @@ pub struct Frontier {
     resting: HashMap<HostKey, Kept>,
     /// Hosts were not served because of a pause or of `crawl.max_pages`.
     held: bool,
+    /// The jump of the system's clock that was heard of.
+    jump: Option<Jump>,
+    turns: Turns,
 }
 
 impl Frontier {
@@ -69,6 +77,8 @@ impl Frontier {
             active: HashMap::new(),
             resting: HashMap::new(),
             held: false,
+            jump: None,
+            turns: Turns::default(),
         }
     }
 
@@ -115,6 +125,7 @@ impl Frontier {
     }
 
     fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
+        moved(); // there may be tens of thousands of hosts to wake, each with reads
         let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
         if state.orders.holds() {
             return Ok(());
@@ -256,9 +267,12 @@ impl Frontier {
     }
 
     fn times(&mut self) {
+        if self.node.doors().store.meter().depth() > STORE_IS_BUSY {
+            return;
+        }
         let now = self.node.clock.now();
         if let Some(after) = self.node.sitemaps_again() {
-            self.read_sitemaps_again(UnixMillis(now.0.saturating_sub(millis(after))));
+            self.read_sitemaps_again(after);
         }
         if self.fronts.next_time().is_none_or(|t| t > now) {
             return;
@@ -274,8 +288,21 @@ impl Frontier {
         }
     }
 
-    fn read_sitemaps_again(&mut self, visited_before: UnixMillis) {
-        match self.fronts.visited_until(&*self.node.storage, visited_before) {
+    /// Visits are dated, for each is a capture. One that lies in the future was dated by a wrong clock: whether `after` has passed
+    /// since nobody knows, and it is made again.
+    fn read_sitemaps_again(&mut self, after: Duration) {
+        let date = self.node.clock.date();
+        let before = UnixMillis(date.0.saturating_sub(millis(after)));
+        let jumps = self.node.clock.last_jump();
+        if jumps != self.jump {
+            self.jump = jumps;
+            self.fronts.look_ahead();
+        }
+        let rows = self.fronts.visited_until(&*self.node.storage, before).and_then(|mut rows| {
+            rows.extend(self.fronts.visited_after(&*self.node.storage, date.plus(AHEAD))?);
+            Ok(rows)
+        });
+        match rows {
             Ok(rows) if rows.is_empty() => {}
             Ok(rows) => self.tell_store(Change::ReadAgain(rows)),
             Err(e) => self.broken(&e),
@@ -319,12 +346,27 @@ impl Actor for Frontier {
         }
         self.load();
         self.node.faults.pass("frontier.loaded");
-        ctx.run_interval(TICK, |this, _| {
-            this.node.faults.pass("frontier.tick");
-            this.look();
-            this.publish();
-        });
+        turn::begin(self, ctx);
         self.look();
+    }
+}
+
+/// Times come, and room comes free, without a message.
+impl Timed for Frontier {
+    const EVERY: Duration = Duration::from_millis(25);
+
+    fn clock(&self) -> &Clock {
+        &self.node.clock
+    }
+
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    fn tick(&mut self) {
+        self.node.faults.pass("frontier.tick");
+        self.look();
+        self.publish();
     }
 }
 
@@ -341,8 +383,9 @@ impl Room for Frontier {
 impl Handler<Committed> for Frontier {
     type Result = ();
 
-    fn handle(&mut self, message: Committed, _: &mut Context<Self>) {
+    fn handle(&mut self, message: Committed, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
         self.node.faults.pass("frontier.committed");
         for (core, how) in &message.ended {
             self.end_lease(core, *how);
@@ -366,8 +409,9 @@ impl Handler<Committed> for Frontier {
 impl Handler<LeaseReturned> for Frontier {
     type Result = ();
 
-    fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut Context<Self>) {
+    fn handle(&mut self, LeaseReturned(core): LeaseReturned, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
         self.end_lease(&core, Ended::Unfinished);
         self.node.faults.pass("frontier.returned");
         self.serve(core.queue_key.host);
@@ -380,6 +424,7 @@ impl Handler<Want> for Frontier {
 
     fn handle(&mut self, want: Want, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
         if let Some(active) = self.active.get_mut(&want.host) {
             active.wants = want.n;
             if self.node.faults.pass("frontier.want") == Some(Fault::Stop) {
@@ -393,8 +438,9 @@ impl Handler<Want> for Frontier {
 impl Handler<GaveUp> for Frontier {
     type Result = ();
 
-    fn handle(&mut self, message: GaveUp, _: &mut Context<Self>) {
+    fn handle(&mut self, message: GaveUp, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
         let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
         self.retire(message.host);
         self.node.faults.pass("frontier.gave_up");

@@ -85,7 +85,7 @@ pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() 
 /// from that end on, which after an unclean stop is the start of this process (I1).
 fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
     let mut pace = match Pace::decode(bytes) {
-        Ok(pace) => pace,
+        Ok(pace) => pace.not_from_the_future(node.clock.now()),
         Err(e) if !bytes.is_empty() => {
             log::warn!("politeness of a host is unreadable and begins anew: {e}");
             Pace::new()

@@ -1,9 +1,10 @@
 //! What the Store is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::Message;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::actors::lease::Lease;
 use crate::actors::node::PagePermit;
@@ -11,6 +12,32 @@ use crate::checkpoint::CheckpointError;
 use crate::checkpoint::make::{Draft, Position};
 use crate::storage::ledger::Change;
 use crate::warc::page::PageRecords;
+
+/// Changes in one batch at most.
+pub(super) const GROUP: usize = 128;
+/// Bytes of records and links in one batch at most.
+pub(super) const GROUP_BYTES: u64 = 4 << 20;
+/// What a link is reckoned at: its entries in the batch, twice (as collected and as the database takes them).
+const LINK_BYTES: u64 = 512;
+/// What one permit of [`room`] stands for.
+const UNIT: u64 = 1 << 10;
+/// Groups that may wait, or be written, at a time.
+const GROUPS: u64 = 4;
+/// Permits for all of them.
+const ROOM: u64 = GROUPS * GROUP_BYTES / UNIT;
+
+/// The room before the Store, in permits that travel inside the commits: few groups wait there, so that whatever else it is
+/// told has its turn soon.
+#[must_use]
+pub fn room() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(usize::try_from(ROOM).unwrap_or(Semaphore::MAX_PERMITS)))
+}
+
+/// Bytes of that room that are taken.
+#[must_use]
+pub fn room_taken(room: &Semaphore) -> u64 {
+    ROOM.saturating_sub(room.available_permits() as u64) * UNIT
+}
 
 /// A change to be committed, with everything that ends with it.
 #[derive(Message)]
@@ -28,6 +55,8 @@ pub struct Commit {
     pub records: Vec<PageRecords>,
     /// How long its fetch took.
     pub took: Duration,
+    /// Its part of the room before the Store.
+    pub room: Option<OwnedSemaphorePermit>,
     /// Called after the commit; dropped when it is lost.
     pub reply: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -36,7 +65,21 @@ impl Commit {
     /// A change that ends nothing.
     #[must_use]
     pub fn bare(change: Change) -> Self {
-        Self { epoch: None, change, lease: None, permit: None, records: Vec::new(), took: Duration::ZERO, reply: None }
+        let (records, took) = (Vec::new(), Duration::ZERO);
+        Self { epoch: None, change, lease: None, permit: None, records, took, room: None, reply: None }
+    }
+
+    /// Bytes of records and links, as they are reckoned for a batch.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.records.iter().map(PageRecords::bytes).sum::<u64>() + LINK_BYTES * links_of(&self.change)
+    }
+
+    /// Permits of the room before the Store that it needs: a group's share at least, never more than there are.
+    #[must_use]
+    pub fn permits(&self) -> u32 {
+        let bytes = self.bytes().max(GROUP_BYTES / GROUP as u64);
+        u32::try_from(bytes.div_ceil(UNIT).min(ROOM)).unwrap_or(u32::MAX)
     }
 }
 
@@ -71,4 +114,19 @@ pub struct Taken {
     pub turn: OwnedSemaphorePermit,
     /// What stood at that moment.
     pub position: Position,
+}
+
+/// Links, or other URLs, that a change writes.
+fn links_of(change: &Change) -> u64 {
+    let links = match change {
+        Change::Forsake { urls, .. } => return urls.len() as u64,
+        Change::FetchAgain(pages) => return pages.len() as u64,
+        Change::TryAgain(urls) => return urls.len() as u64,
+        Change::ReadAgain(rows) => return rows.len() as u64,
+        Change::Page(page) => &page.links,
+        Change::Links(links) => links,
+        Change::Robots { sitemaps, .. } => sitemaps,
+        _ => return 0,
+    };
+    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len() + links.again.len()) as u64
 }

@@ -15,13 +15,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
+use actix::{Actor, ActorContext, AsyncContext as _, Context, Handler, Supervised};
 
 use super::deduper::Settled;
 use super::frontier::{Committed, Ended};
 use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room, lock};
+use super::turn::{self, Timed, Turns};
+use crate::app::moved;
+use crate::clock::Clock;
 use crate::config::Sync;
 use crate::disk::DiskFault;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
@@ -37,18 +40,12 @@ use crate::storage::txn::Txn;
 use crate::storage::values::{JoinedHost, RunState, Tails, Unsynced, UnsyncedLines};
 use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
-use crate::warc::page::PageRecords;
 use crate::warc::writer::Place;
 
-pub use messages::{Close, Commit, TakeCheckpoint, Taken};
+pub use messages::{Close, Commit, TakeCheckpoint, Taken, room, room_taken};
+use messages::{GROUP, GROUP_BYTES};
 use open::Open;
 
-/// Changes in one batch at most.
-const GROUP: usize = 128;
-/// Bytes of records and links in one batch at most.
-const GROUP_BYTES: u64 = 4 << 20;
-/// What a link is reckoned at: its entries in the batch, twice (as collected and as the database takes them).
-const LINK_BYTES: u64 = 512;
 /// How long the first change of a group waits for company.
 const GROUP_WAIT: Duration = Duration::from_millis(2);
 
@@ -79,6 +76,7 @@ pub struct Store {
     /// The files were opened again after a fault, and nothing was committed since.
     on_trial: bool,
     closed: bool,
+    turns: Turns,
 }
 
 impl Store {
@@ -96,6 +94,7 @@ impl Store {
             written: false,
             on_trial: false,
             closed: false,
+            turns: Turns::default(),
         }
     }
 
@@ -110,6 +109,7 @@ impl Store {
         let Some(open) = &mut self.open else { return };
         match write(&self.node, open, &mut group) {
             Ok(done) => {
+                moved();
                 self.written = true;
                 done.announce(&self.node, open, group);
                 self.rotate();
@@ -123,7 +123,7 @@ impl Store {
 
     /// Closes a full or old WARC: between commits, so that everything in it is committed.
     fn rotate(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|o| o.archive.rotate_due(self.node.clock.now())) else { return };
+        let Some(open) = self.open.as_mut().filter(|o| o.archive.rotate_due(self.node.clock.date())) else { return };
         let closed = open.make_safe(&self.node).and_then(|()| Ok(open.archive.close()?));
         match closed {
             Ok(name) => log::info!("warc closed: file={}", name.as_deref().unwrap_or_default()),
@@ -142,8 +142,12 @@ impl Store {
             return self.node.stop_with(Stop::Disk(why));
         }
         match open.make_safe(&self.node) {
-            Ok(()) if std::mem::take(&mut self.written) => self.node.disk.store_sound(),
-            Ok(()) => {}
+            Ok(()) => {
+                self.node.note_synced();
+                if std::mem::take(&mut self.written) {
+                    self.node.disk.store_sound();
+                }
+            }
             Err(e) => self.lost(&e, Vec::new()),
         }
         self.node.faults.pass("store.synced");
@@ -161,6 +165,7 @@ impl Store {
         self.node.faults.check("store.closing")?;
         let mut txn = Txn::new(&*self.node.storage);
         txn.put_meta((), &open.archive.tails());
+        txn.put_meta((), &self.node.clock_state());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
         let clean = drained && self.node.is_quiet();
         if let Some(run) = read::meta::<RunState>(&*self.node.storage, ())? {
@@ -186,21 +191,6 @@ struct Written {
     epoch: u64,
 }
 
-/// Links, or other URLs, that a change writes.
-fn links_of(commit: &Commit) -> u64 {
-    let links = match &commit.change {
-        Change::Forsake { urls, .. } => return urls.len() as u64,
-        Change::FetchAgain(pages) => return pages.len() as u64,
-        Change::TryAgain(urls) => return urls.len() as u64,
-        Change::ReadAgain(rows) => return rows.len() as u64,
-        Change::Page(page) => &page.links,
-        Change::Links(links) => links,
-        Change::Robots { sitemaps, .. } => sitemaps,
-        _ => return 0,
-    };
-    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len() + links.again.len()) as u64
-}
-
 /// The politeness that a change stores, and whose.
 fn pace_in(commit: &Commit) -> Option<(HostKey, Vec<u8>)> {
     let (host, pace) = match &commit.change {
@@ -217,7 +207,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let epoch = node.epoch.now();
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
-    let now = node.clock.now();
+    let now = node.clock.date();
     let lines = archive(node, open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
@@ -247,6 +237,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     let joined = note_scope(node, &mut txn);
     let hosts = open.ledger.seal(&mut txn)?;
     txn.put_meta((), &open.archive.tails());
+    txn.put_meta((), &node.clock_state());
     node.faults.check("store.write")?;
     if each {
         open.archive.sync()?; // before the write: what is committed never points past the archive's end
@@ -368,14 +359,32 @@ impl Actor for Store {
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("store.started");
         self.open();
-        let interval = match self.node.rules.settings.durability.sync {
+        turn::begin(self, ctx);
+    }
+}
+
+/// The sync comes by the clock, whatever waits: between two groups.
+impl Timed for Store {
+    const EVERY: Duration = Duration::from_secs(1);
+
+    fn every(&self) -> Duration {
+        match self.node.rules.settings.durability.sync {
             Sync::Every(interval) => interval,
-            Sync::Commit => Duration::from_secs(1),
-        };
-        ctx.run_interval(interval, |this, _| {
-            this.node.faults.pass("store.barrier");
-            this.barrier();
-        });
+            Sync::Commit => Self::EVERY,
+        }
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.node.clock
+    }
+
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    fn tick(&mut self) {
+        self.node.faults.pass("store.barrier");
+        self.barrier();
     }
 }
 
@@ -395,10 +404,11 @@ impl Handler<Commit> for Store {
 
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
         let _at_work = self.node.doors().store.meter().enter();
+        turn::take(self, ctx);
         if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
             return ctx.stop();
         }
-        self.group_bytes += commit.records.iter().map(PageRecords::bytes).sum::<u64>() + LINK_BYTES * links_of(&commit);
+        self.group_bytes += commit.bytes();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
             self.flush();

@@ -50,7 +50,7 @@ impl Open {
             }
         }
         let (mut archive, repair) =
-            Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.now())?;
+            Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.date())?;
         tell(&repair);
         if let Some((_, first)) = lines.first() {
             archive.log_again(first.from, &lines_left(&lines, &repair))?;

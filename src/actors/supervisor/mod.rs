@@ -82,7 +82,7 @@ impl Handler<Died> for Supervisor {
         if self.node.faults.pass("supervisor.died") == Some(Fault::Stop) {
             return ctx.stop();
         }
-        let at = self.node.clock.now();
+        let at = self.node.clock.date();
         self.deaths.push_back(DeathNote { at, kind: death.kind.as_str(), instance: death.instance, why: death.why });
         while self.deaths.len() > KEPT {
             self.deaths.pop_front();

@@ -99,7 +99,7 @@ fn view(node: &Node, card: &Card) -> ActorView {
         handle_p99_seconds: seconds(0.99),
         restarts: card.lives().saturating_sub(1),
         faults: card.faults(),
-        last_fault: card.last_fault().map(|(at, why)| FaultView { at_ms: at.0, why }),
+        last_fault: card.last_fault().map(|(at, why)| FaultView { at_ms: node.clock.date_of(at).0, why }),
         observed: observed(node, card),
     }
 }

@@ -128,7 +128,7 @@ impl Row {
             bytes: self.counts.bytes,
             orders: node.orders.told(&self.at.host),
             rate: self.rate(node),
-            wait: wait.filter(|_| !node.orders.holds(&self.at.host)).map(|wait| wait.view(now)),
+            wait: wait.filter(|_| !node.orders.holds(&self.at.host)).map(|wait| wait.view(&node.clock)),
         })
     }
 
@@ -141,14 +141,14 @@ impl Row {
             _ => DelayFrom::MinDelay,
         };
         Schedule {
-            earliest_ms: self.pace.earliest().0,
+            earliest_ms: node.clock.date_of(self.pace.earliest()).0,
             delay_seconds: gap.as_secs_f64(),
             delay_from,
             own_rules: node.live().settings.host_rules(&self.state.name).is_some(),
             connections: own.connections as u64,
             backoff_steps: self.pace.backoff(),
             refusals: self.pace.hostile_run(),
-            last_answer_ms: self.pace.last_end().map(|at| at.0),
+            last_answer_ms: self.pace.last_end().map(|at| node.clock.date_of(at).0),
             last_answer_seconds: self.pace.last_took().as_secs_f64(),
         }
     }

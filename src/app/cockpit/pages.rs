@@ -78,7 +78,7 @@ impl Pages for Cockpit {
 
 fn list(node: &Node, query: &PageQuery, limit: usize, mut range: KeyRange) -> Result<CapturePage, StorageError> {
     let oldest =
-        query.since.map(|seconds| UnixMillis(node.clock.now().0.saturating_sub(seconds.saturating_mul(1_000))));
+        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
     let wanted = |page: &PageRecord| {
         query.status.is_none_or(|status| page.status == status)
             && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))

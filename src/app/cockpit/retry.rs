@@ -43,7 +43,7 @@ impl Which {
             None => KeyRange::all(),
         };
         let since = asked.since.as_deref().map(parse_duration).transpose().map_err(ControlError::Invalid)?;
-        let since = since.map_or(UnixMillis(0), |ago| before(node.clock.now(), ago));
+        let since = since.map_or(UnixMillis(0), |ago| before(node.clock.date(), ago));
         if asked.status.is_some_and(|status| !(100..=999).contains(&status)) {
             return Err(ControlError::Invalid("status: expected 100 to 999".into()));
         }

@@ -1,5 +1,7 @@
 //! What is known of robots.txt, and its verdict.
 
+use std::time::Duration;
+
 use crate::actors::node::Node;
 use crate::actors::politeness::{copy_of, rules_of};
 use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
@@ -16,7 +18,8 @@ const SITEMAPS: usize = 100;
 pub(super) struct Look {
     pub view: RobotsView,
     rules: RobotsRules,
-    now: UnixMillis,
+    /// How long its answer has been waited for.
+    asking: Option<Duration>,
 }
 
 impl Look {
@@ -35,30 +38,32 @@ impl Look {
             },
         };
         let fetched = kept.map(|kept| kept.fetched).filter(|at| at.0 > 0);
+        let asking = node.asking.since(key);
+        let date = |at: UnixMillis| node.clock.date_of(at).0;
         let view = RobotsView {
             scheme: key.scheme.as_str().to_owned(),
             port: key.port,
             standing,
             status: kept.map(|kept| kept.status).filter(|status| *status > 0),
-            fetched_ms: fetched.map(|at| at.0),
+            fetched_ms: fetched.map(date),
             age_seconds: fetched.map(|at| now.since(at).as_secs_f64()),
             due: kept.is_none_or(|kept| policy.is_due(&copy_of(kept), now)),
             failures: kept.map_or(0, |kept| kept.failures),
-            asking_since_ms: node.asking.since(key).map(|at| at.0),
-            retry_ms: kept.and_then(|kept| kept.retry_at).map(|at| at.0),
+            asking_since_ms: asking.map(date),
+            retry_ms: kept.and_then(|kept| kept.retry_at).map(date),
             bytes: kept.map_or(0, |kept| kept.text.len() as u64),
             group: group(&rules).to_owned(),
             rules: rules.len() as u64,
             crawl_delay_seconds: rules.crawl_delay().map(|delay| delay.as_secs_f64()),
             sitemaps: rules.sitemaps().iter().take(SITEMAPS).cloned().collect(),
         };
-        Self { view, rules, now }
+        Self { view, rules, asking: asking.map(|since| now.since(since)) }
     }
 
     /// That an answer is still to come.
     fn asking(&self) -> Option<String> {
-        let since = UnixMillis(self.view.asking_since_ms?);
-        Some(format!("is being asked for since {} ago: its answer is not over", roughly(self.now.since(since))))
+        let asking = self.asking?;
+        Some(format!("is being asked for since {} ago: its answer is not over", roughly(asking)))
     }
 
     /// What it says of path and query.

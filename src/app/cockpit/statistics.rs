@@ -43,7 +43,9 @@ impl Series for Cockpit {
         let since = Duration::from_secs(since.min(LONGEST));
         let (step, samples) = self.node.series.last(self.node.clock.now(), since, points);
         let mut before: Option<&Sample> = None;
-        let points = samples.iter().map(|sample| point(sample, before.replace(sample))).collect();
+        let clock = &self.node.clock;
+        let dated = |sample: &Sample, point: Point| Point { at_ms: clock.date_of(sample.at).0, ..point };
+        let points = samples.iter().map(|sample| dated(sample, point(sample, before.replace(sample)))).collect();
         Statistics { step_seconds: step.as_secs(), points }
     }
 }

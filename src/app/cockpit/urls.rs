@@ -76,7 +76,7 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
         depth: record.depth(),
         rank,
         order,
-        due_ms: due.map(|t| t.0),
+        due_ms: due.map(|t| node.clock.date_of(t).0),
         warc: record.page.as_ref().and_then(|(_, page)| page.warc.as_ref()).map(WarcView::from),
     }
 }
@@ -95,7 +95,7 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
     let host = counts.clone().map(|counts| host(node, target, counts)).transpose()?;
     let mut queue = queue(node, target.key, &record, counts.as_ref())?;
     if let (Some(queue), None) = (&mut queue, &hold) {
-        queue.earliest_ms = earliest(queue, host.as_ref(), now);
+        queue.earliest_ms = earliest(queue, host.as_ref(), node.clock.date());
     }
     let mut explanation = Explanation {
         answer: String::new(),
@@ -114,8 +114,9 @@ fn explained(node: &Node, typed: Typed) -> Result<Explanation, StorageError> {
         found: found(node, target, &record)?,
         page: record.page.as_ref().map(|(_, page)| CaptureView::from(page)),
     };
-    explanation.answer = answer(&explanation, now);
-    explanation.facts = deciding(&explanation, now);
+    let date = node.clock.date();
+    explanation.answer = answer(&explanation, date);
+    explanation.facts = deciding(&explanation, date);
     Ok(explanation)
 }
 
@@ -189,7 +190,7 @@ fn queue(
         order,
         before,
         before_is_exact,
-        due_ms: due.map(|t| t.0),
+        due_ms: due.map(|t| node.clock.date_of(t).0),
         earliest_ms: None,
         failed_attempts: entry.attempts,
         seed: entry.seed,
@@ -238,7 +239,7 @@ fn host(node: &Node, target: &Target, counts: HostCounts) -> Result<UrlHost, Sto
     let row = Row::new(node, at, stored, counts);
     let wait = wait_of(node, at, row.pace(), place, now)?.filter(|_| !node.orders.holds(&at.host));
     let state = host_state(node, at, place);
-    Ok(UrlHost { state, wait: wait.map(|wait| wait.view(now)), queued, schedule: row.schedule(node) })
+    Ok(UrlHost { state, wait: wait.map(|wait| wait.view(&node.clock)), queued, schedule: row.schedule(node) })
 }
 
 /// Failures of this process and captures, newest first.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::actors::node::Node;
 use crate::actors::politeness::copy_of;
 use crate::admin::views::{WaitView, WaitWhy};
+use crate::clock::Clock;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceWhy};
 use crate::domain::robots::RobotsAccess;
@@ -29,9 +30,9 @@ pub(in crate::app) struct Wait {
 
 impl Wait {
     /// For an answer.
-    pub fn view(self, now: UnixMillis) -> WaitView {
-        let seconds = self.until.since(now).as_secs_f64();
-        WaitView { until_ms: self.until.0, seconds, why: self.why, words: self.why.words().to_owned() }
+    pub fn view(self, clock: &Clock) -> WaitView {
+        let seconds = self.until.since(clock.now()).as_secs_f64();
+        WaitView { until_ms: clock.date_of(self.until).0, seconds, why: self.why, words: self.why.words().to_owned() }
     }
 }
 

@@ -165,7 +165,7 @@ fn unchanged(node: &Node) -> SettingsChange {
 
 fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -> SettingsChange {
     let generation = node.live.generation().saturating_add(1);
-    SettingsChange { generation, at: node.clock.now(), by: by.to_owned(), undoes, undone: false, changed }
+    SettingsChange { generation, at: node.clock.date(), by: by.to_owned(), undoes, undone: false, changed }
 }
 
 /// A key that is taken back must be one; what was laid over by a version that had more keys can be forgotten.

@@ -224,6 +224,17 @@ impl Pace {
         self.not_before(end.plus(gap), why);
     }
 
+    /// The same as if it was written at `now`, where it says that its last request ended later: it was written by a clock that
+    /// was ahead. What is left of a wait is then all of it, and never more.
+    #[must_use]
+    pub fn not_from_the_future(mut self, now: UnixMillis) -> Self {
+        if let Some(end) = self.last_end.filter(|end| *end > now) {
+            self.earliest = now.plus(self.earliest.since(end));
+            self.last_end = Some(now);
+        }
+        self
+    }
+
     /// Another party (the registry of an address shared by hosts, an operator) asks for no request before `until`.
     pub fn hold_until(&mut self, until: UnixMillis, why: PaceWhy) {
         self.not_before(until, why);

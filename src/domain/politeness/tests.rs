@@ -192,6 +192,21 @@ fn a_full_gap_is_waited_when_it_is_not_known_whether_a_request_was_under_way() {
 }
 
 #[test]
+fn a_wait_that_a_clock_ahead_has_written_is_no_longer_than_it_was() {
+    let rules = PaceRules::default();
+    for (signal, wait) in [(PaceSignal::Ok, 1), (PaceSignal::Throttled { retry_after: Some(seconds(600)) }, 600)] {
+        for ahead in [1, 3_600, 30 * 86_400, 10 * 365 * 86_400] {
+            let mut pace = Pace::new();
+            pace.finished(START.plus(seconds(ahead)), Duration::ZERO, signal, &rules);
+            let read = pace.clone().not_from_the_future(START);
+            assert_eq!((read.earliest(), read.last_end()), (START.plus(seconds(wait)), Some(START)), "{ahead} s ahead");
+            let later = START.plus(seconds(ahead + 5));
+            assert_eq!(pace.clone().not_from_the_future(later), pace, "of the past it is as it was");
+        }
+    }
+}
+
+#[test]
 fn a_hold_from_outside_only_lengthens() {
     let mut pace = Pace::new();
     pace.hold_until(START, PaceWhy::Brake);

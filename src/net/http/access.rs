@@ -26,7 +26,7 @@ impl Access {
         if let Some(value) = self.credentials.of(url) {
             headers.push((header::AUTHORIZATION, value.clone()));
         }
-        let cookies = self.cookies.as_ref().and_then(|(jar, clock)| jar.header(url, clock.now()));
+        let cookies = self.cookies.as_ref().and_then(|(jar, clock)| jar.header(url, clock.date()));
         headers.extend(cookies.map(|value| (header::COOKIE, value)));
         headers
     }
@@ -35,7 +35,7 @@ impl Access {
     pub(super) fn learn(&self, url: &PageUrl, headers: &[(String, Vec<u8>)]) {
         let Some((jar, clock)) = &self.cookies else { return };
         for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
-            jar.take(url, value, clock.now());
+            jar.take(url, value, clock.date());
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum MetaKey {
     Tails,
     /// Whether the last run ended cleanly.
     Run,
+    /// What the clocks said at the last commit.
+    Clock,
     /// What was changed while the crawl ran.
     Settings,
     /// Pages committed since the last barrier, one record a commit.
@@ -36,6 +38,7 @@ const JOINED: &str = "joined/";
 const ORDERS: &str = "orders/";
 const TAILS: &str = "tails";
 const RUN: &str = "run";
+const CLOCK: &str = "clock";
 const SETTINGS: &str = "settings";
 const UNSYNCED: &str = "unsynced/";
 const LINES: &str = "lines/";
@@ -52,6 +55,7 @@ impl Key for MetaKey {
             Self::Orders(crawl) => format!("{ORDERS}{:04x}", crawl.0).into_bytes(),
             Self::Tails => TAILS.into(),
             Self::Run => RUN.into(),
+            Self::Clock => CLOCK.into(),
             Self::Settings => SETTINGS.into(),
             Self::Unsynced(number) => format!("{UNSYNCED}{number:016x}").into_bytes(),
             Self::Lines(number) => format!("{LINES}{number:016x}").into_bytes(),
@@ -64,6 +68,7 @@ impl Key for MetaKey {
             FORMAT => Self::Format,
             TAILS => Self::Tails,
             RUN => Self::Run,
+            CLOCK => Self::Clock,
             SETTINGS => Self::Settings,
             _ => numbered(name).ok_or(KeyError::Name)?,
         };

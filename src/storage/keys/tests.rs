@@ -134,6 +134,7 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         MetaKey::Orders(CrawlId(1)),
         MetaKey::Tails,
         MetaKey::Run,
+        MetaKey::Clock,
         MetaKey::Settings,
         MetaKey::Counters(CrawlId(1)),
         MetaKey::Scope(CrawlId(u16::MAX)),

@@ -36,7 +36,7 @@ pub use page::{AsSitemap, Cut, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::{LastTime, QueueEntry};
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
-pub use run::RunState;
+pub use run::{ClockState, RunState};
 pub use seed::SeedValue;
 pub use tails::Tails;
 pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
@@ -132,6 +132,7 @@ macro_rules! grown_values {
 grown_values! { Counters, PageRecord, RejectedValue }
 
 values! {
+    ClockState = 1,
     ContentValue = 1,
     Format = 1,
     HostCounts = 1,

@@ -1,7 +1,17 @@
-//! The state of the run.
+//! The state of the run, and of its clocks.
 
 use super::wire::fields;
 use crate::domain::time::UnixMillis;
+
+fields! {
+    /// What the clocks said at the last commit: where the next run goes on.
+    ClockState {
+        /// The crawl's time.
+        crawl: UnixMillis,
+        /// The date.
+        date: UnixMillis,
+    }
+}
 
 fields! {
     /// Whether the folder was left in order, and by whom.

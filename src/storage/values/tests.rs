@@ -235,6 +235,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         last_stop: Some(UnixMillis(7)),
     };
     check(&run);
+    check(&ClockState { crawl: UnixMillis(9), date: UnixMillis(1) });
     check(&live_settings());
     check(&JoinedHost("a.test".into()));
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
@@ -267,6 +268,7 @@ fn format_1_writes_these_bytes() {
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
     assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0201680107", "0105", "00000000"));
     assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
+    assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1) }.encode()), "010201");
 }
 
 #[test]
@@ -385,6 +387,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<Counters>(bytes)?;
     same::<Tails>(bytes)?;
     same::<RunState>(bytes)?;
+    same::<ClockState>(bytes)?;
     same::<LiveSettings>(bytes)?;
     same::<ScopeJoined>(bytes)?;
     same::<JoinedHost>(bytes)?;

@@ -52,6 +52,8 @@ kinds! {
         CheckpointFailed = "checkpoint_failed",
         /// An actor died too often.
         Failing = "failing",
+        /// The system's clock was set.
+        ClockJumped = "clock_jumped",
     }
 }
 
@@ -67,7 +69,7 @@ impl StateChange {
     pub fn level(self) -> log::Level {
         match self {
             Self::DiskLow | Self::DiskBroken | Self::CheckpointFailed => log::Level::Error,
-            Self::MemoryShort | Self::Failing => log::Level::Warn,
+            Self::MemoryShort | Self::Failing | Self::ClockJumped => log::Level::Warn,
             _ => log::Level::Info,
         }
     }

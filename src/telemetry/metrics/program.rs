@@ -20,6 +20,8 @@ pub(super) struct Program {
     listeners: Gauge,
     missed: Counter,
     webhooks: Each<Counter>,
+    clock_jumps: Counter,
+    clock_ahead: Gauge,
 }
 
 impl Program {
@@ -41,6 +43,15 @@ impl Program {
             log_errors: r.counter("lycosa_log_errors", "Lines logged at level error"),
             listeners: r.gauge("lycosa_event_listeners", "Clients of /api/v1/events"),
             missed: r.counter("lycosa_events_missed", "Events that went by clients that were too slow"),
+            clock_jumps: r.counter(
+                "lycosa_clock_jumps",
+                "How often the system's clock was set, or stood before the last commit at the start",
+            ),
+            clock_ahead: r.gauge_in(
+                "lycosa_clock_ahead",
+                "The date less the time that waits are reckoned by: what the system's clock was set by, altogether",
+                Unit::Seconds,
+            ),
             webhooks: r.counters(
                 "lycosa_webhook_calls",
                 "Calls of webhooks, by what became of them",
@@ -65,6 +76,16 @@ impl Metrics {
     pub fn memory(&self, max: u64, database: u64, seen_filter: u64) {
         put(&self.0.program.memory_max, max);
         [database, seen_filter].into_iter().enumerate().for_each(|(i, n)| set(&self.0.program.memory_parts, i, n));
+    }
+
+    /// The system's clock was set.
+    pub fn clock_jumped(&self) {
+        self.0.program.clock_jumps.inc();
+    }
+
+    /// By so many milliseconds the date is ahead of the crawl's time.
+    pub fn clock_ahead(&self, ms: i64) {
+        self.0.program.clock_ahead.set(ms / 1_000);
     }
 
     /// Entries of a registry.

@@ -1,5 +1,7 @@
 //! Disks and the database, checkpoints and copies.
 
+use std::time::Duration;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
@@ -25,6 +27,8 @@ pub(super) struct Stored {
     debt: Gauge,
     stalled: Gauge,
     background_errors: Gauge,
+    sync_age: Gauge,
+    store_queue: Gauge,
     checkpoints: Each<Counter>,
     checkpoint_last: Gauge,
     uploads: Each<Counter>,
@@ -59,6 +63,16 @@ impl Stored {
                 "lycosa_storage_background_errors",
                 "Errors of the database's background work since it was opened",
             ),
+            sync_age: r.gauge_in(
+                "lycosa_store_sync_age",
+                "Since the Store last brought everything committed to the disk (durability.sync)",
+                Unit::Seconds,
+            ),
+            store_queue: r.gauge_in(
+                "lycosa_store_queue",
+                "What the Deduper sent and the Store has not written",
+                Unit::Bytes,
+            ),
             checkpoints: r.counters("lycosa_checkpoints", "Checkpoints, by result", "result", &RESULTS),
             checkpoint_last: r.gauge_in("lycosa_checkpoint_last_timestamp", last, Unit::Seconds),
             uploads: r.counters(
@@ -81,6 +95,12 @@ impl Metrics {
         put(&stored.debt, stats.compaction_debt);
         put(&stored.stalled, stats.stalled.into());
         put(&stored.background_errors, stats.background_errors);
+    }
+
+    /// How long ago the Store synced, and how much waits before it.
+    pub fn store(&self, sync_age: Duration, waiting: u64) {
+        put(&self.0.stored.sync_age, sync_age.as_secs());
+        put(&self.0.stored.store_queue, waiting);
     }
 
     /// A checkpoint was made at this moment, or failed.

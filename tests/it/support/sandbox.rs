@@ -42,6 +42,8 @@ pub struct Sandbox {
     disk: Disk,
     placement: Placement,
     pub(super) gap: Duration,
+    /// What the system's clock is off by, in milliseconds.
+    clock_off: i64,
     /// Counts may go back once, at the start: pages are taken out that the archive lost.
     archive_lost: bool,
     /// URLs may be fetched again, because the operator says so: counts may go back.
@@ -80,6 +82,7 @@ impl Sandbox {
             disk: Disk::Memory(Arc::new(MemoryStorage::formatted(SEED).unwrap())),
             placement: Placement::Spread,
             gap: Duration::from_millis(2),
+            clock_off: 0,
             archive_lost: false,
             again: false,
         }
@@ -95,6 +98,12 @@ impl Sandbox {
     pub fn gap(mut self, gap: Duration) -> Self {
         self.gap = gap;
         self.set(&format!("politeness.min_delay={}ms", gap.as_millis()))
+    }
+
+    /// From the next start on the system's clock is so many milliseconds off.
+    pub fn clock_off_by(mut self, ms: i64) -> Self {
+        self.clock_off = ms;
+        self
     }
 
     /// The archive's end was lost behind the node's back.
@@ -166,7 +175,7 @@ impl Sandbox {
             Disk::Rocks => Arc::new(open_rocks(self.folder.path(), &self.faults)),
         };
         let (faults, placement) = (self.faults.clone(), self.placement);
-        let (clock, modules) = (Clock::real(), MimeModules::default());
+        let (clock, modules) = (Clock::real().off_by(self.clock_off), MimeModules::default());
         let parts = Parts { storage: storage.clone(), seed: SEED, clock, faults, placement, modules };
         let running = start(self.settings(), parts).unwrap();
         let node = running.node.clone();

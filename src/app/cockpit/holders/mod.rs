@@ -71,7 +71,7 @@ fn work(node: &Node, job: &Job, host: Option<&Named>) -> Result<Value, JobError>
     let range = host.map_or_else(KeyRange::all, |host| KeyRange::host_crawl(host.at.crawl(node.crawl)));
     let mut dead = Dead::load(&*node.storage, job, range, dead::MOST)?;
     let mut about = HoldersAbout {
-        made: node.clock.now(),
+        made: node.clock.date(),
         host: host.map(|host| host.name.clone()),
         dead: dead.len() as u64,
         dead_cut: dead.cut,

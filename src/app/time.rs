@@ -1,0 +1,45 @@
+//! The node and the system's clock: where the crawl's time goes on, and what is told when that clock was set.
+
+use super::StartError;
+use crate::actors::node::Node;
+use crate::clock::{Clock, Jump};
+use crate::storage::values::ClockState;
+use crate::storage::{Storage, read};
+use crate::telemetry::StateChange;
+use crate::telemetry::trouble::CLOCK;
+
+/// What to do about it.
+pub(super) const ADVICE: &str = "see `timedatectl`; no wait is longer or shorter for it, but dates (WARC-Date, crawl.jsonl, \
+                                 the log) are as wrong as the clock was when they were written";
+
+/// Goes on from the last commit. Before anything is reckoned by the clock.
+pub(super) fn take_up(storage: &dyn Storage, clock: &Clock) -> Result<(), StartError> {
+    if let Some(last) = read::meta::<ClockState>(storage, ())? {
+        clock.take_up(last.crawl, last.date);
+    }
+    Ok(())
+}
+
+/// Tells what [`take_up`] found.
+pub(super) fn tell_start(node: &Node) {
+    if let Some(jump) = node.clock.last_jump() {
+        tell(node, jump);
+    }
+}
+
+/// Follows the system's clock.
+pub(super) fn follow(node: &Node) {
+    if let Some(jump) = node.clock.follow() {
+        tell(node, jump);
+    }
+}
+
+fn tell(node: &Node, jump: Jump) {
+    node.metrics.clock_jumped();
+    node.troubles.note(node.clock.now(), CLOCK, jump.to_string());
+    node.changed(StateChange::ClockJumped, format!("{jump}: {ADVICE}: by_ms={} date_now={}", jump.by, iso(node)));
+}
+
+fn iso(node: &Node) -> String {
+    crate::warc::date::iso(node.clock.date())
+}
