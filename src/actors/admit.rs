@@ -76,6 +76,16 @@ pub fn explain(
     }
 }
 
+/// Why a seed was turned away, with the rule.
+pub fn why_turned_away(node: &Node, turned: &Turned) -> String {
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let (url, now) = (&turned.new.url, node.clock.now());
+    match explain(&node.live(), &scope, url, turned.new.depth, LINK, now) {
+        (Err(reason), rule) if reason == turned.reason => format!("{reason}: {rule}"),
+        _ => turned.reason.to_string(),
+    }
+}
+
 /// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. Gives the
 /// generation that judged it.
 ///

@@ -8,6 +8,7 @@
 mod announced;
 mod filter;
 mod messages;
+mod plain;
 mod popular;
 mod readmit;
 mod seen;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Supervised};
 use tokio::sync::oneshot;
 
-use super::admit::admit;
+use super::admit::{admit, why_turned_away};
 use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
@@ -171,8 +172,14 @@ impl Deduper {
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
-        let (links, itself) = led_back(links, &lease);
+        let (mut links, itself) = led_back(links, &lease);
+        let by_http = self.by_http(&lease, &mut ending)?;
+        let seeds = by_http.map(|(found, said)| {
+            links = found;
+            said
+        });
         let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        links.seeds.extend(seeds);
         if let (Some(new), Some(record)) = (itself, &capture) {
             links.again.push(KnownUrl { new, captured: record.fetched, why: Again::Cookies });
         }
@@ -245,7 +252,7 @@ impl Deduper {
         let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
-            let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
+            let (url, reason) = (turned.new.url.to_string(), why_turned_away(&self.node, turned));
             report.rejected.push(RejectedSeed { url, reason });
         }
         let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();

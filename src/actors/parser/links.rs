@@ -36,7 +36,8 @@ pub(super) fn found<'p>(
     page: Option<&'p Page>,
     head: &'p HeadMarks,
 ) -> Found<'p> {
-    let nofollow = head.directives(page).nofollow;
+    let obeyed = node.rules.settings.politeness.obeys_nofollow();
+    let nofollow = obeyed && head.directives(page).nofollow;
     let next = onward.followed(nofollow).map(|(to, way)| (hop(node, lease, to), way));
     if matches!(verdict, Verdict::Follow) {
         let outlinks = next.iter().map(|(next, _)| redirect(next, "location")).collect();
@@ -57,7 +58,7 @@ pub(super) fn found<'p>(
     }
     let live = node.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
-        collected.add(node, lead);
+        collected.add(node, Lead { nofollow: obeyed && lead.nofollow, ..lead });
     }
     if node.rules.settings.crawl.ascend {
         if lease.entry.seed {

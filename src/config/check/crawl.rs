@@ -6,7 +6,7 @@ use regex::Regex;
 use url::Url;
 
 use super::access::check_host;
-use super::{Checked, ensure, is_name, is_web_url, positive, within};
+use super::{Checked, ensure, is_name, is_seed, positive, within};
 use crate::config::sections::{
     CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeMode, ScopeSection, SeedSection,
 };
@@ -15,7 +15,7 @@ use crate::domain::seed::check_said;
 pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
     ensure(is_name(&crawl.name), "crawl.name", || "must be 1 to 64 letters, digits, '-', '_' or '.'".into())?;
     for SeedSection { url, rank, tags, .. } in &crawl.seeds {
-        ensure(is_web_url(url), "crawl.seeds", || match Url::parse(url) {
+        ensure(is_seed(url), "crawl.seeds", || match Url::parse(url) {
             Err(url::ParseError::InvalidPort) => format!("the port of {url:?} must be from 1 to 65535"),
             _ => format!("{url:?} is no http or https URL; write it in full, such as https://example.org/"),
         })?;
