@@ -1,4 +1,4 @@
-"""Reads OpenMetrics text from standard input with the public parser and prints every sample's name once.
+"""Reads metrics (`openmetrics`, the default, or `text`) from standard input with the public parser and prints every sample's name once.
 
 The parser refuses what the format forbids: samples out of their family, wrong suffixes and units, numbers that are none,
 buckets that do not add up, a missing end.
@@ -6,9 +6,11 @@ buckets that do not add up, a missing end.
 
 import sys
 
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client import parser as text
 
-families = list(text_string_to_metric_families(sys.stdin.read()))
+form = text if sys.argv[1:] == ["text"] else openmetrics
+families = list(form.text_string_to_metric_families(sys.stdin.read()))
 for family in families:
     assert family.documentation, f"{family.name} has no help"
     assert family.type != "unknown", f"{family.name} has no type"

@@ -43,6 +43,9 @@ def actors_are_told(page):
     page.locator("#confirm-yes").click()
     expect(page.locator("#toasts")).to_contain_text("was restarted")
     expect(page.locator("#actors-facts dt", has_text="restarts").locator("+ dd")).to_have_text("1")
+    restarts = page.locator(".actor[data-kind=store] .restarts")
+    expect(restarts).to_have_text("1 restart")
+    expect(restarts).to_have_class("restarts")  # one that was ordered is no fault
     page.locator("#actors-dialog [data-close]").click()
 
 
@@ -67,6 +70,7 @@ def pause_and_resume(page):
     press(page, "#pause")
     expect(page.locator("#toasts")).to_contain_text("Paused.")
     expect(page.locator("#state")).to_have_text("paused")
+    expect(page).to_have_title(re.compile("^paused – "))
     expect(page.locator("#idle")).to_contain_text("paused by the operator")
     expect(page.locator("#idle")).to_have_class("strip")
     expect(page.locator("#pause")).to_be_hidden()
@@ -203,6 +207,7 @@ def main():
             press(page, "#stop")
             expect(page.locator("#gone")).to_contain_text("does not answer", timeout=PATIENCE)
             expect(page.locator("#state")).to_have_text("out of reach")
+            expect(page).to_have_title(re.compile("^out of reach – "))
         print("stop ends the daemon, and the page says so")
 
 

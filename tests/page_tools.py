@@ -211,6 +211,10 @@ def waiting_is_a_quiet_line_and_only_what_blocks_a_banner(page):
     page.route("**/api/v1/status", lambda route: route.fulfill(json=status))
     expect(line).to_have_text(status["idle_reason"])
     expect(idle).to_have_class("strip calm")
+    for waiting, word in [(3, "waiting"), (0, "idle")]:  # that nothing holds a crawl is no running yet
+        status |= {"waiting": waiting, "processing": 0}
+        expect(page.locator("#state")).to_have_text(word)
+        expect(page).to_have_title(re.compile(f"^{word} – "))
     assert top() == before, "the page is shifted"
     finding["code"] = "hosts_backing_off"
     expect(idle).to_have_class("strip")

@@ -85,7 +85,7 @@ pub fn explain(
 #[must_use]
 pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
     let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let way = (new.found, new.via.as_deref());
+    let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
     match explain(&node.live(), &scope, &new.url, new.depth, way) {
         (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
         _ if *reason == Rejection::Redirects => {

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use crate::config::units::format_duration;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, KeyMap};
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
@@ -38,6 +39,8 @@ pub struct OrderCounts {
     pub dropping: u64,
     /// They are being queued again.
     pub recrawling: u64,
+    /// They have a gap of their own.
+    pub slowed: u64,
 }
 
 /// Tells blocked hosts from others while a page's links are judged.
@@ -95,8 +98,10 @@ impl Orders {
     /// What stands for a host, in sentences for people.
     #[must_use]
     pub fn told(&self, host: &HostKey) -> Vec<String> {
+        let orders = self.of(host);
         let sentence = |(what, since)| format!("{what} since {}", iso(since));
-        self.of(host).told().into_iter().map(sentence).collect()
+        let gap = |gap| format!("at least {} between two requests, as the operator ordered", format_duration(gap));
+        orders.told().into_iter().map(sentence).chain(orders.min_delay.map(gap)).collect()
     }
 
     /// True when nothing of a host may be requested.
@@ -127,6 +132,7 @@ impl Orders {
             counts.blocked += u64::from(orders.blocked.is_some());
             counts.dropping += u64::from(orders.dropping.is_some());
             counts.recrawling += u64::from(orders.recrawling.is_some());
+            counts.slowed += u64::from(orders.min_delay.is_some());
         }
         counts
     }
@@ -161,6 +167,11 @@ mod tests {
         assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
         assert_eq!((orders.held(), orders.holds(&key)), (1, true));
         assert_eq!(orders.counts(), OrderCounts { blocked: 1, ..OrderCounts::default() });
+        said.take(HostOrder::MinDelay(Some(std::time::Duration::from_secs(90))), UnixMillis(1));
+        orders.set(key, "h.test", said);
+        assert_eq!(orders.told(&key)[1], "at least 90s between two requests, as the operator ordered");
+        assert_eq!(orders.counts(), OrderCounts { blocked: 1, slowed: 1, ..OrderCounts::default() });
+        said.take(HostOrder::MinDelay(None), UnixMillis(1));
         said.take(HostOrder::Unblock, UnixMillis(1));
         orders.set(key, "h.test", said);
         assert!(!orders.blocks().on("h.test") && orders.all().is_empty() && orders.held() == 0);

@@ -48,7 +48,7 @@ impl Seeds {
         let Ok(url) = PageUrl::from_canonical(seed) else { return Ok(None) };
         let at = HostAt { partition: Partition::of_host(url.host()), host: prints.host(url.host()) };
         let found = read::get::<Table>(storage, &at.crawl(crawl).url(prints.url(&url)))?;
-        let found = found.filter(SeedValue::says).map(Arc::new);
+        let found = found.filter(|seed| seed.says() || seed.guessed).map(Arc::new);
         let mut kept = lock(&self.0);
         if kept.changes == changes {
             if kept.seeds.len() >= KEPT {

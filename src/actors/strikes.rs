@@ -7,7 +7,7 @@
 //!
 //! The file is a row of cells of 16 bytes: key of the URL (12), strikes (1), kind (1; 0 for an empty cell), check (2).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::disk::own;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 
 use super::supervise::lock;
@@ -151,7 +152,7 @@ impl Drop for InHand<'_> {
 /// A new file with the strikes alone, in the place of the old one.
 fn begin(dir: &Path, inner: &Inner) -> io::Result<File> {
     let new = dir.join(format!("{NAME}.new"));
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&new)?;
+    let file = own::create(&new)?;
     for (page, (strikes, at)) in &inner.struck {
         file.write_all_at(&cell(page, *strikes, STRUCK), at * CELL as u64)?;
     }

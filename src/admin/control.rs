@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
 use crate::config::SeedSection;
+use crate::domain::url::with_schemes;
 use crate::telemetry::StatusSnapshot;
 
 /// A future that a [`Control`] returns; it may be awaited on the admin thread only.
@@ -41,6 +42,9 @@ pub struct SeedReport {
     pub known: u64,
     /// Turned away.
     pub rejected: Vec<RejectedSeed>,
+    /// Seeds that were given without a scheme, as they are asked for first; http is asked when https does not answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guessed: Vec<String>,
 }
 
 /// A seed as it is handed in, with what is said of it.
@@ -61,6 +65,20 @@ pub struct NewSeed {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[schema(max_items = 16)]
     pub tags: Vec<String>,
+    /// Its URL was written without a scheme.
+    #[serde(skip)]
+    pub guessed: bool,
+}
+
+impl NewSeed {
+    /// The same with a whole URL: without a scheme it means https, and http when https does not answer.
+    #[must_use]
+    pub fn with_scheme(mut self) -> Self {
+        if let Some([https, _]) = with_schemes(&self.url) {
+            (self.url, self.guessed) = (https, true);
+        }
+        self
+    }
 }
 
 impl From<String> for NewSeed {
@@ -71,8 +89,8 @@ impl From<String> for NewSeed {
 
 impl From<SeedSection> for NewSeed {
     fn from(seed: SeedSection) -> Self {
-        let SeedSection { url, rank, max_depth, tags } = seed;
-        Self { url, rank, max_depth, tags }
+        let SeedSection { url, rank, max_depth, tags, guessed } = seed;
+        Self { url, rank, max_depth, tags, guessed }
     }
 }
 

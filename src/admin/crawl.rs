@@ -17,7 +17,7 @@ use super::room::{Room, getting, posting};
 use super::seeds;
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::shelf::Listing;
-use crate::telemetry::StatusSnapshot;
+use crate::telemetry::{State, StatusSnapshot};
 
 #[derive(OpenApi)]
 #[openapi(paths(status, add_seeds, pause, resume, drain, stop, checkpoint, checkpoints))]
@@ -28,6 +28,9 @@ struct Doc;
 pub(super) struct Done {
     /// Its name.
     done: &'static str,
+    /// What keeps the crawl all the same, after `resume`: a disk that is low, or broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    still: Option<String>,
 }
 
 /// The counts, and what who asks may do.
@@ -95,7 +98,9 @@ async fn pause(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
 #[utoipa::path(post, path = "/api/v1/resume", tag = "crawl", responses((status = 200, body = Done)))]
 async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
     control.resume()?;
-    Ok(done("resume"))
+    let status = control.status();
+    let still = (status.state == State::Paused).then_some(status.idle_reason);
+    Ok(HttpResponse::Ok().json(Done { done: "resume", still }))
 }
 
 /// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
@@ -134,5 +139,5 @@ async fn checkpoints(control: Data<dyn Control>) -> Result<HttpResponse, Problem
 }
 
 fn done(what: &'static str) -> HttpResponse {
-    HttpResponse::Ok().json(Done { done: what })
+    HttpResponse::Ok().json(Done { done: what, still: None })
 }

@@ -19,6 +19,8 @@ pub struct ActorLoad {
     pub handled: u64,
     /// How often one was replaced, after a death or because the operator asked for it.
     pub restarts: u64,
+    /// How often after a death.
+    pub deaths: u64,
 }
 
 /// All kinds, in the order of a page's way, the Supervisor first.
@@ -53,6 +55,7 @@ fn of(metrics: &Metrics) -> Pipeline {
         queue: u64::try_from(metrics.queued(*kind)).unwrap_or(0),
         handled: metrics.handled_so_far(*kind),
         restarts: metrics.restarts(*kind).saturating_add(metrics.restarts_asked(*kind)),
+        deaths: metrics.restarts(*kind),
     };
     Pipeline { actors: ActorKind::ALL.iter().map(load).collect() }
 }
@@ -73,7 +76,7 @@ mod tests {
         metrics.restart_asked(ActorKind::Store);
         let told = of(&metrics);
         assert_eq!(told.actors.len(), 7);
-        let store = ActorLoad { kind: ActorKind::Store, queue: 3, handled: 1, restarts: 2 };
+        let store = ActorLoad { kind: ActorKind::Store, queue: 3, handled: 1, restarts: 2, deaths: 1 };
         assert_eq!(told.actors.last(), Some(&store));
     }
 }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use actix_web::http::header;
 use actix_web::web::{self, Data};
-use actix_web::{HttpResponse, Responder};
+use actix_web::{HttpRequest, HttpResponse, Responder};
 use utoipa::OpenApi;
 
 use super::control::Control;
 use super::room::{Room, getting};
-use crate::telemetry::metrics::CONTENT_TYPE;
+use crate::telemetry::metrics::Form;
 
 #[derive(OpenApi)]
 #[openapi(paths(healthz, readyz, metrics))]
@@ -45,10 +46,15 @@ async fn readyz(control: Data<dyn Control>) -> HttpResponse {
     }
 }
 
-/// All metrics as OpenMetrics text.
+/// All metrics, as Prometheus text, or as OpenMetrics text when `Accept` prefers it.
 #[utoipa::path(get, path = "/metrics", tag = "probes", responses(
-    (status = 200, body = String, content_type = "application/openmetrics-text"),
+    (status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))),
 ))]
-async fn metrics(control: Data<dyn Control>) -> HttpResponse {
-    HttpResponse::Ok().content_type(CONTENT_TYPE).body(control.metrics_text())
+async fn metrics(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
+    let accept: Vec<&str> = request.headers().get_all(header::ACCEPT).filter_map(|value| value.to_str().ok()).collect();
+    let form = Form::accepted((!accept.is_empty()).then(|| accept.join(",")).as_deref());
+    HttpResponse::Ok()
+        .content_type(form.content_type())
+        .insert_header((header::VARY, "Accept"))
+        .body(form.write(control.metrics_text()))
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::control::{NewSeed, RejectedSeed};
-use crate::domain::seed::{check_said, seed_lines};
+use crate::domain::seed::{check_said, in_utf8, seed_lines};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +62,7 @@ fn of_json(json: &[u8]) -> Result<Vec<NewSeed>, String> {
 
 fn of_text(body: &[u8]) -> Given {
     let mut given = Given::default();
-    for (number, line) in seed_lines(body) {
+    for (number, line) in seed_lines(&in_utf8(body)) {
         match line {
             Ok(url) => given.seeds.push(NewSeed::from(url.to_owned())),
             Err(shown) => {
@@ -92,7 +92,7 @@ mod tests {
     fn more_can_be_said_of_a_seed_than_its_url() {
         let body = br#"{"seeds": [{"url": "http://a.test/", "rank": 0, "max_depth": 3, "tags": ["news", "de"]}]}"#;
         let tags = vec!["news".to_owned(), "de".to_owned()];
-        let seed = NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags };
+        let seed = NewSeed { url: "http://a.test/".into(), rank: Some(0), max_depth: Some(3), tags, guessed: false };
         assert_eq!(parse(None, body), Ok(Given { seeds: vec![seed], refused: Vec::new() }));
         let long = "x".repeat(65);
         for (said, why) in [

@@ -45,7 +45,7 @@ impl NodeControl {
         let mut known = HashSet::new();
         let live = node.live();
         for seed in seeds {
-            let NewSeed { url: text, rank, max_depth, tags } = seed.into();
+            let NewSeed { url: text, rank, max_depth, tags, guessed } = seed.into().with_scheme();
             if let Some(reason) = login_refused(&text) {
                 report.rejected.push(RejectedSeed { url: without_credentials(&text), reason });
                 continue;
@@ -53,7 +53,8 @@ impl NodeControl {
             match live.canon.parse(text.trim()) {
                 Ok(url) if known.insert(url.clone()) => {
                     let added = node.clock.date();
-                    let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags };
+                    report.guessed.extend(guessed.then(|| url.as_str().to_owned()));
+                    let said = SeedValue { url: url.as_str().to_owned(), added, rank, max_depth, tags, guessed };
                     good.push((url, said));
                 }
                 Ok(_) => {}
@@ -117,8 +118,10 @@ impl Control for NodeControl {
         let node = self.0.clone();
         Box::pin(async move {
             let settings = &node.rules.settings;
-            let (good, lacking): (Vec<_>, Vec<_>) =
-                seeds.into_iter().partition(|seed| settings.contact_for(std::slice::from_ref(&seed.url)).is_ok());
+            let (good, lacking): (Vec<_>, Vec<_>) = seeds
+                .into_iter()
+                .map(NewSeed::with_scheme)
+                .partition(|seed| settings.contact_for(std::slice::from_ref(&seed.url)).is_ok());
             let mut report = Self::add_seeds(node, good).await?;
             let reason = NO_CONTACT.to_owned();
             report.rejected.extend(

@@ -2,29 +2,82 @@
 
 use std::sync::atomic::Ordering;
 
+use super::cockpit::waits::{pace_of, wait_of};
 use crate::actors::node::Node;
+use crate::admin::views::WaitWhy;
 use crate::domain::partition::Partition;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::KeyRange;
 use crate::storage::tables::{Due, Parked, Table};
+use crate::storage::values::Place;
 use crate::storage::{Storage, StorageError, read};
 
-/// The moment of the next retry or of the end of a host's parking; `None` when something may be done before, or when
-/// nothing is left. Read from storage: what is committed is seen, whoever has heard of it.
+/// Parked hosts whose reason is looked at; of more, the rest counts as trouble.
+const LOOKED_AT: usize = 256;
+
+/// What there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Something may be done now.
+    Now,
+    /// Nothing before one of these moments; with none of them, not before the operator says so.
+    Later(Moments),
+}
+
+/// The first moment of each kind at which there is something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moments {
+    /// A retry, or the end of a host's trouble.
+    pub retry: Option<UnixMillis>,
+    /// The end of a pause that a server asked for (Retry-After), of a host that has further URLs.
+    pub asked: Option<UnixMillis>,
+    /// The end of an ordinary gap, of a host that has further URLs.
+    pub pace: Option<UnixMillis>,
+}
+
+impl Ahead {
+    /// The first moment; `None` when something may be done now, or nothing is left.
+    pub(super) fn first(&self) -> Option<UnixMillis> {
+        match self {
+            Self::Now => None,
+            Self::Later(Moments { retry, asked, pace }) => [*retry, *asked, *pace].into_iter().flatten().min(),
+        }
+    }
+}
+
+/// What there is to do, and from when. Read from storage: what is committed is seen, whoever has heard of it.
 ///
 /// # Errors
 /// The storage's own.
-pub(super) fn next_try(node: &Node) -> Result<Option<UnixMillis>, StorageError> {
+pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
     let counters = node.counters();
     if counters.hosts_waiting > 0 || !node.leases.is_empty() || !node.is_quiet() {
-        return Ok(None);
+        return Ok(Ahead::Now);
     }
-    let due = earliest::<Due>(&*node.storage, |k| (k.partition, k.time))?;
-    let parked = earliest::<Parked>(&*node.storage, |k| (k.partition, k.time))?;
-    Ok([due, parked].into_iter().flatten().min())
+    let retry = earliest::<Due>(&*node.storage, |k| (k.partition, k.time))?;
+    let mut moments = Moments { retry, ..Moments::default() };
+    let now = node.clock.now();
+    let parked = read::scan::<Parked>(&*node.storage, &KeyRange::all(), LOOKED_AT)?;
+    for (key, ()) in &parked {
+        let at = key.host_at();
+        let state = read::host_state(&*node.storage, at)?;
+        let pace = pace_of(node, at, state.as_ref());
+        let wait = wait_of(node, at, &pace, Place::Parked { time: key.time }, now)?;
+        let moment = match wait.map_or(WaitWhy::Gap, |wait| wait.why) {
+            why if why.is_ordinary() => &mut moments.pace,
+            WaitWhy::RetryAfter => &mut moments.asked,
+            _ => &mut moments.retry,
+        };
+        *moment = [*moment, Some(key.time)].into_iter().flatten().min();
+    }
+    if parked.len() >= LOOKED_AT {
+        let first = earliest::<Parked>(&*node.storage, |k| (k.partition, k.time))?;
+        moments.retry = [moments.retry, first].into_iter().flatten().min();
+    }
+    Ok(Ahead::Later(moments))
 }
 
-/// Keeps [`next_try`] for the status.
+/// Keeps the first moment for the status.
 pub(super) fn publish(node: &Node, at: Option<UnixMillis>) {
     node.next_try.store(at.map_or(0, |t| t.0), Ordering::Release);
 }

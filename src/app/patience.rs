@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::next;
+use super::next::{self, Ahead, Moments};
 use crate::actors::node::{Node, Stop};
 use crate::config::CrawlSection;
 use crate::config::units::roughly;
@@ -14,14 +14,21 @@ use crate::storage::values::Counters;
 const SETTLED: Duration = Duration::from_secs(1);
 /// Requests in flight make the wait longer by this at least, however short the patience is.
 const IN_FLIGHT: Duration = Duration::from_secs(60);
+/// The patience with retries is this part of the time crawled, ...
+const PART: u32 = 10;
+/// ... at least so long, ...
+const LEAST: Duration = Duration::from_secs(30);
+/// ... and at most so long. What is no retry is waited for so long: an ordinary gap, a pause that a server or the operator asked for.
+const MOST: Duration = Duration::from_secs(3_600);
 
-/// `until_done`: over when nothing is left; when nothing was finished for `until_done_patience`; or at once when nothing
+/// `until_done`: over when nothing is left; when nothing was finished for as long as the patience is; or at once when nothing
 /// can be done before that time is over. As long as no page was fetched, `until_done_first_patience` takes its place.
 ///
 /// Only what is finished is progress. While requests are in flight the time does not begin, but for a bounded while only: else hosts
 /// that never answer, or drip, would keep a crawl for ever, one after the other.
 pub(super) struct Patience {
     finished: u64,
+    began: UnixMillis,
     /// The last progress.
     since: UnixMillis,
     /// Until when requests were in flight since then.
@@ -33,7 +40,7 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new(now: UnixMillis) -> Self {
-        Self { finished: 0, since: now, busy: now, looked: now, told: false }
+        Self { finished: 0, began: now, since: now, busy: now, looked: now, told: false }
     }
 
     pub(super) fn over(&mut self, node: &Node) -> Option<Stop> {
@@ -55,53 +62,68 @@ impl Patience {
         if busy {
             (self.busy, self.looked) = (now, now);
             next::publish(node, None);
-            let over = now >= self.begin(crawl).plus(crawl.until_done_patience);
-            return (crawl.until_done && over).then(|| self.gives_up(node, &counters, now, None)).flatten();
+            return crawl.until_done.then(|| self.gives_up(node, &counters, now, Ahead::Now)).flatten();
         }
         if now.since(self.since) < SETTLED || now.since(self.looked) < SETTLED {
             return None;
         }
         self.looked = now;
-        let next = if node.disk.holds() { None } else { next_try(node) };
-        next::publish(node, next);
-        crawl.until_done.then(|| self.gives_up(node, &counters, now, next)).flatten()
+        let ahead = if node.disk.holds() { Ahead::Now } else { look_ahead(node) };
+        next::publish(node, ahead.first());
+        crawl.until_done.then(|| self.gives_up(node, &counters, now, ahead)).flatten()
     }
 
     /// When the patience begins: with the last progress, or with the end of the requests then in flight, where that comes no
-    /// later than once the patience, and at least a minute.
+    /// later than once the longest patience, and at least a minute.
     fn begin(&self, crawl: &CrawlSection) -> UnixMillis {
-        self.busy.min(self.since.plus(crawl.until_done_patience.max(IN_FLIGHT)))
+        self.busy.min(self.since.plus(longest(crawl).max(IN_FLIGHT)))
     }
 
-    /// `next`: when there will be something to do; `None` when something may be done now.
-    fn gives_up(
-        &mut self,
-        node: &Node,
-        counters: &Counters,
-        now: UnixMillis,
-        next: Option<UnixMillis>,
-    ) -> Option<Stop> {
+    /// The patience with retries.
+    fn with_retries(&self, crawl: &CrawlSection, fetched_any: bool) -> Duration {
+        let follows = || (self.since.since(self.began) / PART).clamp(LEAST, MOST);
+        let patience = crawl.until_done_patience.unwrap_or_else(follows);
+        if fetched_any { patience } else { patience.min(crawl.until_done_first_patience) }
+    }
+
+    /// Until when the crawl waits at most for what lies ahead; `None` when that comes too late.
+    fn waits_until(&self, crawl: &CrawlSection, ahead: Ahead, fetched_any: bool) -> Option<UnixMillis> {
+        let (begin, longest) = (self.begin(crawl), longest(crawl));
+        let Ahead::Later(Moments { retry, asked, pace }) = ahead else {
+            return Some(begin.plus(longest.max(IN_FLIGHT)));
+        };
+        let retries = begin.plus(self.with_retries(crawl, fetched_any));
+        let (asked_until, pace_until) = (begin.plus(longest), begin.plus(longest.max(MOST)));
+        if [retry, asked, pace] == [None; 3] {
+            return Some(asked_until); // the operator holds what is left
+        }
+        let waits = [(retry, retries), (asked, asked_until), (pace, pace_until)];
+        waits.into_iter().filter(|(at, until)| at.is_some_and(|at| at <= *until)).map(|(_, until)| until).max()
+    }
+
+    fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, ahead: Ahead) -> Option<Stop> {
         let live = node.live();
         let crawl = &live.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
-        let first = crawl.until_done_first_patience.min(crawl.until_done_patience);
-        let until = self.begin(crawl).plus(if fetched_any { crawl.until_done_patience } else { first });
         if let Some(why) = node.disk.why() {
+            let patience =
+                if fetched_any { longest(crawl) } else { crawl.until_done_first_patience.min(longest(crawl)) };
             let ends = |why| Stop::Disk(format!("not waiting any longer (crawl.until_done_patience): {why}"));
-            return (now >= until).then(|| ends(why));
+            return (now >= self.begin(crawl).plus(patience)).then(|| ends(why));
         }
+        let next = ahead.first();
         let next_in = || next.map_or_else(|| "unknown".into(), |at| format!("in {}", roughly(at.since(now))));
-        if next.is_some_and(|at| at > until) || now.since(self.begin(crawl)) >= crawl.until_done_patience {
+        let Some(until) = self.waits_until(crawl, ahead, fetched_any).filter(|until| now < *until) else {
             log::warn!(
                 "not waiting any longer, what is left stays in the data folder for another run: urls={} next_try={:?}",
                 counters.queued,
                 next_in(),
             );
             return Some(Stop::Done);
-        }
+        };
         if next.is_some() && !std::mem::replace(&mut self.told, true) {
             log::info!(
-                "only retries are left, waiting for them (crawl.until_done_patience says how long): urls={} next_try={:?} \
+                "nothing can be done now, waiting for what is left (crawl.until_done_patience says how long): urls={} next_try={:?} \
                  until_at_most={:?}",
                 counters.queued,
                 next_in(),
@@ -112,11 +134,16 @@ impl Patience {
     }
 }
 
+/// The longest wait without progress for what is no retry.
+fn longest(crawl: &CrawlSection) -> Duration {
+    crawl.until_done_patience.unwrap_or(MOST)
+}
+
 /// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
-fn next_try(node: &Node) -> Option<UnixMillis> {
-    next::next_try(node).unwrap_or_else(|e| {
+fn look_ahead(node: &Node) -> Ahead {
+    next::ahead(node).unwrap_or_else(|e| {
         log::warn!("it cannot be told when the next retry is due: {e}");
-        None
+        Ahead::Now
     })
 }
 
@@ -124,19 +151,69 @@ fn next_try(node: &Node) -> Option<UnixMillis> {
 mod tests {
     use super::*;
 
+    fn crawl(patience: Option<Duration>) -> CrawlSection {
+        CrawlSection { until_done_patience: patience, ..CrawlSection::default() }
+    }
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
     #[test]
     fn requests_in_flight_put_off_the_patience_once_and_for_a_bounded_while() {
-        let minutes = |n: u64| Duration::from_secs(60 * n);
+        let minutes = |n: u64| seconds(60 * n);
         let since = UnixMillis(1_000_000);
         for (patience, busy, put_off) in [
-            (minutes(10), minutes(0), minutes(0)),
-            (minutes(10), minutes(7), minutes(7)),
-            (minutes(10), minutes(90), minutes(10)), // as long again, and no longer
-            (Duration::from_secs(1), minutes(90), minutes(1)),
+            (Some(minutes(10)), minutes(0), minutes(0)),
+            (Some(minutes(10)), minutes(7), minutes(7)),
+            (Some(minutes(10)), minutes(90), minutes(10)), // as long again, and no longer
+            (Some(seconds(1)), minutes(90), minutes(1)),
+            (Some(seconds(0)), minutes(90), minutes(1)),
+            (None, minutes(50), minutes(50)), // a large body may take long, however short the crawl was
+            (None, minutes(90), minutes(60)),
         ] {
-            let crawl = CrawlSection { until_done_patience: patience, ..CrawlSection::default() };
             let waits = Patience { since, busy: since.plus(busy), ..Patience::new(since) };
-            assert_eq!(waits.begin(&crawl), since.plus(put_off), "{patience:?} {busy:?}");
+            assert_eq!(waits.begin(&crawl(patience)), since.plus(put_off), "{patience:?} {busy:?}");
         }
+    }
+
+    #[test]
+    fn the_default_patience_is_a_tenth_of_the_time_crawled_within_bounds() {
+        let began = UnixMillis(1_000_000);
+        for (crawled, patience) in [(5, 30), (300, 30), (600, 60), (18_000, 1_800), (360_000, 3_600)] {
+            let waits = Patience { since: began.plus(seconds(crawled)), ..Patience::new(began) };
+            assert_eq!(waits.with_retries(&crawl(None), true), seconds(patience), "{crawled}");
+            assert_eq!(waits.with_retries(&crawl(None), false), seconds(30));
+            assert_eq!(waits.with_retries(&crawl(Some(seconds(7))), true), seconds(7));
+        }
+    }
+
+    /// Whether a crawl of five seconds waits, right after its last page, for what comes after so many seconds.
+    fn waits(patience: Option<u64>, ahead: Ahead) -> bool {
+        let now = UnixMillis(1_000_000);
+        let waits = Patience { since: now, busy: now, ..Patience::new(UnixMillis(995_000)) };
+        waits.waits_until(&crawl(patience.map(seconds)), ahead, true).is_some_and(|until| now < until)
+    }
+
+    fn later(kind: fn(Option<UnixMillis>) -> Moments, after: u64) -> Ahead {
+        Ahead::Later(kind(Some(UnixMillis(1_000_000).plus(seconds(after)))))
+    }
+
+    #[test]
+    fn no_patience_waits_for_no_retry_and_for_all_that_is_none() {
+        let retry = |retry| Moments { retry, ..Moments::default() };
+        let asked = |asked| Moments { asked, ..Moments::default() };
+        let pace = |pace| Moments { pace, ..Moments::default() };
+        assert!(!waits(Some(0), later(retry, 1)));
+        assert!(waits(Some(0), Ahead::Now), "a request may be begun");
+        assert!(waits(Some(0), later(pace, 120)), "a Crawl-delay is no retry");
+        assert!(!waits(Some(0), Ahead::Later(Moments::default())), "the operator holds what is left");
+        assert!(waits(None, later(retry, 29)) && !waits(None, later(retry, 60)));
+        assert!(
+            waits(None, later(asked, 600)) && !waits(Some(30), later(asked, 600)),
+            "a pause that the server asks for"
+        );
+        assert!(waits(None, later(pace, 3_599)) && !waits(None, later(pace, 3_601)));
+        assert!(waits(None, Ahead::Later(Moments::default())));
     }
 }

@@ -1,6 +1,7 @@
 //! The operator's pause, kept over restarts as the file `paused` of the data folder: who paused a crawl for a complaint must not
 //! find it crawling after the machine was started again.
 
+use crate::disk::own;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Result};
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(super) fn stands(data: &Path) -> bool {
 pub(super) fn keep(data: &Path, paused: bool) -> Result<()> {
     let path = data.join(NAME);
     if paused {
-        File::create(path)?.sync_all()?;
+        own::create(&path)?.sync_all()?;
     } else if let Err(e) = fs::remove_file(path)
         && e.kind() != ErrorKind::NotFound
     {

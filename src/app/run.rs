@@ -1,6 +1,7 @@
 //! A whole run: opens the data folder, starts the node and the admin endpoint, waits for the end, drains.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -13,10 +14,11 @@ use super::webhooks::{WebhookError, Webhooks};
 use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
-use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, SeedReport};
+use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, RejectedSeed, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::units::format_duration;
-use crate::config::{Settings, without_credentials};
+use crate::config::{Settings, without_credentials, without_scheme};
+use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 use crate::parse::MimeModules;
 use crate::storage::values::RunState;
@@ -39,6 +41,12 @@ pub struct Outcome {
     pub until_done: bool,
     /// False when something could not be closed; the next start repairs it.
     pub clean: bool,
+    /// Seeds of the settings that were not taken.
+    pub refused: Vec<RejectedSeed>,
+    /// Why what is left was not waited for; empty when nothing is left, or the end had another reason.
+    pub left: String,
+    /// When the first of that may be tried again.
+    pub next_try: Option<UnixMillis>,
 }
 
 /// Why a run could not begin.
@@ -78,12 +86,12 @@ pub fn run<W>(
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
     Keys::check(&settings).map_err(AdminError::from)?; // before anything is written
+    let door = settings.admin_listen.map(Listening::bind).transpose()?; // nor when its port is taken
+    settings.admin_listen = door.as_ref().map(Listening::address);
     settle_restore(&settings, &faults)?;
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
     let clock = Clock::real();
-    let door = settings.admin_listen.map(Listening::bind).transpose()?;
-    settings.admin_listen = door.as_ref().map(Listening::address);
     let (placement, modules) = (Placement::Spread, MimeModules::default());
     let parts = Parts { storage, seed, clock, faults, placement, modules };
     let running = start(settings, parts)?;
@@ -99,14 +107,16 @@ pub fn run<W>(
         let signals = heed(&running, hangup, wishes);
         let keepers = [tokio::spawn(super::checkpoint::keep(node.clone())), tokio::spawn(notify::keep(node.clone()))];
         notify::ready();
-        begin(&running).await;
+        let refused = begin(&running).await;
         let why = watch(&node).await;
+        let left = status(&node).idle_reason;
         notify::stopping(&format!("coming to an end: {why:?}"));
         log::info!("coming to an end: why={why:?}");
         keepers.iter().for_each(tokio::task::JoinHandle::abort);
-        (why, signals)
+        (why, signals, refused, left)
     });
-    let (why, signals) = stop;
+    let (why, signals, refused, left) = stop;
+    let next_try = Some(UnixMillis(node.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
     drop(watchdog); // the end has time-outs of its own
     let patience = match why {
         Stop::Disk(_) => Duration::from_secs(1),
@@ -127,7 +137,9 @@ pub fn run<W>(
         admin.stop();
     }
     let until_done = node.live().settings.crawl.until_done;
-    Ok(Outcome { stop: why, status: last_status(&node), until_done, clean })
+    let status = last_status(&node);
+    let left = if why == Stop::Done && status.waiting > 0 { left } else { String::new() };
+    Ok(Outcome { stop: why, status, until_done, clean, refused, left, next_try })
 }
 
 /// Closes the database when the run is over, however it ends. Threads that end by themselves (the parser's) may still hold
@@ -218,19 +230,24 @@ fn serve_admin(running: &Running, door: Listening) -> Result<AdminServer, RunErr
     Ok(server)
 }
 
-/// Hands in the seeds of the settings; those known from a former run change nothing.
-async fn begin(running: &Running) {
+/// Seeds without a scheme that are told one by one.
+const TOLD: usize = 10;
+
+/// Hands in the seeds of the settings; those known from a former run change nothing. Gives those that were not taken. A crawl
+/// that is to end by itself, and has nothing at all to do, ends.
+async fn begin(running: &Running) -> Vec<RejectedSeed> {
     let node = &running.node;
     let run: Option<RunState> = read::meta(&*node.storage, ()).ok().flatten();
     let handed_in = tokio::select! {
         handed_in = hand_in(node) => handed_in,
-        () = lose_patience(node) => return,
+        () = lose_patience(node) => return Vec::new(),
     };
     match handed_in {
         Ok(report) => {
             for refused in &report.rejected {
-                log::warn!("seed not taken: seed={:?} why={}", without_credentials(&refused.url), refused.reason);
+                log::warn!("seed not taken: seed={:?} why={:?}", without_credentials(&refused.url), refused.reason);
             }
+            report.guessed.iter().take(TOLD).for_each(|url| log::info!("{}", without_scheme(url)));
             log::info!(
                 "crawl begins: run={} new_seeds={} known_seeds={}",
                 run.map_or(1, |r| r.runs),
@@ -242,10 +259,15 @@ async fn begin(running: &Running) {
             if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
+            if crawl.until_done && node.counters().discovered == 0 {
+                node.stop_with(Stop::Done);
+            }
+            report.rejected
         }
         Err(e) => {
             log::error!("the seeds were not taken: {e}");
             node.stop_with(Stop::Disk(e.to_string()));
+            Vec::new()
         }
     }
 }

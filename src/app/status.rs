@@ -49,6 +49,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
             blocked: orders.blocked,
             dropping: orders.dropping,
             recrawling: orders.recrawling,
+            slowed: orders.slowed,
         },
         frontier: frontier.ranks.to_vec(),
         retries: frontier.retries,

@@ -14,6 +14,7 @@ use super::fault::{Fault, Note};
 use super::files::Warc;
 use super::lines::each_line;
 use super::stream::{Row, Stream};
+use crate::disk::own;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, PageKey};
 use crate::storage::tables::{Pages, Table};
@@ -205,7 +206,7 @@ fn mend(
     lines.sort_unstable();
     lines.dedup();
     let temporary = warc.index.with_extension("cdxj.tmp");
-    let written = File::create(&temporary).and_then(|mut file| {
+    let written = own::create(&temporary).and_then(|mut file| {
         lines.iter().try_for_each(|line| file.write_all(line))?;
         file.sync_all()
     });

@@ -11,6 +11,7 @@ use super::fault::{Fault, Note};
 use super::pending::pending;
 use super::stream::look;
 use super::unlined::{Appendix, unlined};
+use crate::disk::own;
 use crate::domain::url::PageUrl;
 use crate::sort::Sorter;
 use crate::storage::keys::{Key, SeenKey};
@@ -155,7 +156,7 @@ fn without(desk: &Desk<'_>, book: &mut Book<'_>, path: &Path, bad: &[u64]) -> Re
     let Some(files) = &desk.files else { return Ok(()) };
     let temporary = path.with_extension("jsonl.tmp");
     let fault = || CheckError::io("write", &temporary);
-    let mut out = BufWriter::new(File::create(&temporary).map_err(fault())?);
+    let mut out = BufWriter::new(own::create(&temporary).map_err(fault())?);
     let (mut at, mut kept) = (0_u64, 0_u64);
     each_line(path, files.lines_limit(), &mut |line| {
         if bad.binary_search(&at).is_err() {

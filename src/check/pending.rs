@@ -1,13 +1,13 @@
 //! The lines of `crawl.jsonl` since the last barrier: until the next start they stand in the database too, and the end of
 //! the file is written anew from there, whatever has become of it.
 
-use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
 
 use super::book::Book;
 use super::error::{CheckError, Result};
 use super::fault::Fault;
 use super::files::Files;
+use crate::disk::own;
 use crate::storage::values::UnsyncedLines;
 use crate::storage::{Batch, read};
 
@@ -50,7 +50,7 @@ impl Pending {
     pub fn settle(&self, book: &mut Book<'_>, files: &Files) -> Result<()> {
         let path = files.lines();
         let write = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+            let mut file = own::open(&path, |how| how.create(true).truncate(false).write(true))?;
             let from = self.from.min(file.metadata()?.len());
             file.set_len(from)?;
             file.seek(SeekFrom::Start(from))?;

@@ -1,6 +1,6 @@
 //! Captures against the lines of `crawl.jsonl`: each finished URL that has one has a line.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, IntoInnerError, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use super::fault::Fault;
 use super::files::Files;
 use super::judge::mark_of_page;
 use super::stream::{Row, Stream, look_one};
+use crate::disk::own;
 use crate::domain::reason::Failure;
 use crate::sort::Sorted;
 use crate::storage::keys::SeenKey;
@@ -77,7 +78,7 @@ impl Appendix {
         line_of(page).write(&mut line);
         let mut write = || -> std::io::Result<()> {
             if self.out.is_none() {
-                let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&self.path)?;
+                let mut file = own::open(&self.path, |how| how.create(true).truncate(false).write(true))?;
                 let end = self.limit.min(file.metadata()?.len());
                 file.set_len(end)?;
                 file.seek(SeekFrom::Start(end))?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
+use crate::disk::own;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
@@ -54,7 +55,7 @@ pub fn digest(path: &Path, most: u64) -> Result<(u64, String), CheckpointError> 
 pub fn copy(from: &Path, to: &Path, most: u64) -> Result<(u64, String), CheckpointError> {
     let source = File::open(from).map_err(CheckpointError::io("open", from))?;
     let write = || {
-        let mut out = File::create(to)?;
+        let mut out = own::create(to)?;
         let done = digest_of(source, most, |piece| out.write_all(piece))?;
         out.sync_all()?;
         Ok(done)
@@ -81,7 +82,7 @@ pub fn link(from: &Path, to: &Path) -> Result<(), CheckpointError> {
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
     let new = path.with_extension("new");
     let write = || {
-        let mut file = File::create(&new)?;
+        let mut file = own::create(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&new, path)

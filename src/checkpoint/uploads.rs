@@ -1,7 +1,7 @@
 //! Closed archive files copied elsewhere. What was copied and verified stands in `uploaded.jsonl`, and nowhere else.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{Stored, stamp};
 use super::place::{Place, put_verified};
 use super::{CheckpointError, files, make};
+use crate::disk::own;
 use crate::domain::time::UnixMillis;
 use crate::fault::Faults;
 
@@ -97,7 +98,7 @@ impl Uploads<'_> {
                 io::ErrorKind::NotFound => Ok(Vec::new()),
                 _ => Err(e),
             })?;
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let mut file = own::open(&path, |how| how.create(true).append(true))?;
             let torn = former.last().is_some_and(|byte| *byte != b'\n');
             let text = serde_json::to_string(line)?;
             file.write_all(format!("{}{text}\n", if torn { "\n" } else { "" }).as_bytes())?;

@@ -17,8 +17,8 @@ use crate::checkpoint::shelf::Listing;
 use crate::checkpoint::verify::{Report, verify};
 use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::clock::Clock;
-use crate::config::Settings;
 use crate::config::units::human_size;
+use crate::config::{Settings, is_same_folder};
 use crate::disk::DiskFault;
 use crate::fault::Faults;
 use crate::storage::StorageError;
@@ -64,10 +64,10 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
         CheckpointCommand::List => list(args, settings, out),
         CheckpointCommand::Verify { .. } => Ok(()), // see `run`
         CheckpointCommand::Restore { name, from, force, incomplete } => {
-            let source = wanted(args, settings, name, from.as_deref())?;
+            let source = wanted(args, settings, name, from.as_deref(), *force)?;
             let to = Destination { force: *force, incomplete: *incomplete, ..destination(settings) };
             let done = restore(&source, &to, faults).map_err(failed)?;
-            show(args, out, &done, |out| told_restored(&done, out))
+            show(args, out, &done, |out| told_from(&source, &done, out).and_then(|()| told_restored(&done, out)))
         }
         CheckpointCommand::Export { name, target, without_warc } => {
             let source = source(settings, name).map_err(failed)?;
@@ -104,8 +104,15 @@ fn made(
     show(args, out, &made, |out| told_made(&made, out))
 }
 
-/// The checkpoint to restore: of `from`, else of the data folder that is named, else of the configuration's.
-fn wanted(args: &CheckpointArgs, settings: &Settings, name: &str, from: Option<&Path>) -> Result<Source, CliError> {
+/// The checkpoint to restore: of `from`, else of the data folder that is named, else, into a folder that is new, of the
+/// configuration's. A crawl's present state gives way to a checkpoint of its own, or to one that `from` names.
+fn wanted(
+    args: &CheckpointArgs,
+    settings: &Settings,
+    name: &str,
+    from: Option<&Path>,
+    force: bool,
+) -> Result<Source, CliError> {
     if let Some(from) = from {
         let found = source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed)?;
         // An absolute store.warc_dir is that of the new folder; the old one may have had its archive inside.
@@ -113,8 +120,27 @@ fn wanted(args: &CheckpointArgs, settings: &Settings, name: &str, from: Option<&
         let is_inside = settings.store.warc_dir.is_absolute() && crate::warc::folder::is_claimed(&inside);
         return Ok(if is_inside { Source { warc_dir: inside, ..found } } else { found });
     }
+    let own = source(settings, name);
+    let data = &settings.store.data_dir;
+    if own.is_ok() || args.data.is_none() {
+        return own.map_err(failed);
+    }
+    if force || data.join(crate::storage::folder::MARKER).exists() {
+        return own.map_err(failed).map_err(|e| CliError {
+            message: format!("{}; one of another crawl is named by its data folder: --from DIR", e.message),
+            ..e
+        });
+    }
     let configured = self::settings(&CheckpointArgs { data: None, ..args.clone() })?;
-    source(settings, name).or_else(|_| source(&configured, name)).map_err(failed)
+    source(&configured, name).map_err(failed)
+}
+
+/// Whose state it was, where that is another folder's.
+fn told_from(source: &Source, done: &Restored, out: &mut dyn Write) -> std::io::Result<()> {
+    if is_same_folder(&source.data, &done.data) {
+        return Ok(());
+    }
+    writeln!(out, "checkpoint {} is one of the crawl in {}", done.name, source.data.display())
 }
 
 fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {

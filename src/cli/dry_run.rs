@@ -11,12 +11,23 @@ use crate::admin::auth::Keys;
 use crate::admin::own::is_loopback;
 use crate::app::{RunError, StartError};
 use crate::config::{Settings, admin_token_in_environment, without_credentials};
+use crate::storage::folder::MARKER;
+use crate::warc::{WarcError, folder};
 
 /// Looks at what a run would stumble over at its start; contacts and makes nothing.
 ///
 /// # Errors
 /// What the run would say, with its exit code.
 pub fn check(settings: &Settings) -> Result<(), CliError> {
+    startable(settings)?;
+    addresses(settings)
+}
+
+/// The same without a look at the seeds: what keeps a run from its start.
+///
+/// # Errors
+/// What the run would say, with its exit code.
+pub fn startable(settings: &Settings) -> Result<(), CliError> {
     let folder = crate::storage::folder::look(&settings.store.data_dir).map_err(StartError::from);
     folder.map_err(|e| failed(RunError::from(e)))?;
     if let Some(listen) = settings.admin_listen {
@@ -29,7 +40,17 @@ pub fn check(settings: &Settings) -> Result<(), CliError> {
     source.map_err(|(address, source)| failed(StartError::Source { address, source }.into()))?;
     crate::app::memory_plan(settings).map_err(|e| failed(StartError::from(e).into()))?;
     crate::app::check_webhooks(settings).map_err(|e| failed(e.into()))?;
-    addresses(settings)
+    archive(settings).map_err(|e| failed(StartError::from(e).into()))
+}
+
+/// The archive of a crawl that begins must not be that of another one.
+fn archive(settings: &Settings) -> Result<(), WarcError> {
+    let dir = settings.warc_dir();
+    let begins = !settings.store.data_dir.join(MARKER).exists();
+    match begins.then(|| folder::owner(&dir)).flatten() {
+        Some(note) => Err(WarcError::Foreign { dir, note }),
+        None => Ok(()),
+    }
 }
 
 fn token(settings: &Settings, listen: SocketAddr) -> Result<(), AdminError> {

@@ -7,9 +7,9 @@ use toml::Value;
 
 use super::args::{RunArgs, SettingsArgs};
 use super::exit::CliError;
-use crate::config::{ConfigError, Layers, LogFormat, is_web_url, without_credentials};
+use crate::config::{ConfigError, Layers, LogFormat, is_seed, without_credentials};
 use crate::domain::login::login_refused;
-use crate::domain::seed::seed_lines;
+use crate::domain::seed::{in_utf8, seed_lines};
 
 /// Largest file of seeds, robots.txt or page that is read, bytes.
 const MAX_INPUT: u64 = 256 << 20;
@@ -96,10 +96,10 @@ const TOLD: usize = 10;
 fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
     let name = file.display();
     let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);
-    for (number, line) in seed_lines(&list) {
+    for (number, line) in seed_lines(&in_utf8(&list)) {
         let why = match line {
             Ok(url) if login_refused(url).is_some() => login_refused(url).unwrap_or_default(),
-            Ok(url) if is_web_url(url) => {
+            Ok(url) if is_seed(url) => {
                 good.push(url.to_owned());
                 continue;
             }
@@ -204,15 +204,28 @@ mod tests {
     }
 
     #[test]
+    fn a_seed_without_a_scheme_means_https_first_wherever_it_stands() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "b.test/x\rhttp://c.test/\r").unwrap();
+        let args =
+            RunArgs { seeds_file: Some(file.path().into()), seeds: vec!["a.test:8080".into()], ..RunArgs::default() };
+        let settings = run_layers(&args).unwrap().load().unwrap();
+        assert_eq!(settings.crawl.seed_urls(), ["https://a.test:8080", "https://b.test/x", "http://c.test/"]);
+        assert_eq!(settings.crawl.seeds.iter().map(|seed| seed.guessed).collect::<Vec<_>>(), [true, true, false]);
+        let set = Layers::new().set("crawl.seeds=[{url=\"localhost\", rank=1}]").unwrap().load().unwrap();
+        assert_eq!((set.crawl.seed_urls(), set.crawl.seeds[0].guessed), (vec!["https://localhost"], true));
+    }
+
+    #[test]
     fn bad_lines_of_a_seed_file_are_named_and_skipped_unless_all_are_bad() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let args = RunArgs { seeds_file: Some(file.path().into()), ..RunArgs::default() };
-        std::fs::write(file.path(), "\u{feff}# mine\r\nexample.org\r\nhttp://a.test/\r\nftp://b.test/\r\n").unwrap();
+        std::fs::write(file.path(), "\u{feff}# mine\r\nexample\r\nhttp://a.test/\r\nftp://b.test/\r\n").unwrap();
         let layers = run_layers(&args).unwrap();
         assert_eq!(layers.load().unwrap().crawl.seed_urls(), ["http://a.test/"]);
         let notices = layers.notices();
         assert!(
-            notices.len() == 2 && notices[0].contains(":2: \"example.org\"") && notices[1].contains(":4:"),
+            notices.len() == 2 && notices[0].contains(":2: \"example\"") && notices[1].contains(":4:"),
             "{notices:?}"
         );
         std::fs::write(file.path(), b"http://a.test/\nhttp://b\xff.test/\nhttp://c.test/\n").unwrap();
@@ -223,7 +236,7 @@ mod tests {
             "{:?}",
             layers.notices()
         );
-        std::fs::write(file.path(), "example.org\n".repeat(1_000)).unwrap();
+        std::fs::write(file.path(), "example\n".repeat(1_000)).unwrap();
         let error = run_layers(&args).unwrap_err();
         assert!(error.exit == crate::cli::Exit::Usage && error.message.contains(":1:"), "{error}");
         std::fs::write(file.path(), "nonsense\n".repeat(1_000) + "http://a.test/").unwrap();

@@ -1,7 +1,7 @@
 //! `lycosa run`: settings, checks, then the crawl.
 
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use super::args::RunArgs;
 use super::exit::{CliError, Exit, unless_gone};
@@ -9,6 +9,7 @@ use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, summary, why};
 use crate::actors::node::Stop;
+use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::config::units::format_duration;
 use crate::config::{Settings, without_credentials};
@@ -33,6 +34,7 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
+    dry_run::startable(&settings)?; // what another start would not cure, before anything is made
     let hangup = reload::on_hangup(args, &settings);
     start(settings, hangup, !args.no_progress, out)
 }
@@ -45,13 +47,14 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
     let told = match &outcome.stop {
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
         _ if exit == Exit::NothingStored => {
-            format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status))
+            format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status, &outcome.refused))
         }
+        Stop::Done if outcome.status.waiting > 0 => format!("done, but for {}", why::urls(outcome.status.waiting)),
         Stop::Asked | Stop::Drained if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
-    for note in why::notes(&outcome.status, &outcome.stop) {
+    for note in why::notes(&outcome, &again()) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "note: {}", escaped(&note));
     }
@@ -59,9 +62,29 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
     Ok(exit)
 }
 
-/// A run that could not begin; a broken data folder has an exit code of its own.
+/// The command that goes on: the one that was typed, as a shell takes it. One that may hold secrets is not repeated.
+fn again() -> String {
+    let words: Option<Vec<String>> = std::env::args_os().skip(1).map(|word| word.into_string().ok()).collect();
+    let command = words.and_then(|words| shell_words(&words));
+    command.map_or_else(|| "the same command goes on with it".to_owned(), |words| format!("go on with: lycosa {words}"))
+}
+
+/// Words as a shell takes them; `None` for none, for too many, and for what may hold secrets.
+fn shell_words(words: &[String]) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let text = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let secret = ["credentials", "headers", "proxy", "webhook", "password", "token"];
+    let may_tell = !secret.iter().any(|part| text.contains(part)) && without_credentials(&text) == text;
+    (!words.is_empty() && text.len() <= 500 && may_tell).then_some(text)
+}
+
+/// A run that could not begin: by a mistake of who called it, which another start does not cure, or by a disk.
 pub(super) fn failed(error: RunError) -> CliError {
-    if let RunError::Start(StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. }) = error {
+    if is_usage(&error) {
         return CliError::usage(error);
     }
     let fault = match &error {
@@ -76,6 +99,27 @@ pub(super) fn failed(error: RunError) -> CliError {
         Some(DiskFault::Damaged | DiskFault::Other) | None => (Exit::Error, ""),
     };
     CliError { exit, message: format!("{error}{advice}") }
+}
+
+/// A taken port, a folder in use or of something else, a secret that cannot be read.
+fn is_usage(error: &RunError) -> bool {
+    use crate::storage::StorageError as S;
+    use crate::warc::WarcError as W;
+    let RunError::Start(error) = error else {
+        return matches!(error, RunError::Admin(_) | RunError::Webhooks(_))
+            && !matches!(error, RunError::Admin(AdminError::Start(_)));
+    };
+    let refused =
+        |source: &std::io::Error| matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::NotADirectory);
+    match error {
+        StartError::Storage(S::NotADataFolder { .. } | S::Version { .. } | S::Locked { .. }) => true,
+        StartError::Storage(S::Folder { source, .. }) | StartError::Io { source, .. } => refused(source),
+        StartError::Archive(W::InUse { .. } | W::Foreign { .. } | W::Unclaimed { .. }) => true,
+        StartError::Archive(W::Io { source, .. }) => refused(source),
+        StartError::Memory(_) | StartError::Access(_) | StartError::Source { .. } | StartError::Scope(_) => true,
+        StartError::Allow(_) | StartError::Dns(_) | StartError::Tls(_) => true,
+        _ => false,
+    }
 }
 
 /// What to do about a database that cannot be opened.
@@ -152,6 +196,20 @@ mod tests {
     fn a_bad_seed_or_a_missing_contact_is_bad_usage() {
         for seeds in [&["https://example.org/"], &["example.org"]] {
             assert_eq!(dry(seeds).unwrap_err().exit, Exit::Usage);
+        }
+    }
+
+    #[test]
+    fn the_command_that_goes_on_is_told_as_a_shell_takes_it_and_without_secrets() {
+        let told = |words: &[&str]| shell_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            told(&["run", "--seed", "http://a.test/?a=1&b=2", "--set", "scope.include=['/x']"]).unwrap(),
+            r"run --seed 'http://a.test/?a=1&b=2' --set 'scope.include=['\''/x'\'']'"
+        );
+        let secret: [&[&str]; 3] =
+            [&["run", "--seed", "http://me:secret@a.test/"], &["run", "--set", "fetch.headers={A=\"b\"}"], &[]];
+        for words in secret {
+            assert_eq!(told(words), None);
         }
     }
 }

@@ -3,8 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::actors::node::Stop;
+use crate::admin::RejectedSeed;
+use crate::app::Outcome;
+use crate::config::without_credentials;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
+use crate::warc::date::iso;
+
+/// Where nothing better is known.
+const GENERAL: &str = "see the log";
 
 /// What a reason means and what to do, by its name (`domain::reason`).
 #[must_use]
@@ -44,8 +51,8 @@ pub fn advice(reason: &str) -> &'static str {
         UPLOAD => "the copy is tried again; check the place, the network, and the AWS_ variables",
         CHECKPOINT => "the crawl goes on without it; see the log, and make one with `lycosa checkpoint create`",
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
-        "excluded" => "a rule of scope.exclude or scope.deny_hosts names it",
-        "extension" => "its file type is skipped; see scope.skip_extensions",
+        "excluded" => "change scope.include, scope.exclude or scope.deny_hosts",
+        "extension" => "its file type is skipped; change that with --set 'scope.skip_extensions=[]'",
         "sitemap_foreign" => {
             "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
         }
@@ -57,7 +64,10 @@ pub fn advice(reason: &str) -> &'static str {
         }
         "redirects" => "more redirects in a row than fetch.max_redirects",
         "malformed" => "it is no URL that can be asked for; look at the page that links to it",
-        "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
+        "nofollow" => {
+            "links to it say nofollow, or their pages do; add it as a seed to have it all the same, or for a site of your own \
+             use --set politeness.respect_nofollow=false"
+        }
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
         "too_deep" => "it lies deeper than crawl.max_depth",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern",
@@ -75,7 +85,7 @@ pub fn advice(reason: &str) -> &'static str {
         }
         "domain_budget" => "too many hosts of this domain; see traps.hosts_per_domain",
         "host_budget" => "the host's budget is spent; see traps.pages_per_host",
-        _ => "see the log",
+        _ => GENERAL,
     }
 }
 
@@ -91,9 +101,12 @@ fn advice_at(reason: &str, example: &str) -> String {
     }
 }
 
-/// Why no page was fetched: the most frequent trouble, with an example and what to do.
+/// Why no page was fetched: the first seed that was not taken, else the most frequent trouble, with an example and what to do.
 #[must_use]
-pub fn nothing_fetched(s: &StatusSnapshot) -> String {
+pub fn nothing_fetched(s: &StatusSnapshot, refused: &[RejectedSeed]) -> String {
+    if let Some(told) = not_taken(refused).filter(|_| s.discovered == 0) {
+        return told;
+    }
     // What became of seeds says more than what became of links found on them.
     let of_pages = |reason: &str| reason != UPLOAD && reason != CHECKPOINT;
     let of_links = |reason: &str| matches!(reason, "scope" | "malformed" | "too_long");
@@ -114,17 +127,54 @@ pub fn nothing_fetched(s: &StatusSnapshot) -> String {
         }
         None if s.discovered == 0 => "there is no seed; give one with --seed".into(),
         None if s.waiting > 0 => "the next try is not due yet; run the same command again later".into(),
-        None => "no answer brought a page; see the counts".into(),
+        None => no_success(s),
     }
+}
+
+/// Answers came, none of them a page.
+fn no_success(s: &StatusSnapshot) -> String {
+    let statuses: Vec<String> = s.statuses.iter().map(|(status, n)| format!("{n} x status {status}")).collect();
+    match statuses.join(", ") {
+        none if none.is_empty() => "no answer brought a page; see the counts".into(),
+        all if s.statuses.keys().all(|status| (300..400).contains(status)) => format!(
+            "nothing but redirects ({all}), and they lead in a circle, nowhere, or to what was turned away; `lycosa fetch --follow URL` \
+             shows the way"
+        ),
+        all => format!("no answer brought a page: {all}"),
+    }
+}
+
+/// The seeds that were not taken, the first of them with the rule and what to do.
+fn not_taken(refused: &[RejectedSeed]) -> Option<String> {
+    let first = refused.first()?;
+    let (reason, rule) = first.reason.split_once(": ").unwrap_or((&first.reason, ""));
+    let advice = match reason {
+        "scope" if rule.contains("include") => "; change scope.include",
+        "scope" => "; change scope.mode or scope.prefixes, or name its host in scope.allow_hosts",
+        reason if advice(reason) == GENERAL => "",
+        reason => &format!("; {}", advice(reason)),
+    };
+    let more = match refused.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(format!("the seed {} was not taken{more}: {}{advice}", without_credentials(&first.url), first.reason))
 }
 
 fn most_of(counts: &BTreeMap<String, u64>) -> Option<(&str, u64)> {
     counts.iter().max_by_key(|(_, n)| **n).map(|(reason, n)| (reason.as_str(), *n))
 }
 
-/// Remarks for the end of a run that brought pages, but perhaps not what was meant.
+/// `1 URL`, `7 URLs`.
 #[must_use]
-pub fn notes(s: &StatusSnapshot, stop: &Stop) -> Vec<String> {
+pub fn urls(n: u64) -> String {
+    if n == 1 { "1 URL".into() } else { format!("{n} URLs") }
+}
+
+/// Remarks for the end of a run that brought pages, but perhaps not what was meant. `again`: the command that goes on.
+#[must_use]
+pub fn notes(outcome: &Outcome, again: &str) -> Vec<String> {
+    let s = &outcome.status;
     let mut notes = Vec::new();
     let outside = s.rejected_by_reason.get("scope").copied().unwrap_or(0);
     if outside > 0 && s.done <= 3 && s.waiting == 0 {
@@ -142,20 +192,28 @@ pub fn notes(s: &StatusSnapshot, stop: &Stop) -> Vec<String> {
         let sentence = s.held_back.sentence();
         notes.push(format!("{sentence}; `lycosa ctl urls readmit --held-back` takes them up while the crawl runs"));
     }
-    let left = s.waiting.saturating_add(s.processing);
-    if left > 0 {
-        let left = if left == 1 { "1 URL is left".into() } else { format!("{left} URLs are left") };
-        let way = match stop {
-            Stop::Pages => "a higher limit on the command line (`--max-pages`) goes on with what is left",
-            Stop::Bytes => "a higher limit on the command line (`--set crawl.max_bytes=`) goes on with what is left",
-            Stop::Failures => {
-                "a higher limit on the command line (`--set crawl.max_failures=`) goes on with what is left"
-            }
-            _ => "the same command goes on with what is left",
-        };
-        notes.push(format!("{left}; {way}"));
-    }
+    notes.extend(not_taken(&outcome.refused).filter(|_| s.fetched_any()));
+    notes.extend(left(outcome, again));
     notes
+}
+
+/// What is left, why, until when, and how to go on with it.
+fn left(outcome: &Outcome, again: &str) -> Option<String> {
+    let left = outcome.status.waiting.saturating_add(outcome.status.processing);
+    if left == 0 {
+        return None;
+    }
+    let are = if left == 1 { "is" } else { "are" };
+    let why = if outcome.left.is_empty() { String::new() } else { format!(": {}", outcome.left) };
+    let until = outcome.next_try.filter(|_| !why.is_empty()).map(|at| format!(" (at {})", iso(at))).unwrap_or_default();
+    let higher = |limit| format!("a higher limit on the command line (`{limit}`) goes on with it");
+    let way = match &outcome.stop {
+        Stop::Pages => higher("--max-pages"),
+        Stop::Bytes => higher("--set crawl.max_bytes="),
+        Stop::Failures => higher("--set crawl.max_failures="),
+        _ => again.to_owned(),
+    };
+    Some(format!("{} {are} left{why}{until}; {way}", urls(left)))
 }
 
 const WIDEN: &str = "to follow such links use --set scope.mode=domains (or any), or add their hosts as seeds";
@@ -184,17 +242,17 @@ mod tests {
 
     #[test]
     fn an_empty_crawl_names_the_url_and_what_to_do() {
-        let text = nothing_fetched(&with("connect_refused", 2, "http://a.test:9/"));
+        let text = nothing_fetched(&with("connect_refused", 2, "http://a.test:9/"), &[]);
         assert!(
             text.contains("http://a.test:9/") && text.contains("2 times") && text.contains("check the URL"),
             "{text}"
         );
-        assert!(nothing_fetched(&StatusSnapshot::default()).contains("--seed"));
+        assert!(nothing_fetched(&StatusSnapshot::default(), &[]).contains("--seed"));
     }
 
     #[test]
     fn an_address_refused_is_named_in_what_to_type() {
-        let text = |example| nothing_fetched(&with("address_refused", 1, example));
+        let text = |example| nothing_fetched(&with("address_refused", 1, example), &[]);
         assert!(text("http://10.1.2.3:8080/x").ends_with("--allow-net 10.1.2.3:8080"));
         assert!(text("https://[fd00::1]/").ends_with("--allow-net '[fd00::1]:443'"));
         assert!(text("http://intranet.example/").ends_with("--allow-net intranet.example:80"));
@@ -207,10 +265,37 @@ mod tests {
             rejected_by_reason: [("scope".to_owned(), 4)].into(),
             ..StatusSnapshot::default()
         };
-        assert!(notes(&s, &Stop::Done).concat().contains("scope.mode"));
+        let outcome = |status: &StatusSnapshot, stop| Outcome {
+            stop,
+            status: status.clone(),
+            until_done: true,
+            clean: true,
+            refused: Vec::new(),
+            left: "1 host parked".into(),
+            next_try: Some(crate::domain::time::UnixMillis(0)),
+        };
+        let told = |status: &StatusSnapshot, stop| notes(&outcome(status, stop), "go on with: lycosa run x").concat();
+        assert!(told(&s, Stop::Done).contains("scope.mode"));
         let left = StatusSnapshot { done: 500, waiting: 2, ..s.clone() };
-        assert!(notes(&left, &Stop::Done).concat().contains("the same command goes on"));
-        assert!(notes(&left, &Stop::Pages).concat().contains("--max-pages"));
-        assert!(notes(&StatusSnapshot { done: 500, ..s }, &Stop::Done).is_empty());
+        assert_eq!(
+            told(&left, Stop::Done),
+            "2 URLs are left: 1 host parked (at 1970-01-01T00:00:00.000Z); go on with: lycosa run x"
+        );
+        assert!(told(&left, Stop::Pages).contains("--max-pages"));
+        assert!(told(&StatusSnapshot { done: 500, ..s }, Stop::Done).is_empty());
+    }
+
+    #[test]
+    fn seeds_that_were_not_taken_are_named_with_their_rule_and_what_to_do() {
+        let seed = |url: &str, reason: &str| RejectedSeed { url: url.into(), reason: reason.into() };
+        let refused =
+            [seed("http://me:secret@a.test/", "scope: no include pattern matches"), seed("http://b.test/", "scope")];
+        let told = nothing_fetched(&StatusSnapshot::default(), &refused);
+        assert_eq!(
+            told,
+            "the seed http://…@a.test/ was not taken (and 1 more): scope: no include pattern matches; change scope.include"
+        );
+        let known = StatusSnapshot { statuses: [(302, 2)].into(), discovered: 2, ..StatusSnapshot::default() };
+        assert!(nothing_fetched(&known, &[]).starts_with("nothing but redirects (2 x status 302)"));
     }
 }

@@ -22,6 +22,7 @@ use self::pages::{check_extract, check_pages, check_sitemaps};
 use self::store::{check_checkpoint, check_dedup, check_disk, check_exact, check_store};
 use super::file::FileForm;
 use super::settings::Settings;
+use crate::domain::url::with_schemes;
 
 /// A value out of its range.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl Settings {
             admin_listen: listen(&form.admin)?,
             admin_token_file: form.admin.token_file,
             admin_read_token_file: form.admin.read_token_file,
-            crawl: form.crawl,
+            crawl: form.crawl.with_schemes(),
             scope: form.scope,
             frontier: form.frontier,
             politeness: form.politeness,
@@ -113,6 +114,12 @@ impl Settings {
             source: Arc::default(),
         })
     }
+}
+
+/// Whether a text can be a seed: an absolute http or https URL, or one that lacks its scheme only.
+#[must_use]
+pub fn is_seed(text: &str) -> bool {
+    is_web_url(text) || with_schemes(text).is_some_and(|[https, _]| is_web_url(&https))
 }
 
 /// Whether a text is an absolute http or https URL.

@@ -28,7 +28,7 @@ mod tests;
 
 pub use access::AccessError;
 pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
-pub use check::is_web_url;
+pub use check::{is_seed, is_web_url};
 pub use contact::host_matches;
 pub use error::ConfigError;
 pub use file::FileForm;

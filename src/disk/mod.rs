@@ -3,12 +3,14 @@
 //! | file | what lives there |
 //! |---|---|
 //! | [`fault`] | the kinds of fault, told from errors |
+//! | [`own`] | files of fixed names: links in their place are not followed |
 //! | [`policy`] | pure decisions: pause, try again, end |
 //! | [`probe`](mod@probe) | looks at file systems: room left, whether a write goes through |
 //! | [`reserve`] | the file that is given up when a write finds no space |
 //! | [`state`] | what a node knows of its disks; outlives every actor |
 
 pub mod fault;
+pub mod own;
 pub mod policy;
 pub mod probe;
 pub mod reserve;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::AccessFlags;
 
 use super::{FORMAT_VERSION, StorageError};
+use crate::disk::own;
 
 /// The marker's name.
 pub const MARKER: &str = "FORMAT";
@@ -151,7 +152,7 @@ fn is_empty(dir: &Path) -> Result<bool, StorageError> {
 fn write_marker(dir: &Path) -> Result<(), StorageError> {
     let (new, path) = (dir.join(MARKER_NEW), dir.join(MARKER));
     let write = || -> io::Result<()> {
-        let mut file = File::create(&new)?;
+        let mut file = own::create(&new)?;
         writeln!(file, "{HEADLINE}\nformat {FORMAT_VERSION}")?;
         file.sync_all()?;
         fs::rename(&new, &path)?;
@@ -213,7 +214,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(MARKER), format!("{HEADLINE}\nformat 999\n")).unwrap();
         let error = prepare(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("has format 999") && error.contains("format 1;"), "{error}");
+        assert!(error.contains("has format 999") && error.contains(&format!("format {FORMAT_VERSION};")), "{error}");
     }
 
     #[test]

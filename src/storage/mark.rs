@@ -3,12 +3,14 @@
 //! RocksDB drops what follows a damaged place of its log, and cannot tell that from a log torn by a power failure. The mark
 //! can: it is written when a sync has returned, so that a database which is behind its mark has lost what was safe.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::disk::own;
 
 /// Its name in the data folder.
 pub const MARK: &str = "synced";
@@ -32,7 +34,7 @@ impl Mark {
         }
         let file = match self.file.take() {
             Some(file) => file,
-            None => OpenOptions::new().create(true).truncate(false).write(true).open(data.join(MARK))?,
+            None => own::in_place(&data.join(MARK))?,
         };
         file.write_all_at(text(sequence).as_bytes(), 0)?;
         (self.file, self.noted) = (Some(file), sequence);

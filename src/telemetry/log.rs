@@ -1,7 +1,9 @@
 //! Log set-up: `env_logger` decides what is written, this file how a line looks and where it goes.
 //!
 //! Text: `2026-11-27T12:00:00.000Z info  lycosa::store: page committed url=…`, lower-case. JSON: one object a line
-//! with `ts`, `level`, `target`, `msg`. Control characters from outside never reach a terminal or split a line.
+//! with `ts`, `level`, `target`, `msg`, and a key for each field of the message. Control characters from outside never reach a terminal or split a line.
+
+mod fields;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -14,6 +16,7 @@ use env_logger::{Builder, Logger, Target};
 use log::{Level, Log, Metadata, Record};
 
 use crate::config::{LogFormat, LogSection};
+use fields::parted;
 
 /// So many of the latest error lines are kept for [`recent_errors`].
 const KEPT: usize = 32;
@@ -199,15 +202,27 @@ fn json_line(out: &mut Formatter, record: &Record<'_>) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
+/// The names that every object has; a field of one of them comes as `field_NAME`.
+const OWN: [&str; 4] = ["ts", "level", "target", "msg"];
+
 fn json_text(time: &str, level: Level, target: &str, message: &str) -> String {
-    let text = |s: &str| escaped_json(&serde_json::Value::from(s).to_string());
-    format!(
-        r#"{{"ts":{},"level":"{}","target":{},"msg":{}}}"#,
-        text(time),
+    let (message, fields) = parted(message);
+    let text = |value: &serde_json::Value| escaped_json(&value.to_string());
+    let mut line = format!(
+        r#"{{"ts":{},"level":"{}","target":{},"msg":{}"#,
+        text(&time.into()),
         level_name(level),
-        text(target),
-        text(message)
-    )
+        text(&target.into()),
+        text(&message.into())
+    );
+    for (i, (name, value)) in fields.iter().enumerate() {
+        if fields.iter().take(i).all(|(before, _)| before != name) {
+            let own = if OWN.contains(name) { "field_" } else { "" };
+            let _ = write!(line, r#","{own}{name}":{}"#, text(value)); // writing to a String cannot fail
+        }
+    }
+    line.push('}');
+    line
 }
 
 /// Characters that move a cursor, end a line or turn the reading direction.
@@ -255,6 +270,13 @@ mod tests {
         assert_eq!(value["msg"], message);
         assert_eq!(value["level"], "warn");
         assert_eq!(value["ts"], "2026-11-27T00:00:00.000Z");
+        let line = json_text("t", Level::Info, "x", "fetched: url=\"a\u{9b} b\" level=9 n=2 n=3");
+        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let expected = serde_json::json!({
+            "ts": "t", "level": "info", "target": "x", "msg": "fetched", "url": "a\u{9b} b", "field_level": 9, "n": 2
+        });
+        assert_eq!(value, expected, "{line}");
+        assert!(!line.chars().any(is_unsafe), "{line:?}");
     }
 
     #[test]

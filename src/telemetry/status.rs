@@ -153,6 +153,9 @@ pub struct HostsOrdered {
     pub dropping: u64,
     /// They are being queued again.
     pub recrawling: u64,
+    /// They have a least gap of their own.
+    #[serde(default)]
+    pub slowed: u64,
 }
 
 impl StatusSnapshot {

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::WarcError;
+use crate::disk::own;
 
 /// An append-only file.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl AppendFile {
     /// # Errors
     /// [`WarcError::Io`].
     pub fn resume(path: &Path, committed: u64, create: bool) -> Result<(Self, TailRepair), WarcError> {
-        let file = OpenOptions::new().append(true).read(true).create(create).open(path);
+        let file = own::open(path, |how| how.append(true).read(true).create(create));
         let file = file.map_err(WarcError::io("open", path))?;
         let found = file.metadata().map_err(WarcError::io("read the length of", path))?.len();
         let mut this = Self { path: path.to_owned(), file, len: found, synced: 0, refusing: false };
@@ -154,7 +155,7 @@ impl AppendFile {
     /// # Errors
     /// [`WarcError::Io`].
     pub fn write_again(&mut self, from: u64) -> Result<(), WarcError> {
-        let file = OpenOptions::new().read(true).write(true).open(&self.path); // one that appends writes at its end only
+        let file = own::open(&self.path, |how| how.read(true).write(true)); // one that appends writes at its end only
         let file = file.map_err(WarcError::io("open", &self.path))?;
         let mut piece = vec![0; 256 * 1024];
         let mut at = from;

@@ -17,6 +17,7 @@ use super::header::{MAX_VALUE, clean_uri, cut};
 use super::http_head;
 use super::surt::surt;
 use super::writer::Place;
+use crate::disk::own;
 use crate::domain::time::UnixMillis;
 use crate::sort::{Sorted, Sorter};
 
@@ -100,7 +101,7 @@ fn sorted_lines(open: &Path, closed: &Path) -> io::Result<Sorted> {
 }
 
 fn write_lines(path: &Path, lines: &mut Sorted) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(PIECE, File::create(path)?);
+    let mut out = BufWriter::with_capacity(PIECE, own::create(path)?);
     let mut last = Vec::new();
     while let Some(line) = lines.next_record()? {
         if line != last {

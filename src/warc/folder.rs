@@ -3,14 +3,15 @@
 //! A start cuts off and removes what its database does not know (I3). That must never happen to the files of another
 //! crawl: so the folder holds a note of whose it is, locked while a crawl runs.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 
 use super::append::sync_dir;
 use super::error::WarcError;
+use crate::disk::own;
 
 /// Name of the note.
 pub(super) const NOTE: &str = ".lycosa-owner";
@@ -19,6 +20,19 @@ pub(super) const NOTE: &str = ".lycosa-owner";
 #[must_use]
 pub fn is_claimed(dir: &Path) -> bool {
     dir.join(NOTE).exists()
+}
+
+/// The note of whose a folder is, when it is somebody's.
+#[must_use]
+pub fn owner(dir: &Path) -> Option<PathBuf> {
+    let note = dir.join(NOTE);
+    let text = fs::read_to_string(&note).unwrap_or_default();
+    is_whole(&text).then_some(note)
+}
+
+/// What a power failure left of a note that was being written says nothing.
+fn is_whole(text: &str) -> bool {
+    text.trim().len() == 16 && u64::from_str_radix(text.trim(), 16).is_ok()
 }
 
 /// The claim on a folder; given up by Drop, and by the system when the process ends.
@@ -35,17 +49,15 @@ pub struct Claim {
 pub fn claim(dir: &Path, seed: u64) -> Result<Claim, WarcError> {
     fs::create_dir_all(dir).map_err(WarcError::io("create the folder", dir))?;
     let path = dir.join(NOTE);
-    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let file = open.map_err(WarcError::io("open", &path))?;
+    let opened = own::open(&path, |how| how.read(true).write(true).create(true).truncate(false));
+    let file = opened.map_err(WarcError::io("open", &path))?;
     let mut note =
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| WarcError::InUse { dir: dir.to_owned() })?;
     let mut bytes = Vec::new();
     (&mut *note).take(64).read_to_end(&mut bytes).map_err(WarcError::io("read", &path))?;
     let text = String::from_utf8_lossy(&bytes);
     let own = format!("{seed:016x}");
-    // What a power failure left of a note that was being written says nothing.
-    let is_whole = text.trim().len() == own.len() && u64::from_str_radix(text.trim(), 16).is_ok();
-    if !is_whole {
+    if !is_whole(&text) {
         let write = |note: &mut File| -> std::io::Result<()> {
             note.set_len(0)?;
             note.rewind()?;

@@ -13,6 +13,7 @@ use super::name::{cdxj_name, closed_name, open_name};
 use super::reader::WarcReader;
 use super::scan::scan_next;
 use super::writer::{Place, WarcWriter, close_name};
+use crate::disk::own;
 use crate::domain::time::UnixMillis;
 use crate::storage::values::Tails;
 
@@ -144,7 +145,7 @@ pub fn rebuild_index(warc: &Path, name: &Arc<str>, to: &Path) -> Result<(), Warc
     let temporary = to.with_extension("tmp");
     let write = || -> io::Result<()> {
         let mut reader = WarcReader::open(warc, 0)?;
-        let mut out = BufWriter::new(fs::File::create(&temporary)?);
+        let mut out = BufWriter::new(own::create(&temporary)?);
         while let Ok(Some(record)) = scan_next(&mut reader) {
             if let Some(entry) = record.cdxj_entry() {
                 let place = Place { file: Arc::clone(name), offset: record.header.offset, length: record.length };

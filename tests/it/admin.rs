@@ -41,6 +41,10 @@ impl Running {
         ask(self.at, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.at))
     }
 
+    pub fn get_with(&self, path: &str, more: &str) -> (u16, String) {
+        ask(self.at, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{more}\r\n", self.at))
+    }
+
     pub fn post(&self, path: &str, more: &str, body: &str) -> (u16, String) {
         let (at, length) = (self.at, body.len());
         let head = format!("POST {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\nContent-Length: {length}\r\n");

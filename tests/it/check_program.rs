@@ -128,7 +128,8 @@ fn what_is_no_folder_of_this_program_is_refused_with_2_in_words_and_in_json() {
         path
     };
     let (other, foreign, begun) = (folder("other"), folder("foreign"), folder("begun"));
-    fs::write(begun.join("FORMAT"), "lycosa data folder\nformat 1\n").unwrap();
+    let ours = format!("lycosa data folder\nformat {}\n", lycosa::storage::FORMAT_VERSION);
+    fs::write(begun.join("FORMAT"), ours).unwrap();
     assert_eq!(code(&check(&begun, &["--json"])), Some(0), "a first start that was killed is no fault");
     fs::write(other.join("FORMAT"), "lycosa data folder\nformat 999\n").unwrap();
     fs::write(foreign.join("thesis.txt"), "x").unwrap();

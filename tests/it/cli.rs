@@ -144,6 +144,10 @@ fn config_init_check_and_show_fit_together() {
     let checked = lycosa(folder.path(), &["config", "check", "own.toml"]);
     let note = "note: a run on this machine would not start: credentials[0]: cannot read gone";
     assert!(code(&checked) == 0 && stdout(&checked).contains(note), "{}", stdout(&checked));
+    let mut with_environment = Command::new(env!("CARGO_BIN_EXE_lycosa"));
+    with_environment.current_dir(folder.path()).args(["check-config", "lycosa.toml"]);
+    let wrong = with_environment.env("LYCOSA_FETCH__CONCURRENCY", "none").output().unwrap();
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("LYCOSA_FETCH__CONCURRENCY"), "{}", stderr(&wrong));
     let shown = lycosa(folder.path(), &["config", "show", "--origin", "lycosa.toml"]);
     assert!(
         stdout(&shown).lines().any(|l| l.starts_with("fetch.concurrency = 200  # lycosa.toml:")),

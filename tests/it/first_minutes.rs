@@ -172,13 +172,134 @@ fn a_seed_turned_away_is_taken_up_when_what_spoke_against_it_has_changed() {
 fn a_seed_file_may_hold_comments_and_bad_lines() {
     let site = Site::http(respond);
     let folder = tempfile::tempdir().unwrap();
-    let text = format!("# mine\n\nexample.org\nhttp://fine.test:{}/\nftp://x/\n", site.port());
+    let text = format!("# mine\n\nno url\nhttp://fine.test:{}/ # fine\nftp://x/\n", site.port());
     std::fs::write(folder.path().join("seeds.txt"), text).unwrap();
     let (code, text) = crawl(folder.path(), &["--seeds", "seeds.txt"]);
     assert_eq!(code, 0, "{text}");
-    for part in ["seeds.txt:3: \"example.org\"", "seeds.txt:5: \"ftp://x/\"", "https://example.org/"] {
+    for part in ["seeds.txt:3: \"no url\"", "seeds.txt:5: \"ftp://x/\"", "https://example.org/"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
+}
+
+#[test]
+fn seeds_that_the_rules_turn_away_end_the_crawl_at_once_with_seed_and_rule() {
+    let site = Site::http(respond);
+    let at = |path: &str| format!("http://fine.test:{}{path}", site.port());
+    for (seed, set, parts) in [
+        (at("/"), "scope.include=[\"/news/\"]", ["no include pattern matches", "scope.include"]),
+        (at("/"), "scope.exclude=[\"fine\"]", ["exclude pattern fine matches", "scope.exclude"]),
+        (at("/a.zip"), "scope.mode=hosts", ["skip_extensions names zip", "scope.skip_extensions"]),
+        (at("/a/a/a/a"), "scope.mode=hosts", ["repeats", "max_repeats"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        // With the default patience it would wait for half a minute, or for an hour, if it waited.
+        let (code, text) =
+            crawl(folder.path(), &["--seed", &seed, "--set", set, "--set", "crawl.until_done_patience=10h"]);
+        let outcome = text.lines().find(|l| l.starts_with("outcome")).unwrap_or_else(|| panic!("{text}"));
+        assert!(code == 9 && outcome.contains(&format!("the seed {seed} was not taken")), "{text}");
+        assert!(parts.iter().all(|part| outcome.contains(part)), "{parts:?} in {outcome}");
+    }
+    assert!(site.asked().is_empty());
+}
+
+#[test]
+fn no_patience_means_that_retries_are_not_waited_for_and_what_is_left_is_told() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => none(),
+        "/" => html("<a href=/1>1</a><a href=/2>2</a><a href=/busy>3</a>"),
+        "/busy" => page(503, "text/plain", "", "busy"),
+        _ => html("fine"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let arguments = ["--seed", &seed, "--set", "crawl.until_done_patience=0s", "--set", "fetch.retry_delays=[\"10h\"]"];
+    let (code, text) = crawl(folder.path(), &arguments);
+    assert!(code == 0 && row(&text, "status 200") == "3", "{text}");
+    assert_eq!(row(&text, "outcome"), "done, but for 1 URL");
+    let note = text.lines().find(|l| l.starts_with("note: 1 URL is left")).unwrap_or_else(|| panic!("{text}"));
+    for part in [
+        "1 URL waits for its next try",
+        "the next in",
+        "status_5xx",
+        "/busy",
+        "(at 2",
+        "go on with: lycosa run --until-done",
+    ] {
+        assert!(note.contains(part), "{part} in {note}");
+    }
+}
+
+#[test]
+fn a_gap_is_no_retry_and_is_waited_for_however_short_the_patience() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => page(200, "text/plain", "", "User-agent: *\nCrawl-delay: 3\n"),
+        "/" => html("<a href=/1>1</a>"),
+        _ => html("fine"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "crawl.until_done_patience=0s"]);
+    assert!(code == 0 && row(&text, "status 200") == "3" && row(&text, "outcome") == "done", "{text}");
+}
+
+#[test]
+fn a_seed_without_a_scheme_means_https_and_http_when_https_does_not_answer() {
+    let (plain, secure) = (Site::http(respond), Site::https(respond));
+    for (port, url, status) in [(secure.port(), "https://self.test", 0), (plain.port(), "http://self.test", 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("seeds"), format!("# one\rself.test:{port}/x\r")).unwrap();
+        let (code, text) = crawl(folder.path(), &["--seeds", "seeds"]);
+        assert!(
+            code == status
+                && text.contains(&format!("a seed without a scheme is asked for as https://self.test:{port}/x")),
+            "{text}"
+        );
+        let lines = std::fs::read_to_string(folder.path().join("data/crawl.jsonl")).unwrap();
+        let good =
+            |line: &&str| line.contains("\"status\":200") && line.contains(&format!("\"url\":\"{url}:{port}/x\""));
+        assert!(lines.lines().any(|line| good(&line)), "{lines}\n{text}");
+        assert_eq!(text.contains("http is asked"), url.starts_with("http:"), "{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("self.test:{}", plain.port());
+    let bare = ["--set", "politeness.respect_robots=false", "--set", "crawl.until_done_patience=0s"];
+    let (code, text) = crawl(folder.path(), &[&["--seed", &seed][..], &bare].concat());
+    assert!(code == 0 && row(&text, "status 200") == "1", "also where no robots.txt is asked for: {text}");
+}
+
+#[test]
+fn what_another_start_does_not_cure_ends_with_2_and_leaves_nothing_behind() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("thesis")).unwrap();
+    std::fs::write(path("thesis/chapter.txt"), "x").unwrap();
+    std::fs::create_dir(path("archive")).unwrap();
+    std::fs::write(path("archive/.lycosa-owner"), "0123456789abcdef\n").unwrap();
+    std::fs::write(path("file"), "x").unwrap();
+    let here = || -> Vec<_> {
+        let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = here();
+    let (port, archive) =
+        (format!("admin.listen={}", taken.local_addr().unwrap()), path("archive").display().to_string());
+    let archive = format!("store.warc_dir={archive}");
+    let cases: [(&[&str], &str); 6] = [
+        (&["--data", "new", "--set", &port], "cannot listen"),
+        (&["--data", "thesis"], "thesis"),
+        (&["--data", "file"], "file"),
+        (&["--data", "file/new"], "file"),
+        (&["--data", "new", "--set", &archive], "another"),
+        (&["--data", "new", "--set", "tls.roots=[\"gone.pem\"]"], "gone.pem"),
+    ];
+    for (arguments, part) in cases {
+        let (code, text) = crawl(folder.path(), &[&["--seed", "http://fine.test/"], arguments].concat());
+        assert!(code == 2 && text.contains(part), "{arguments:?}: {code}\n{text}");
+        assert_eq!(here(), before, "{arguments:?} left something behind");
+    }
+    assert_eq!(std::fs::read_dir(path("thesis")).unwrap().count(), 1);
 }
 
 #[test]
@@ -189,7 +310,8 @@ fn log_lines_may_be_json_objects_and_the_summary_follows() {
     let (_, text) = crawl(folder.path(), &["--log-format", "json", "--seed", &seed]);
     let lines: Vec<serde_json::Value> = text.lines().map_while(|l| serde_json::from_str(l).ok()).collect();
     assert!(lines.len() >= 3 && lines.iter().all(|l| l["level"].is_string() && l["msg"].is_string()), "{text}");
-    assert!(lines.iter().any(|l| l["msg"].as_str().unwrap().contains("reason=status_5xx")), "{text}");
+    assert!(lines.iter().any(|l| l["reason"] == "status_5xx" && l["url"] == seed), "{text}");
+    assert!(lines.iter().any(|l| l["msg"] == "crawl begins" && l["new_seeds"] == 1), "{text}");
     assert!(text.lines().nth(lines.len()).unwrap().starts_with("outcome "), "{text}");
 }
 

@@ -53,7 +53,7 @@ fn a_second_daemon_on_the_same_folder_is_refused_and_disturbs_nothing() {
     let mut first = sandbox.start(&["--until-done"], None);
     until("requests", || (sandbox.web.audit_len() > 10).then_some(()), || first.log());
     let mut second = sandbox.start(&["--until-done"], None);
-    assert_eq!(second.wait().code(), Some(1));
+    assert_eq!(second.wait().code(), Some(2));
     let said = second.log();
     let line = said.lines().find(|l| l.starts_with("lycosa: ")).unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains(&*sandbox.data().to_string_lossy()) && line.contains("another"), "{line}");
@@ -67,7 +67,8 @@ fn a_port_in_use_is_said_so_and_the_folder_is_good_afterwards() {
     let address = taken.local_addr().unwrap().to_string();
     let mut sandbox = Sandbox::new(web(3), SETTINGS);
     let mut refused = sandbox.start(&["--until-done", "--set", &format!("admin.listen={address}")], None);
-    assert_eq!(refused.wait().code(), Some(1));
+    assert_eq!(refused.wait().code(), Some(2));
+    assert!(!sandbox.data().exists(), "nothing is left behind");
     let said = refused.log();
     let line = said.lines().find(|l| l.starts_with("lycosa: ")).unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains(&address) && line.contains("admin.listen"), "{line}");
@@ -82,7 +83,7 @@ fn a_folder_that_is_no_data_folder_is_refused_and_left_alone() {
     let mut command = program();
     command.args(["run", "--seed", "http://h0.test/", "--data"]).arg(folder.path());
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains(&*folder.path().to_string_lossy()));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

@@ -101,3 +101,26 @@ fn skipped_types_are_read_for_links_and_left_out_of_the_archive() {
         assert!(archive.contains(&format!("WARC-Target-URI: http://a.test{path}\r\n")), "{path}");
     }
 }
+
+#[test]
+fn nofollow_is_obeyed_unless_the_settings_say_that_the_site_is_ones_own() {
+    let crawl = |sets: &[&str]| {
+        let site = Site::http(|_, path| match path {
+            "/robots.txt" => page(200, "text/plain", "", "User-agent: *\nDisallow: /kept\n"),
+            "/" => html("<meta name=robots content='noindex,nofollow'><a href=/page>1</a><a href=/kept>2</a>"),
+            "/page" => html("<a href=/link rel='nofollow noopener'>1</a>"),
+            "/link" => page(200, "text/html", "X-Robots-Tag: nofollow\r\n", "<a href=/header>1</a>"),
+            "/header" => page(200, "text/html", "X-Robots-Tag: nofollow\r\nRefresh: 0; url=/refresh\r\n", "x"),
+            _ => html("<p>the end"),
+        });
+        let sandbox = in_front_of(&site).set("crawl.seeds=[\"http://a.test/\"]").set("crawl.until_done=true");
+        let ended = sets.iter().fold(sandbox, |sandbox, set| sandbox.set(set)).crawl();
+        let fetched = |path: &str| ended.lines().get(path).is_some_and(|line| line["status"] == 200);
+        ["/page", "/link", "/header", "/refresh", "/kept"].map(fetched)
+    };
+    assert_eq!(crawl(&[]), [false; 5]);
+    assert_eq!(crawl(&["politeness.respect_nofollow=false"]), [true, true, true, true, false], "robots.txt holds");
+    assert_eq!(crawl(&["politeness.respect_robots=false"]), [true; 5], "nofollow goes with it");
+    let robots_alone = ["politeness.respect_robots=false", "politeness.respect_nofollow=true"];
+    assert_eq!(crawl(&robots_alone), [false; 5]);
+}

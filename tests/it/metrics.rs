@@ -22,15 +22,29 @@ fn named(text: &str) -> BTreeSet<String> {
     ours.map(str::to_owned).collect()
 }
 
-/// Every sample's name, by the public parser.
-fn samples(text: &str) -> BTreeSet<String> {
+/// Every sample's name, by the public parser of that form.
+fn samples(form: &str, text: &str) -> BTreeSet<String> {
     let python = std::env::var("LYCOSA_PYTHON").expect("run the tests with `make test`");
     let script = format!("{}/tests/metrics_text.py", env!("CARGO_MANIFEST_DIR"));
-    let mut reader = Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut reader =
+        Command::new(python).arg(script).arg(form).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     reader.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = reader.wait_with_output().unwrap();
     assert!(output.status.success(), "refused by prometheus_client:\n{text}");
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Prometheus's own judgement, where it is installed.
+fn promtool(text: &str) {
+    let mut command = Command::new("promtool");
+    let Ok(mut promtool) = command.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    else {
+        println!("skipped: promtool is not installed");
+        return;
+    };
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
@@ -39,9 +53,14 @@ fn a_public_parser_reads_the_metrics_and_every_name_in_dashboard_alerts_and_docs
     let mut sandbox = Sandbox::new(web, "politeness.min_delay = \"10ms\"\nstore.memory = \"32MiB\"\n");
     let crawl = Running::start(&mut sandbox, &[]);
     crawl.until_status("pages and errors", |s| s.done > 20 && s.errors > 0);
-    let (status, text) = crawl.get("/metrics");
+    let open = "Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1\r\n";
+    let (status, text) = crawl.get_with("/metrics", open);
     assert_eq!(status, 200, "{text}");
-    let there = samples(&text);
+    let there = samples("openmetrics", &text);
+    let (status, plain) = crawl.get("/metrics");
+    assert!(status == 200 && !plain.contains("# EOF") && !plain.contains("# UNIT"), "{plain}");
+    assert_eq!(samples("text", &plain), there, "both forms hold the same");
+    promtool(&plain);
     for file in ["config/grafana.json", "config/alerts.yml"] {
         let named = named(&shipped(file));
         assert!(named.len() > 15, "{file} names {named:?}");

@@ -46,9 +46,9 @@ fn refused(sandbox: &mut Sandbox, arguments: &[&str], code: i32, words: &[&str])
 fn an_archive_that_is_not_where_it_was_is_refused_after_a_clean_stop_too() {
     let mut sandbox = sandbox("");
     sandbox.finish();
-    refused(&mut sandbox, &["--set", "store.warc_dir=wrac"], 1, &["wrac", "store.warc_dir"]);
+    refused(&mut sandbox, &["--set", "store.warc_dir=wrac"], 2, &["wrac", "store.warc_dir"]);
     fs::rename(sandbox.data().join("warc"), sandbox.beside("unmounted")).unwrap();
-    refused(&mut sandbox, &[], 1, &["warc", "mount its disk"]);
+    refused(&mut sandbox, &[], 2, &["warc", "mount its disk"]);
     fs::rename(sandbox.beside("unmounted"), sandbox.data().join("warc")).unwrap();
     sandbox.finish();
 }
@@ -105,6 +105,29 @@ fn a_checkpoint_is_never_made_of_another_crawl_than_the_one_named() {
 }
 
 #[test]
+fn a_crawl_gives_way_to_a_checkpoint_of_another_one_only_where_that_is_named() {
+    let mut sandbox = sandbox("");
+    sandbox.finish();
+    let (one, config) = (sandbox.data(), sandbox.config_file());
+    on(&one, &[&"create", &"--config", &config]).done();
+    sandbox.move_to("other");
+    sandbox.finish();
+    let configured = format!("store.data_dir={}", one.display());
+    let restore = |to: &Path, more: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let arguments: [&dyn AsRef<std::ffi::OsStr>; 4] = [&"restore", &"newest", &"--set", &configured];
+        on(to, &[&arguments, more].concat())
+    };
+    let before = all_of(&sandbox.data());
+    restore(&sandbox.data(), &[&"--force"]).refused("--from");
+    restore(&sandbox.beside("none"), &[&"--force"]).refused("--from");
+    assert_eq!(all_of(&sandbox.data()), before);
+    let told = restore(&sandbox.beside("new"), &[]).done();
+    assert!(told.contains(&format!("is one of the crawl in {}", one.display())), "{told}");
+    let told = restore(&sandbox.data(), &[&"--force", &"--from", &one]).done();
+    assert!(told.contains(&format!("is one of the crawl in {}", one.display())), "{told}");
+}
+
+#[test]
 fn a_restore_beside_a_running_crawl_does_not_touch_the_archive_that_it_writes() {
     let mut sandbox = sandbox("");
     let archive = format!("store.warc_dir={}", sandbox.beside("archive").display());
@@ -137,7 +160,7 @@ fn two_copies_of_one_data_folder_never_write_to_one_archive_at_once() {
     let first = sandbox.start(&["--set", &archive], None);
     admin(&first);
     sandbox.move_to("copy");
-    refused(&mut sandbox, &["--set", &archive], 1, &["in use by another running crawl", "store.warc_dir"]);
+    refused(&mut sandbox, &["--set", &archive], 2, &["in use by another running crawl", "store.warc_dir"]);
     let listed = |name: &str| fs::read_dir(sandbox.beside("archive")).unwrap().any(|e| e.unwrap().file_name() == name);
     assert!(listed(".lycosa-owner"));
 }

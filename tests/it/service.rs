@@ -59,3 +59,12 @@ fn the_unit_is_one_that_systemd_takes() {
     let ours: Vec<&str> = said.lines().filter(|l| l.contains("lycosa.service")).collect();
     assert!(output.status.success() && ours.is_empty(), "{said}");
 }
+
+#[test]
+fn the_unit_does_not_start_again_what_another_start_does_not_cure() {
+    let unit = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/config/lycosa.service")).unwrap();
+    let line = unit.lines().find_map(|line| line.strip_prefix("RestartPreventExitStatus=")).unwrap();
+    for code in ["2", "3", "9"] {
+        assert!(line.split(' ').any(|listed| listed == code), "{code} in {line}");
+    }
+}

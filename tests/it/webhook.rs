@@ -125,5 +125,27 @@ fn a_secret_that_cannot_be_read_keeps_the_crawl_from_starting() {
         Sandbox::new(TestWebConfig::default(), &settings("127.0.0.1:9".parse().unwrap(), missing, "\"finished\""));
     let mut daemon = sandbox.start(&["--until-done"], None);
     let status = daemon.wait();
-    assert!(status.code() == Some(1) && daemon.log().contains("[[webhook]] secret_file"), "{}", daemon.log());
+    assert!(
+        status.code() == Some(2) && !sandbox.data().exists() && daemon.log().contains("[[webhook]] secret_file"),
+        "{}",
+        daemon.log()
+    );
+}
+
+#[test]
+fn a_disk_that_is_low_at_the_start_is_told_and_a_resume_says_what_holds_the_crawl() {
+    let (at, calls) = server(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, SECRET).unwrap();
+    let settings = settings(at, &secret, "\"degraded\"");
+    let mut sandbox = Sandbox::with(TestWebConfig::default(), &format!("disk.pause_below = \"1000TB\"\n{settings}"));
+    let crawl = crate::admin::Running::start(&mut sandbox, &[]);
+    crate::sandbox::until("the call", || calls.lock().unwrap().first().map(Called::json), || crawl.daemon.log());
+    let told = calls.lock().unwrap()[0].json();
+    assert_eq!((&told["event"], &told["reason"]), (&"degraded".into(), &"disk_low".into()), "{told}");
+    let (code, text) = crawl.ctl(&["resume"]);
+    assert!(code == 0 && text.contains("the crawl waits all the same") && text.contains("disk.pause_below"), "{text}");
+    crawl.daemon.signal(nix::sys::signal::Signal::SIGTERM);
+    crawl.end();
 }

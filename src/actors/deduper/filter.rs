@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::actors::node::Node;
 use crate::config::DedupSection;
+use crate::disk::own;
 use crate::domain::fingerprint::UrlKey;
 use crate::storage::keys::{KeyRange, after};
 use crate::storage::schema::Family;
@@ -169,7 +170,7 @@ impl SeenFilter {
         let path = path(node);
         let part = path.with_extension("part");
         let write = || {
-            let mut file = BufWriter::with_capacity(CHUNK, File::create(&part)?);
+            let mut file = BufWriter::with_capacity(CHUNK, own::create(&part)?);
             file.write_all(MAGIC)?;
             head.iter().chain(words).try_for_each(|word| file.write_all(&word.to_be_bytes()))?;
             file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

@@ -10,6 +10,7 @@ mod filter;
 mod messages;
 mod onward;
 mod outbox;
+mod plain;
 mod popular;
 mod readmit;
 mod seen;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
-use super::admit::admit;
+use super::admit::{admit, why};
 use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
 use super::parser::archive::Tools;
@@ -179,8 +180,14 @@ impl Deduper {
             lock(&self.node.shapes).read(&mut finder, &shown);
         }
         let hop = self.hop_of(&links, &lease);
-        let (links, itself) = led_back(links, &lease);
+        let (mut links, itself) = led_back(links, &lease);
+        let by_http = self.by_http(&lease, &mut ending)?;
+        let seeds = by_http.map(|(found, said)| {
+            links = found;
+            said
+        });
         let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        links.seeds.extend(seeds);
         if let (Some(new), Some(record)) = (itself, &capture) {
             let why = if new.url.spelling() == lease.url.spelling() { Again::Cookies } else { Again::Spelling };
             links.again.push(KnownUrl { new, captured: record.fetched, why });
@@ -257,7 +264,7 @@ impl Deduper {
         let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
-            let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
+            let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
             report.rejected.push(RejectedSeed { url, reason });
         }
         let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();

@@ -41,7 +41,8 @@ pub(super) fn found<'p>(
     page: Option<&'p Page>,
     head: &'p HeadMarks,
 ) -> Found<'p> {
-    let nofollow = head.directives(page).nofollow;
+    let obeyed = node.rules.settings.politeness.obeys_nofollow();
+    let nofollow = obeyed && head.directives(page).nofollow;
     let next = onward.followed(nofollow).filter(|_| is_redirect(node, lease, onward, page));
     let next = next.map(|(to, way)| (hop(node, lease, to), way));
     if matches!(verdict, Verdict::Follow) {
@@ -69,7 +70,7 @@ pub(super) fn found<'p>(
     let live = node.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
         match lead.url {
-            Ok(_) => collected.add(node, lead),
+            Ok(_) => collected.add(node, Lead { nofollow: obeyed && lead.nofollow, ..lead }),
             Err(why) => collected.refused |= refuse(node, lease, why, lead.href),
         }
     }

@@ -319,9 +319,12 @@ impl Written {
         *lock(&node.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         for commit in &group {
-            if let Change::Links(links) = &commit.change
-                && !links.seeds.is_empty()
-            {
+            let links = match &commit.change {
+                Change::Links(links) => links,
+                Change::Page(page) => &page.links,
+                _ => continue,
+            };
+            if !links.seeds.is_empty() {
                 node.seeds.changed(&links.seeds);
             }
         }

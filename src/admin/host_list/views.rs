@@ -54,6 +54,8 @@ pub struct HostPage {
 pub enum DelayFrom {
     /// `politeness.min_delay`, or that of a `[[host]]` section.
     MinDelay,
+    /// The operator's order (`lycosa ctl host NAME delay`).
+    Ordered,
     /// `politeness.delay_factor` times what the last answer took.
     AnswerTime,
     /// Crawl-delay of robots.txt.

@@ -48,14 +48,28 @@ function showHeld({ urls, shapes }) {
   say($("held"), `${urls} held back, for many pages of their shapes brought nothing new${example}; lycosa ctl urls readmit --held-back takes them up`);
 }
 
+/** What it does, in a word: that nothing holds it is no running yet. */
+function doing(s) {
+  if (s.state !== "running" || s.in_flight > 0 || s.rate > 0 || !s.idle_reason) return s.state;
+  return s.waiting + s.processing > 0 ? "waiting" : "idle";
+}
+
+let name = "";
+
+/** The word, and the title of the tab. */
+function showState(word, titled = words(word)) {
+  say($("state"), words(word));
+  $("state").dataset.state = word;
+  document.title = `${titled}${name && ` – ${name}`} – Lycosa`;
+}
+
 function showStatus(s) {
   takeRole(s.role);
   s.rate = rateNow(s);
   say($("crawl"), s.crawl);
   say($("about"), `version ${s.version} · up ${span(s.uptime_seconds)}`);
-  say($("state"), words(s.state));
-  $("state").dataset.state = s.state;
-  document.title = `${s.state === "running" ? rate(s.rate) + "/s" : s.state} – ${s.crawl} – Lycosa`;
+  name = s.crawl;
+  showState(doing(s), doing(s) === "running" ? `${rate(s.rate)}/s` : undefined);
   say($("folder"), `archive: ${s.warc_dir}`);
   showControls(s.state);
   TILES.forEach(([, text, isBad], n) => {
@@ -91,8 +105,7 @@ function gone(error) {
   say($("gone"), `The daemon does not answer. ${why} This page tries again by itself.`);
   show($("gone"), true);
   show($("idle"), false);
-  say($("state"), "out of reach");
-  $("state").dataset.state = "gone";
+  showState("out_of_reach");
 }
 
 /** Parts that are looked at beside the status, and every how many seconds. */

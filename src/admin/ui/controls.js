@@ -27,6 +27,7 @@ const QUESTIONS = {
 };
 
 function outcome(name, answer) {
+  if (name === "resume" && answer.still) return `Your pause is over, but the crawl waits all the same: ${answer.still}.`;
   if (name !== "checkpoint") return { pause: "Paused.", resume: "Resumed.", stop: "The crawl is coming to its end." }[name];
   return `Checkpoint ${answer.name ?? ""} made${answer.bytes ? `, ${bytes(answer.bytes)}` : ""}.`;
 }
@@ -86,8 +87,9 @@ function seeds(changed) {
   });
 }
 
-function report({ accepted, known, rejected }) {
+function report({ accepted, known, rejected, guessed = [] }) {
   const sum = `${count(accepted)} taken, ${count(known)} known already, ${count(rejected.length)} turned away`;
   const lines = rejected.slice(0, 50).map((r) => el("li", {}, el("code", {}, r.url), `: ${r.reason}`));
-  return [el("p", { class: accepted || known ? "good" : "bad" }, sum), el("ul", {}, ...lines)];
+  const bare = guessed.slice(0, 50).map((url) => el("li", {}, el("code", {}, url), ": it had no scheme; http is asked when https does not answer"));
+  return [el("p", { class: accepted || known ? "good" : "bad" }, sum), el("ul", {}, ...bare, ...lines)];
 }

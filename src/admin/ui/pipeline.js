@@ -47,7 +47,7 @@ function draw(now, seconds) {
   parts.card.classList.toggle("moving", perSecond > 0);
   parts.card.classList.toggle("fast", perSecond > BUSY);
   say(parts.restarts, `${count(now.restarts)} restart${now.restarts === 1 ? "" : "s"}`);
-  parts.restarts.classList.toggle("bad", now.restarts > 0);
+  parts.restarts.classList.toggle("bad", now.deaths > 0); // one that was ordered is no fault
 }
 
 let at = 0;

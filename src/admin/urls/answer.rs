@@ -135,6 +135,9 @@ fn pace(schedule: &Schedule) -> String {
     match schedule.delay_from {
         DelayFrom::CrawlDelay => format!("of Crawl-delay {gap} in robots.txt"),
         DelayFrom::MinDelay => format!("of the gap of {gap} between two requests (politeness.min_delay)"),
+        DelayFrom::Ordered => {
+            format!("of the gap of {gap} between two requests that the operator ordered (`lycosa ctl host NAME delay`)")
+        }
         DelayFrom::AnswerTime => {
             format!("of the gap of {gap}, by the time its last answer took (politeness.delay_factor)")
         }
@@ -220,7 +223,8 @@ fn way_out(reason: &str) -> &'static str {
         }
         "nofollow" => {
             "every link to it found so far says nofollow, or its page does; add it as a seed, or \
-             `lycosa ctl urls readmit --reason nofollow` queues all of these"
+             `lycosa ctl urls readmit --reason nofollow` queues all of these; for a site of your own there is \
+             politeness.respect_nofollow = false"
         }
         _ => advice(reason),
     }

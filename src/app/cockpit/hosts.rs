@@ -93,8 +93,13 @@ impl Row {
         Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
     }
 
+    /// What its seat goes by: the settings, or what the operator has said.
     fn rules(&self, node: &Node) -> PaceRules {
-        node.live().host_rules(&self.state.name).pace
+        let own = node.live().host_rules(&self.state.name).pace;
+        match node.orders.of(&self.at.host).min_delay {
+            Some(gap) => own.with_min_delay(gap),
+            None => own,
+        }
     }
 
     /// Requests a second that the pace allows.
@@ -134,10 +139,12 @@ impl Row {
 
     pub(super) fn schedule(&self, node: &Node) -> Schedule {
         let own = node.live().host_rules(&self.state.name);
-        let gap = self.pace.gap(&own.pace);
-        let delay_from = match self.pace.gap_why(&own.pace) {
+        let (rules, ordered) = (self.rules(node), node.orders.of(&self.at.host).min_delay);
+        let gap = self.pace.gap(&rules);
+        let delay_from = match self.pace.gap_why(&rules) {
             PaceWhy::CrawlDelay => DelayFrom::CrawlDelay,
-            _ if gap > own.pace.min_delay => DelayFrom::AnswerTime,
+            _ if gap > rules.min_delay => DelayFrom::AnswerTime,
+            _ if ordered.is_some() => DelayFrom::Ordered,
             _ => DelayFrom::MinDelay,
         };
         Schedule {

@@ -44,7 +44,7 @@ impl Reporter {
             Some(UrlState::Error { reason }) => ("error", Some(reason.as_str())),
             Some(UrlState::Rejected { reason, .. }) => ("rejected", Some(reason.as_str())),
         };
-        let SeedValue { url, added, rank, max_depth, tags } = seed;
+        let SeedValue { url, added, rank, max_depth, tags, guessed: _ } = seed;
         Ok(SeedLine { url, state: state.into(), reason: reason.map(str::to_owned), added, rank, max_depth, tags })
     }
 }

@@ -15,7 +15,8 @@ use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::exit::{CliError, Exit, unless_gone};
 use crate::cli::gather::read_input;
 use crate::cli::{checkpoint, summary};
-use crate::domain::seed::seed_lines;
+use crate::config::without_scheme;
+use crate::domain::seed::{in_utf8, seed_lines};
 use crate::telemetry::StatusSnapshot;
 
 /// What a command asks.
@@ -96,7 +97,14 @@ pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> R
         }
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
             let answer: Value = serde_json::from_str(answer).map_err(unread)?;
-            writeln!(out, "{}: done", answer.get("done").and_then(Value::as_str).unwrap_or("command"))?;
+            let done = answer.get("done").and_then(Value::as_str).unwrap_or("command");
+            match answer.get("still").and_then(Value::as_str) {
+                Some(still) => {
+                    let told = format!("{done}: your pause is over, but the crawl waits all the same: {still}");
+                    writeln!(out, "{}", crate::telemetry::log::escaped(&told))?;
+                }
+                None => writeln!(out, "{done}: done")?,
+            }
         }
         CtlCommand::Host(host) if host.command.is_none() => {
             let told = super::host_facts::told(&serde_json::from_str(answer).map_err(unread)?);
@@ -130,7 +138,7 @@ fn none_taken(seeds: &SeedReport) -> bool {
 /// The URLs of a file; a line that is no text is told and left out.
 fn urls_of(file: &[u8]) -> Result<Vec<String>, CliError> {
     let mut urls = Vec::new();
-    for (number, line) in seed_lines(file) {
+    for (number, line) in seed_lines(&in_utf8(file)) {
         match line {
             Ok(url) => urls.push(url.to_owned()),
             // Who does not read this sees the same in the count.
@@ -184,7 +192,7 @@ fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
     if rank.is_none() && max_depth.is_none() && tags.is_empty() {
         return urls.join("\n");
     }
-    let seed = |url| NewSeed { url, rank: *rank, max_depth: *max_depth, tags: tags.clone() };
+    let seed = |url| NewSeed { url, rank: *rank, max_depth: *max_depth, tags: tags.clone(), guessed: false };
     json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }
 
@@ -195,6 +203,9 @@ fn report(report: &SeedReport, said: &SeedSaid, out: &mut dyn Write) -> std::io:
             out,
             "what is said now of a known seed replaces what was said of it; a URL that is queued keeps its place"
         )?;
+    }
+    for url in &report.guessed {
+        writeln!(out, "{}", crate::telemetry::log::escaped(&without_scheme(url)))?;
     }
     for seed in &report.rejected {
         let text = format!("rejected {}: {}", seed.url, seed.reason);

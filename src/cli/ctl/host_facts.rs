@@ -49,6 +49,7 @@ fn delay(schedule: &Schedule) -> String {
     let gap = format_duration(Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)));
     let from = match schedule.delay_from {
         DelayFrom::MinDelay => "politeness.min_delay",
+        DelayFrom::Ordered => "the operator's order",
         DelayFrom::AnswerTime => "politeness.delay_factor, by the last answer",
         DelayFrom::CrawlDelay => "Crawl-delay of its robots.txt",
     };

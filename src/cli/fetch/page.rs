@@ -127,8 +127,8 @@ pub(super) fn links(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Vec<LinkRe
     let mut links = Links::new(judge, url, read.next().map(|(next, _)| next));
     let (mut reports, mut followed) = (Vec::new(), Vec::new());
     for lead in leads(&judge.session.live.canon, url, page, &read.head) {
-        let verdict = links.link(&lead.url, lead.kind, read.nofollow() || lead.nofollow);
-        followed.extend(lead.url.clone().ok().filter(|_| !(read.nofollow() || lead.nofollow)));
+        let verdict = links.link(&lead.url, lead.kind, read.shuns(&lead));
+        followed.extend(lead.url.clone().ok().filter(|_| !read.shuns(&lead)));
         reports.push(report(&lead, verdict));
     }
     if judge.session.rules.settings.crawl.ascend {

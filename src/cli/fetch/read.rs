@@ -8,7 +8,7 @@ use crate::domain::outcome::{FetchOutcome, Verdict, judge};
 use crate::domain::url::PageUrl;
 use crate::net::Fetched;
 use crate::net::answer::outcome_of;
-use crate::parse::HeadMarks;
+use crate::parse::{HeadMarks, Lead};
 
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;
@@ -24,6 +24,8 @@ pub(super) struct Read {
     pub onward: Onward,
     /// As what its URL is found by a crawl.
     found: FoundAs,
+    /// The settings obey `nofollow`.
+    obeys_nofollow: bool,
     /// The robots.txt that names it as a sitemap.
     via: String,
 }
@@ -42,7 +44,8 @@ impl Read {
         let set = head.sets_cookies && rules.settings.cookies.enabled;
         let onward = Onward::of(&session.live.canon, url, fetched, &verdict, looked.page.as_ref());
         let onward = onward.with_cookies(url, set);
-        Self { verdict, challenge, head, looked, onward, found, via }
+        let obeys_nofollow = rules.settings.politeness.obeys_nofollow();
+        Self { verdict, challenge, head, looked, onward, found, obeys_nofollow, via }
     }
 
     /// As what, and where, a crawl finds its URL.
@@ -52,7 +55,12 @@ impl Read {
 
     /// Its links are not to be followed.
     pub(super) fn nofollow(&self) -> bool {
-        self.head.directives(self.looked.page.as_ref()).nofollow
+        self.obeys_nofollow && self.head.directives(self.looked.page.as_ref()).nofollow
+    }
+
+    /// A link of it is not to be followed.
+    pub(super) fn shuns(&self, lead: &Lead<'_>) -> bool {
+        self.nofollow() || (self.obeys_nofollow && lead.nofollow)
     }
 
     /// Where it leads at once, and is followed.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::access::check_host;
-use super::{Checked, ensure, is_name, is_web_url, positive, within};
+use super::{Checked, ensure, is_name, is_seed, positive, within};
 use crate::config::sections::{
     CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeMode, ScopeSection, SeedSection,
 };
@@ -18,7 +18,7 @@ pub(super) fn check_crawl(crawl: &CrawlSection) -> Checked {
     for SeedSection { url, rank, tags, .. } in &crawl.seeds {
         let login = login_refused(url);
         ensure(login.is_none(), "crawl.seeds", || login.unwrap_or_default())?;
-        ensure(is_web_url(url), "crawl.seeds", || match Url::parse(url) {
+        ensure(is_seed(url), "crawl.seeds", || match Url::parse(url) {
             Err(url::ParseError::InvalidPort) => format!("the port of {url:?} must be from 1 to 65535"),
             _ => format!("{url:?} is no http or https URL; write it in full, such as https://example.org/"),
         })?;

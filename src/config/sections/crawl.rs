@@ -8,6 +8,7 @@ pub use crate::domain::rank::Order;
 
 use super::SeedSection;
 use crate::config::units::{duration, optional_duration, optional_size};
+use crate::domain::url::with_schemes;
 
 /// `[agent]`: how the crawler introduces itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,9 +64,10 @@ pub struct CrawlSection {
     pub until_done: bool,
     /// Stop after so many URLs given up as errors.
     pub max_failures: Option<u64>,
-    /// How long an `until_done` crawl waits for retries, from the last URL that was finished.
-    #[serde(with = "duration")]
-    pub until_done_patience: Duration,
+    /// How long an `until_done` crawl waits for retries, from the last URL that was finished. When absent a tenth of the time
+    /// crawled, at least 30 s, at most 1 h.
+    #[serde(with = "optional_duration")]
+    pub until_done_patience: Option<Duration>,
     /// The same as long as no page was fetched at all, when the seeds or the network are most likely wrong.
     #[serde(with = "duration")]
     pub until_done_first_patience: Duration,
@@ -84,13 +86,24 @@ impl Default for CrawlSection {
             max_bytes: None,
             until_done: false,
             max_failures: None,
-            until_done_patience: Duration::from_secs(3_600),
+            until_done_patience: None,
             until_done_first_patience: Duration::from_secs(30),
         }
     }
 }
 
 impl CrawlSection {
+    /// The same with whole URLs: a seed without a scheme means https first.
+    #[must_use]
+    pub(in crate::config) fn with_schemes(mut self) -> Self {
+        for seed in &mut self.seeds {
+            if let Some([https, _]) = with_schemes(&seed.url) {
+                (seed.url, seed.guessed) = (https, true);
+            }
+        }
+        self
+    }
+
     /// The URLs of the seeds.
     #[must_use]
     pub fn seed_urls(&self) -> Vec<&str> {

@@ -44,6 +44,8 @@ pub struct PolitenessSection {
     pub max_delay: Duration,
     /// Whether robots.txt is obeyed.
     pub respect_robots: bool,
+    /// Whether `nofollow` of robots meta, `X-Robots-Tag` and `rel` is obeyed; as `respect_robots` when absent.
+    pub respect_nofollow: Option<bool>,
     /// Which hosts share one connection and its gap.
     pub group_by: GroupBy,
     /// Requests in flight at one public address, whatever the hosts; not counting hosts whose `[[host]]` asks for more.
@@ -60,10 +62,19 @@ impl Default for PolitenessSection {
             delay_factor: 5.0,
             max_delay: secs(30),
             respect_robots: true,
+            respect_nofollow: None,
             group_by: GroupBy::Host,
             per_ip_connections: 4,
             per_ip_gap: Duration::from_millis(250),
         }
+    }
+}
+
+impl PolitenessSection {
+    /// Whether what is marked `nofollow` is left alone.
+    #[must_use]
+    pub fn obeys_nofollow(&self) -> bool {
+        self.respect_nofollow.unwrap_or(self.respect_robots)
     }
 }
 

@@ -17,6 +17,14 @@ pub struct SeedSection {
     pub max_depth: Option<u16>,
     /// What it is called in the lines of `crawl.jsonl` of pages that go back to it.
     pub tags: Vec<String>,
+    /// Its URL was written without a scheme: https, and http when https does not answer. Not part of the file form.
+    pub guessed: bool,
+}
+
+/// What is told of a seed without a scheme, by its URL with https.
+#[must_use]
+pub fn without_scheme(https: &str) -> String {
+    format!("a seed without a scheme is asked for as {https}, and by http when https does not answer")
 }
 
 impl AsRef<str> for SeedSection {
@@ -40,7 +48,7 @@ struct Braces {
 
 impl Serialize for SeedSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { url, rank, max_depth, tags } = self.clone();
+        let Self { url, rank, max_depth, tags, guessed: _ } = self.clone();
         if rank.is_none() && max_depth.is_none() && tags.is_empty() {
             return serializer.serialize_str(&url);
         }
@@ -71,6 +79,6 @@ impl<'de> Visitor<'de> for EitherForm {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SeedSection, A::Error> {
         let Braces { url, rank, max_depth, tags } = Braces::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(SeedSection { url, rank, max_depth, tags })
+        Ok(SeedSection { url, rank, max_depth, tags, guessed: false })
     }
 }

@@ -305,6 +305,7 @@ fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
         rank,
         max_depth: None,
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        guessed: false,
     };
     let links = |new: &[NewUrl], seed| LinkChange { new: new.to_vec(), seeds: vec![seed], ..LinkChange::default() };
     bench.commit(&[Change::Links(Box::new(links(std::slice::from_ref(&a), said(Some(5), &["news"]))))]);

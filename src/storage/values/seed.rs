@@ -16,11 +16,13 @@ fields! {
         max_depth: Option<u16>,
         /// What it is called.
         tags: Vec<String>,
+        /// It was written without a scheme: http is asked when https does not answer.
+        guessed: bool,
     }
 }
 
 impl SeedValue {
-    /// True when something was said of it.
+    /// True when something was said of it by its name.
     #[must_use]
     pub fn says(&self) -> bool {
         self.rank.is_some() || self.max_depth.is_some() || !self.tags.is_empty()

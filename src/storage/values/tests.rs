@@ -203,7 +203,14 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&Counters { frontier, ..counters() });
     let all = [counters(), Counters { failed: 2, types, ..counters() }, Counters { frontier, ..counters() }];
     assert_eq!(all.map(|counters| counters.encode()[0]), [1, 2, 3], "what older programs wrote stays as it is");
-    check(&SeedValue { url: "u".into(), added: UnixMillis(1), rank: Some(7), max_depth: None, tags: vec!["a".into()] });
+    check(&SeedValue {
+        url: "u".into(),
+        added: UnixMillis(1),
+        rank: Some(7),
+        max_depth: None,
+        tags: vec!["a".into()],
+        guessed: true,
+    });
     let failed = FailedValue {
         url: "u".into(),
         reason: Failure::Status5xx,

@@ -47,6 +47,7 @@
 //! | `process_*` | | [`ProcessCollector`] |
 
 mod actors;
+mod form;
 mod names;
 mod pages;
 mod parts;
@@ -64,10 +65,8 @@ use prometheus_client::registry::Registry as Names;
 use super::process::ProcessCollector;
 use crate::domain::time::UnixMillis;
 
+pub use form::Form;
 pub use names::{ActorKind, Call, Phase, Registry};
-
-/// Content type of [`Metrics::text`]: OpenMetrics, which Prometheus reads as well.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Debug)]
 struct Inner {
@@ -94,7 +93,7 @@ impl Metrics {
         Self(Arc::new(Inner { registry, pages, actors, stored, program }))
     }
 
-    /// All metrics in OpenMetrics text form, see [`CONTENT_TYPE`].
+    /// All metrics as OpenMetrics text; [`Form`] writes them otherwise.
     #[must_use]
     pub fn text(&self) -> String {
         self.0.program.refresh();

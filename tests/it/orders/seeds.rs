@@ -21,6 +21,7 @@ fn a_depth_budget_bounds_what_is_found_from_a_seed_and_its_tags_are_in_the_lines
         rank: Some(3),
         max_depth,
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..NewSeed::default()
     };
     let url = sandbox.web.start_url();
     let seeds = vec![seed(&url, Some(1), &["news", "de"]), seed("http://h1.test/", Some(0), &[])];
