@@ -37,6 +37,7 @@ use super::door::Door;
 use super::fetcher::Fetcher;
 use super::frontier::Frontier;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseTable};
+use super::link_room::LinkRoom;
 use super::orders::Orders;
 use super::parser::Parser;
 use super::politeness::{Host, Targets, copy_of};
@@ -150,6 +151,8 @@ pub struct Node {
     pub strikes: Strikes,
     /// Pages from fetch to commit.
     pub pages: Arc<Semaphore>,
+    /// Room for links that wait for their commit.
+    pub links: Arc<LinkRoom>,
     /// How many page permits there are.
     pub pages_total: usize,
     /// How many of them are withheld because memory is short.

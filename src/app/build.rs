@@ -75,6 +75,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         leases: LeaseTable::default(),
         strikes,
         pages: Arc::new(Semaphore::new(pages_total)),
+        links: Arc::default(),
         pages_total,
         withheld: AtomicUsize::new(0),
         memory,

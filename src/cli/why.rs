@@ -53,7 +53,7 @@ pub fn advice(reason: &str) -> &'static str {
         }
         "nofollow" => "links to it say nofollow, or their pages do; add it as a seed to have it all the same",
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
-        "too_deep" => "it lies deeper than crawl.max_depth",
+        "too_deep" => "it lies deeper than crawl.max_depth, or the max_depth of its seed",
         "calendar" => "it names a month that no page can be about; see traps.calendar",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern and traps.suspect_pages",
         "permuted" => {

@@ -8,6 +8,9 @@ use std::time::Duration;
 use super::layers::Layers;
 use super::sections::*;
 
+/// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
+const DEPTH_OF_WIDE_SCOPES: u16 = 20;
+
 /// The crawler's identity, ready for request headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
@@ -66,11 +69,27 @@ pub struct Settings {
     pub source: Arc<Layers>,
 }
 
+/// What holds for `crawl.max_depth`, be it set or by the scope.
+pub(super) fn max_depth(crawl: &CrawlSection, mode: ScopeMode) -> DepthLimit {
+    let by_scope = match mode {
+        ScopeMode::Hosts | ScopeMode::Prefixes => DepthLimit::None,
+        ScopeMode::Domains | ScopeMode::Any => DepthLimit::Links(DEPTH_OF_WIDE_SCOPES),
+    };
+    crawl.max_depth.unwrap_or(by_scope)
+}
+
 impl Settings {
     /// Hosts crawled at a time.
     #[must_use]
     pub fn max_active_hosts(&self) -> usize {
         self.frontier.max_active_hosts.unwrap_or(self.fetch.concurrency.saturating_mul(3))
+    }
+
+    /// Links that are followed from any seed; `None`: without end. Of chosen hosts and folders everything is wanted that can be
+    /// reached; where the scope is wider the depth keeps a crawl near its seeds.
+    #[must_use]
+    pub fn max_depth(&self) -> Option<u16> {
+        max_depth(&self.crawl, self.scope.mode).links()
     }
 
     /// Parser threads.

@@ -16,6 +16,8 @@ codes! {
         Lastmod = 3, "lastmod";
         /// It redirected, and a redirect leads back to it: with the cookies set on the way it may answer otherwise.
         Cookies = 4, "cookies";
+        /// A way to it was found by which more of its links may be followed.
+        Depth = 5, "depth";
     }
 }
 

@@ -213,7 +213,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(MARKER), format!("{HEADLINE}\nformat 999\n")).unwrap();
         let error = prepare(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("has format 999") && error.contains("format 1;"), "{error}");
+        assert!(error.contains("has format 999") && error.contains(&format!("format {FORMAT_VERSION};")), "{error}");
     }
 
     #[test]

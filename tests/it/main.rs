@@ -21,6 +21,7 @@ mod credentials;
 mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
+mod depths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
@@ -31,6 +32,8 @@ mod first_minutes;
 mod groups;
 mod holders;
 mod hostile;
+#[cfg(feature = "faults")]
+mod hubs;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;

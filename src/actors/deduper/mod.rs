@@ -45,6 +45,8 @@ pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
 use popular::Popular;
 pub use readmit::Readmit;
 
+/// Links of a page in one change at most: half of what the Store puts into one batch.
+const CHUNK: usize = 4_096;
 /// How often a rebuild of the filter goes on.
 const REBUILD_TICK: Duration = Duration::from_millis(20);
 
@@ -59,6 +61,8 @@ pub struct Deduper {
     epoch: u64,
     /// Of the rules that the popular URLs were found under.
     generation: u32,
+    /// Links that are followed from any seed, as of the last look.
+    max_depth: Option<u16>,
     /// Shapes of URLs found since this Deduper began.
     shapes: Shapes,
     tools: Tools,
@@ -79,6 +83,7 @@ impl Deduper {
             tools: Tools::new(&node),
             epoch,
             generation: node.live.generation(),
+            max_depth: node.live().settings.max_depth(),
             node,
         }
     }
@@ -132,7 +137,7 @@ impl Deduper {
 
     /// The commit of a page.
     fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, status, took, begun } = parsed;
+        let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
@@ -172,7 +177,8 @@ impl Deduper {
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
         let (links, itself) = led_back(links, &lease);
-        let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        // The last step: what it marks as pending hangs on the commits made here.
+        let mut links = self.unseen_of_page(links, &mut finder)?;
         if let (Some(new), Some(record)) = (itself, &capture) {
             links.again.push(KnownUrl { new, captured: record.fetched, why: Again::Cookies });
         }
@@ -185,7 +191,9 @@ impl Deduper {
         }
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
-        let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };
+        let taken = lease.entry.reach();
+        let change =
+            PageChange { url: lease.url.clone(), ending, taken, reach, status, capture, first_with, links, pace };
         Ok(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),
@@ -195,6 +203,24 @@ impl Deduper {
             took,
             reply: None,
         })
+    }
+
+    /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
+    /// time: after a kill between them the page is fetched again, and finds them known.
+    fn unseen_of_page(&mut self, links: LinkChange, finder: &mut Finder) -> Result<LinkChange, StorageError> {
+        let mut chunks = links.in_chunks(CHUNK);
+        let last = chunks.pop().unwrap_or_default();
+        let mut put_off = false;
+        for chunk in chunks {
+            self.node.faults.pass("deduper.chunk");
+            let links = self.unseen(chunk, Some(finder))?;
+            put_off |= links.put_off;
+            let change = Change::Links(Box::new(links));
+            self.node.doors().store.tell(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
+        }
+        self.node.faults.pass("deduper.chunk");
+        let links = self.unseen(last, Some(finder))?;
+        Ok(LinkChange { put_off: put_off || links.put_off, ..links })
     }
 
     /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
@@ -242,7 +268,9 @@ impl Deduper {
         }
         let asked = urls.len();
         let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
-        let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
+        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
+        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..seed(url) });
+        let judged = admit(&self.node, seeds.chain(above));
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
             let (url, reason) = (turned.new.url.to_string(), turned.reason.to_string());
@@ -263,6 +291,15 @@ impl Deduper {
         });
         let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
         self.node.doors().store.tell(commit);
+    }
+
+    /// Links that are followed from a seed, as is said of it now or was before.
+    fn limit_of(&self, said: &SeedValue) -> Option<u16> {
+        if said.says() {
+            return said.max_depth;
+        }
+        let known = self.node.seeds.of(&*self.node.storage, self.node.crawl, &self.node.prints, &said.url);
+        known.ok().flatten().and_then(|known| known.max_depth)
     }
 
     fn failed(&mut self, error: &StorageError) {
@@ -288,6 +325,7 @@ fn seed(url: PageUrl) -> NewUrl {
     NewUrl {
         url,
         depth: 0,
+        limit: None,
         hops: 0,
         seed: true,
         via: None,
@@ -302,11 +340,12 @@ fn seed(url: PageUrl) -> NewUrl {
 fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
     let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
     let mut found = Vec::new();
-    for (url, _) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
+    for (url, said) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
         let from: Arc<str> = Arc::from(url.as_str());
         for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
             let (via, origin) = (Some(from.clone()), Some(from.clone()));
-            found.push(NewUrl { depth: 1, seed: false, via, origin, ..seed(folder) });
+            let limit = said.max_depth;
+            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..seed(folder) });
         }
     }
     found

@@ -4,6 +4,7 @@ use super::Deduper;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::{Again, LastVisit};
 use crate::domain::time::UnixMillis;
@@ -17,7 +18,7 @@ use crate::storage::{StorageError, read};
 /// A URL whose first finding is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
-    pub depth: u16,
+    pub reach: Reach,
     pub turned_away: bool,
 }
 
@@ -36,6 +37,8 @@ impl Deduper {
         mut finder: Option<&mut Finder>,
     ) -> Result<LinkChange, StorageError> {
         let LinkChange { new, turned, .. } = judged;
+        let most = self.node.live().settings.max_depth();
+        self.max_depth = most;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
         candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
@@ -48,7 +51,7 @@ impl Deduper {
         }
         candidates.retain(|c| {
             let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || self.may_lead_back(&c.new);
-            let news = |depth| c.turned.is_none() && (depth > c.new.depth || said);
+            let news = |known| c.turned.is_none() && (c.new.reach().beats(known, most) || said);
             let kept = self.popular.get(&c.key.url).is_none_or(news);
             if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
                 finder.met(c.key.host, &c.new.url);
@@ -91,7 +94,7 @@ impl Deduper {
         out: &mut LinkChange,
     ) -> Result<(), StorageError> {
         let Candidate { key, new, turned } = candidate;
-        let pending = self.pending.get(&key.url).copied();
+        let (pending, most) = (self.pending.get(&key.url).copied(), self.max_depth);
         let standing = Standing::of(state, pending, new.seed);
         let mut finder = finder.filter(|_| turned.is_none());
         if let (Standing::Taken, Some(finder)) = (standing, &mut finder) {
@@ -107,29 +110,45 @@ impl Deduper {
                 None => self.first_found(key, new, finder, out),
             },
             (None, Some(reason)) if pending.is_none() => {
-                self.mark(key.url, Pending { depth: new.depth, turned_away: true });
+                self.mark(key.url, Pending { reach: new.reach(), turned_away: true });
                 out.turned.push(Turned { new, reason });
             }
+            // A better way to what is too deep all the same is kept with it, for a later, wider limit.
+            (None, Some(Rejection::TooDeep)) => {
+                if let Some(known) = pending.filter(|known| known.turned_away && new.reach().beats(known.reach, most)) {
+                    self.pending.insert(key.url, Pending { reach: new.reach(), ..known });
+                    out.nearer.push(new);
+                }
+            }
             (None, Some(_)) => {}
-            (Some(UrlState::Waiting { depth, .. }), None) if depth > new.depth || new.found.is_sitemap() => {
-                out.shorter.push(new);
+            (Some(UrlState::Waiting { reach, .. }), None)
+                if new.reach().beats(reach, most) || new.found.is_sitemap() =>
+            {
+                out.nearer.push(new);
             }
-            (Some(UrlState::Rejected { depth, .. }), None) if back || standing == Standing::Returning => {
-                self.found_again(key.url, pending.unwrap_or(Pending { depth, turned_away: true }), new, out);
+            (Some(UrlState::Rejected { reach, .. }), None) if back || standing == Standing::Returning => {
+                self.found_again(key.url, pending.unwrap_or(Pending { reach, turned_away: true }), new, out);
             }
-            (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
+            (Some(UrlState::Rejected { reach, .. }), Some(Rejection::TooDeep)) if new.reach().beats(reach, most) => {
+                out.nearer.push(new);
+            }
+            (Some(UrlState::Waiting { reach, .. }), _) => self.popular.put(key.url, reach),
             (Some(UrlState::Rejected { .. }), _) => {}
-            (Some(UrlState::Done { captured, how: How::Redirect }), None) if self.may_lead_back(&new) => {
+            (Some(UrlState::Done { reach, .. }), None) if new.reach().leads_further(reach, most) => {
+                out.nearer.push(new);
+            }
+            (Some(UrlState::Done { captured, how: How::Redirect, .. }), None) if self.may_lead_back(&new) => {
                 out.again.push(KnownUrl { new, captured, why: Again::Cookies });
             }
-            (Some(UrlState::Done { captured, .. }), None) => match self.why_again(key, &new, captured)? {
+            (Some(UrlState::Done { captured, reach, .. }), None) => match self.why_again(key, &new, captured)? {
                 Some(why) => out.again.push(KnownUrl { new, captured, why }),
                 None => {
                     out.put_off |= new.lastmod.is_some_and(|at| at > captured);
-                    self.popular.put(key.url, 0);
+                    self.popular.put(key.url, settled(reach, most));
                 }
             },
-            (Some(UrlState::Done { .. } | UrlState::Error { .. }), _) => self.popular.put(key.url, 0),
+            (Some(UrlState::Done { reach, .. }), _) => self.popular.put(key.url, settled(reach, most)),
+            (Some(UrlState::Error { .. }), _) => self.popular.put(key.url, Reach::BEST),
         }
         Ok(())
     }
@@ -170,22 +189,22 @@ impl Deduper {
         if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
             return; // a mark would never be taken away
         }
-        self.mark(key.url, Pending { depth: new.depth, turned_away: admitted.is_err() });
+        self.mark(key.url, Pending { reach: new.reach(), turned_away: admitted.is_err() });
         match admitted {
             Ok(()) => out.new.push(new),
             Err(reason) => out.turned.push(Turned { new, reason }),
         }
     }
 
-    /// An admitted URL whose first finding was turned away, or is perhaps on a longer path. Commits keep this order.
+    /// An admitted URL whose first finding was turned away, or was perhaps by a worse way. Commits keep this order.
     pub(super) fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
-        let now = Pending { depth: new.depth, turned_away: false };
+        let now = Pending { reach: new.reach(), turned_away: false };
         if before.turned_away {
             self.pending.insert(key, now);
             out.readmitted.push(new);
-        } else if before.depth > new.depth {
+        } else if now.reach.beats(before.reach, self.max_depth) {
             self.pending.insert(key, now);
-            out.shorter.push(new);
+            out.nearer.push(new);
         }
     }
 
@@ -193,6 +212,11 @@ impl Deduper {
         self.filter.insert(&key);
         self.pending.insert(key, pending);
     }
+}
+
+/// The way by which a page is done: where nothing ends, no other is of interest.
+fn settled(reach: Reach, most: Option<u16>) -> Reach {
+    if reach.left(most).is_some() { reach } else { Reach::BEST }
 }
 
 /// How a found URL stands.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::links::{Found, origin, within_the_depth_of_its_seed};
+use super::links::{Found, origin};
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
+use crate::domain::reach::Reach;
 use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, NewUrl, Turned};
@@ -19,7 +20,7 @@ use crate::warc::metadata::Outlink;
 /// `next`: where its answer leads on to.
 pub(super) fn found(
     node: &Node,
-    lease: &Lease,
+    (lease, reach): (&Lease, Reach),
     page: &Page,
     sitemap: &Sitemap,
     next: Option<NewUrl>,
@@ -30,7 +31,7 @@ pub(super) fn found(
     let mut known = KeySet::default();
     known.insert(node.prints.url(&lease.url)); // an index of itself
     known.extend(next.iter().map(|new| node.prints.url(&new.url)));
-    let mut chosen = Chosen::new(node, lease);
+    let mut chosen = Chosen::new(node, lease, reach);
     for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
         let Ok(url) = joiner.join(&entry.loc) else { continue };
         if known.insert(node.prints.url(&url)) {
@@ -41,13 +42,14 @@ pub(super) fn found(
     links.turned.extend(chosen.turned);
     let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
     let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
-    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks }
+    Found { change: links, outlinks }
 }
 
 /// What is taken from a sitemap.
 struct Chosen<'n> {
     node: &'n Node,
     lease: &'n Lease,
+    reach: Reach,
     chooser: Chooser,
     via: Arc<str>,
     origin: Arc<str>,
@@ -56,7 +58,7 @@ struct Chosen<'n> {
 }
 
 impl<'n> Chosen<'n> {
-    fn new(node: &'n Node, lease: &'n Lease) -> Self {
+    fn new(node: &'n Node, lease: &'n Lease, reach: Reach) -> Self {
         let entry = &lease.entry;
         let sites = Sites::of(&lease.url, entry.via.as_deref(), entry.found.is_sitemap());
         Self {
@@ -67,6 +69,7 @@ impl<'n> Chosen<'n> {
             turned: Vec::new(),
             node,
             lease,
+            reach,
         }
     }
 
@@ -81,12 +84,13 @@ impl<'n> Chosen<'n> {
     fn new_url(&self, entry: &Entry, url: PageUrl) -> NewUrl {
         let from = &self.lease.entry;
         let found = self.chooser.found_as(entry);
-        let depth = from.depth.saturating_add(u16::from(!entry.file));
+        let depth = self.reach.depth.saturating_add(u16::from(!entry.file));
         // The robots.txt that speaks for another site's pages speaks for them in the sitemaps of its index too.
         let led = from.via.as_deref().filter(|_| entry.file && self.chooser.sites().are_two());
         NewUrl {
             url,
             depth,
+            limit: self.reach.limit,
             hops: 0,
             seed: false,
             via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),
