@@ -13,7 +13,7 @@ use super::changeable::{HOST, check_changeable};
 use super::error::ConfigError;
 use super::file::FileForm;
 use super::secrets;
-use super::settings::{Settings, max_depth};
+use super::settings::Settings;
 use super::shape;
 use super::source::{self, Located};
 use super::variables;
@@ -289,9 +289,7 @@ impl Layers {
     /// # Errors
     /// As [`form`](Self::form).
     pub fn show(&self) -> Result<Vec<Shown>, ConfigError> {
-        let mut form = self.form()?;
-        form.crawl.max_depth = Some(max_depth(&form.crawl, form.scope.mode)); // what holds, be it set or by the scope
-        let shown = source::leaves(&form);
+        let shown = source::leaves(&self.form()?);
         Ok(shown
             .into_iter()
             .map(|leaf| Shown { origin: self.origin(&leaf.key), key: leaf.key, value: leaf.toml, json: leaf.json })

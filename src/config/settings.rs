@@ -69,15 +69,6 @@ pub struct Settings {
     pub source: Arc<Layers>,
 }
 
-/// What holds for `crawl.max_depth`, be it set or by the scope.
-pub(super) fn max_depth(crawl: &CrawlSection, mode: ScopeMode) -> DepthLimit {
-    let by_scope = match mode {
-        ScopeMode::Hosts | ScopeMode::Prefixes => DepthLimit::None,
-        ScopeMode::Domains | ScopeMode::Any => DepthLimit::Links(DEPTH_OF_WIDE_SCOPES),
-    };
-    crawl.max_depth.unwrap_or(by_scope)
-}
-
 impl Settings {
     /// Hosts crawled at a time.
     #[must_use]
@@ -89,7 +80,8 @@ impl Settings {
     /// reached; where the scope is wider the depth keeps a crawl near its seeds.
     #[must_use]
     pub fn max_depth(&self) -> Option<u16> {
-        max_depth(&self.crawl, self.scope.mode).links()
+        let wide = matches!(self.scope.mode, ScopeMode::Domains | ScopeMode::Any);
+        self.crawl.max_depth.map_or(wide.then_some(DEPTH_OF_WIDE_SCOPES), DepthLimit::links)
     }
 
     /// Parser threads.

@@ -135,7 +135,7 @@ fn a_deep_seed_that_comes_later_goes_on_where_a_shallow_one_ended() {
 fn without_a_limit_a_chain_of_pages_is_followed_to_its_end_and_with_the_scope_s_own_to_20() {
     for (mode, limit, pages) in [("hosts", "", 60), ("any", "", 21), ("any", "none", 60), ("hosts", "7", 8)] {
         let site = Site::http(|_, path| match path.strip_prefix("/p").and_then(|n| n.parse::<u32>().ok()) {
-            Some(n) if n < 59 => html(&format!("<p>page {n} of a chain<a href=/p{}>on</a>", n + 1)),
+            Some(n) if n < 59 => html(&format!("<p>{}<a href=/p{}>on</a>", words(n), n + 1)),
             Some(_) => html("the last"),
             None => none(),
         });
@@ -145,4 +145,10 @@ fn without_a_limit_a_chain_of_pages_is_followed_to_its_end_and_with_the_scope_s_
         let ended = sandbox.crawl();
         assert_eq!(ended.found.counters.done, pages, "{mode} {limit}");
     }
+}
+
+/// Words that no other page has.
+fn words(n: u32) -> String {
+    let letter = |n: u32| char::from_u32(u32::from('a') + n % 26).unwrap();
+    (0..6).map(|w| format!("{}{}{} ", letter(n), letter(n / 26), letter(w).to_string().repeat(3))).collect()
 }

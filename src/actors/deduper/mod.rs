@@ -208,19 +208,19 @@ impl Deduper {
     /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
     /// time: after a kill between them the page is fetched again, and finds them known.
     fn unseen_of_page(&mut self, links: LinkChange, finder: &mut Finder) -> Result<LinkChange, StorageError> {
-        let mut chunks = links.in_chunks(CHUNK);
-        let last = chunks.pop().unwrap_or_default();
+        let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
         let mut put_off = false;
-        for chunk in chunks {
+        while let Some(chunk) = chunks.next() {
             self.node.faults.pass("deduper.chunk");
             let links = self.unseen(chunk, Some(finder))?;
             put_off |= links.put_off;
+            if chunks.peek().is_none() {
+                return Ok(LinkChange { put_off, ..links });
+            }
             let change = Change::Links(Box::new(links));
             self.node.doors().store.tell(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
         }
-        self.node.faults.pass("deduper.chunk");
-        let links = self.unseen(last, Some(finder))?;
-        Ok(LinkChange { put_off: put_off || links.put_off, ..links })
+        Ok(LinkChange::default())
     }
 
     /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.

@@ -9,7 +9,7 @@ use super::facts::{Link, LinkKind};
 const REPEATS: usize = 10_000;
 /// Spellings of references for each URL that a page may lead to: `/a`, `a`, `http://h.test/a`. Which of them lead to one URL is told
 /// when they are resolved; fragments are no spellings.
-pub const SPELLINGS: usize = 4;
+const SPELLINGS: usize = 4;
 
 /// Links in the order of the page. Those that say nothing new are left out of a page that has very many.
 #[derive(Debug)]

@@ -25,7 +25,6 @@ pub use directives::Directives;
 pub use entities::decode_references;
 pub use extract::{ExtractOptions, Extractor};
 pub use facts::{Link, LinkKind, PageFacts, Refresh};
-pub use link_list::SPELLINGS;
 pub use links::kind_of_rel;
 pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};
 pub use srcset::parse_refresh;

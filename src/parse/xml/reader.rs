@@ -6,7 +6,7 @@ use super::gunzip::Gunzip;
 use super::pump::Pump;
 use crate::domain::charset::{Decoded, TextStream};
 use crate::domain::feed::{self, Feed, FeedLimits};
-use crate::domain::html::{Page, PageFacts, SPELLINGS};
+use crate::domain::html::{Page, PageFacts};
 use crate::domain::sitemap::{self, End, Lines, Sitemap};
 use crate::domain::xml::Collect;
 use crate::parse::{Body, PageSink, ParseRules};
@@ -176,8 +176,7 @@ impl Collecting {
             Self::Nobody(_) if sitemap::Collector::reads(root) => self.of_sitemap(),
             Self::Nobody(known) if feed::Collector::reads(root) => {
                 let extract = &known.1.extract;
-                let limits =
-                    FeedLimits { max_links: extract.max_links.saturating_mul(SPELLINGS), assets: extract.assets };
+                let limits = FeedLimits { max_links: extract.max_links, assets: extract.assets };
                 Self::Feed(Box::new(feed::Collector::new(known.0.clone(), limits)))
             }
             _ => Self::Other,

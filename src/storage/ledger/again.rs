@@ -132,7 +132,7 @@ fn entry_of(page: PageRecord, reach: Reach, why: Again, named: Option<&NewUrl>) 
         return None; // it leads nowhere, by whatever way
     }
     let hops = led.or(way.map(|new| new.hops)).unwrap_or(page.hops);
-    let reach = way.map_or(reach, NewUrl::reach);
+    let reach = way.map_or(Reach { depth: page.depth, limit: reach.limit }, NewUrl::reach);
     let origin = way.map_or(page.origin, |new| new.origin.as_deref().map(str::to_owned));
     let seed = page.depth == 0 && page.hops == 0 && !found.is_sitemap() || way.is_some_and(|new| new.seed);
     Some(QueueEntry {
