@@ -135,8 +135,8 @@ impl Deduper {
         }
     }
 
-    /// The commit of a page.
-    fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
+    /// The commit of a page, after those of links that go before it.
+    fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>, StorageError> {
         let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
@@ -178,7 +178,7 @@ impl Deduper {
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
         let (links, itself) = led_back(links, &lease);
         // The last step: what it marks as pending hangs on the commits made here.
-        let mut links = self.unseen_of_page(links, &mut finder)?;
+        let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
         if let (Some(new), Some(record)) = (itself, &capture) {
             links.again.push(KnownUrl { new, captured: record.fetched, why: Again::Cookies });
         }
@@ -194,7 +194,7 @@ impl Deduper {
         let taken = lease.entry.reach();
         let change =
             PageChange { url: lease.url.clone(), ending, taken, reach, status, capture, first_with, links, pace };
-        Ok(Commit {
+        commits.push(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),
             lease: Some(lease),
@@ -202,25 +202,30 @@ impl Deduper {
             records: records.into_iter().collect(),
             took,
             reply: None,
-        })
+        });
+        Ok(commits)
     }
 
     /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
     /// time: after a kill between them the page is fetched again, and finds them known.
-    fn unseen_of_page(&mut self, links: LinkChange, finder: &mut Finder) -> Result<LinkChange, StorageError> {
+    fn unseen_of_page(
+        &mut self,
+        links: LinkChange,
+        finder: &mut Finder,
+    ) -> Result<(Vec<Commit>, LinkChange), StorageError> {
         let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
-        let mut put_off = false;
+        let (mut before, mut put_off) = (Vec::new(), false);
         while let Some(chunk) = chunks.next() {
             self.node.faults.pass("deduper.chunk");
             let links = self.unseen(chunk, Some(finder))?;
             put_off |= links.put_off;
             if chunks.peek().is_none() {
-                return Ok(LinkChange { put_off, ..links });
+                return Ok((before, LinkChange { put_off, ..links }));
             }
             let change = Change::Links(Box::new(links));
-            self.node.doors().store.tell(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
+            before.push(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
         }
-        Ok(LinkChange::default())
+        Ok((before, LinkChange::default()))
     }
 
     /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
@@ -394,10 +399,10 @@ impl Handler<Parsed> for Deduper {
             return page.let_go(Hands::Deduper);
         }
         match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {
-            Ok(commit) => {
+            Ok(commits) => {
                 self.node.faults.pass("deduper.commit");
                 page.let_go(Hands::Deduper);
-                self.node.doors().store.tell(commit);
+                commits.into_iter().for_each(|commit| self.node.doors().store.tell(commit));
             }
             Err(e) => self.failed(&e),
         }
