@@ -12,6 +12,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use fastbloom::AtomicBloomFilter;
 use lycosa::domain::fingerprint::{CrawlId, HostKey, UrlKey};
 use lycosa::domain::partition::Partition;
+use lycosa::domain::reach::Reach;
 use lycosa::storage::keys::{HostAt, SeenKey};
 use lycosa::storage::values::UrlState;
 use lycosa::storage::{Batch, MemoryStorage, Storage, read, tables};
@@ -113,7 +114,7 @@ fn filters(c: &mut Criterion) {
 
 /// Makes every known URL seen, in commits of a page's links.
 fn fill(storage: &dyn Storage, known: u64) -> Result<(), lycosa::storage::StorageError> {
-    let state = UrlState::Waiting { rank: 0, order: 0, depth: 1, due: None };
+    let state = UrlState::Waiting { rank: 0, order: 0, reach: Reach::BEST, due: None };
     for first in (0..known).step_by(1000) {
         let mut batch = Batch::new();
         for n in first..(first + 1000).min(known) {

@@ -42,7 +42,7 @@ impl Daemon {
         let everywhere = format!("dns.overrides={{ \"*.test\" = \"{}\" }}", web.addr());
         let settings = [
             "scope.mode=any",
-            "crawl.max_depth=1000",
+            "crawl.max_depth=none",
             "politeness.min_delay=0s",
             "politeness.delay_factor=0",
             "disk.pause_below=100MB",

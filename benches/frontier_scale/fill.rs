@@ -29,6 +29,7 @@ pub fn fill(plan: &Plan, folder: &Path) -> Result<()> {
         ranker: Ranker::default(),
         keep_rejected: true,
         generation: 1,
+        max_depth: None,
     };
     let mut ledger = Ledger::open(&storage, rules)?;
     let canon = Canonicaliser::new(CleanRules::default());
@@ -60,6 +61,7 @@ fn found(canon: &Canonicaliser, host: u32, page: u32) -> Result<NewUrl> {
     Ok(NewUrl {
         url,
         depth: 3,
+        limit: None,
         hops: 0,
         seed: false,
         via,

@@ -27,9 +27,10 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
             continue;
         }
         let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
-        let verdict = judge(&live, &scope, &new.url, new.depth, way).and_then(|()| {
-            let too_many = new.hops > node.rules.settings.fetch.max_redirects;
-            if too_many { Err(Rejection::Redirects) } else { Ok(()) }
+        let verdict = judge(&live, &scope, &new.url, new.depth, way).and_then(|()| match new.limit {
+            Some(limit) if new.depth > limit => Err(Rejection::TooDeep), // as was said of its seed
+            _ if new.hops > node.rules.settings.fetch.max_redirects => Err(Rejection::Redirects),
+            _ => Ok(()),
         });
         match verdict {
             Ok(()) => out.new.push(new),

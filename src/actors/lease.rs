@@ -16,6 +16,7 @@ use crate::domain::url::PageUrl;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::QueueEntry;
 
+use super::link_room::LinkPlaces;
 use super::supervise::lock;
 
 /// How a lease stands.
@@ -111,6 +112,8 @@ pub struct Lease {
     pub entry: QueueEntry,
     /// The URL itself.
     pub url: PageUrl,
+    /// Room for the links of its page, until they are committed.
+    pub room: Option<LinkPlaces>,
     end: Arc<dyn LeaseEnd>,
 }
 
@@ -196,7 +199,7 @@ impl LeaseTable {
             return None;
         }
         inner.leases.insert(url_key, core.clone());
-        Some(Lease { core, entry, url, end: end.clone() })
+        Some(Lease { core, entry, url, room: None, end: end.clone() })
     }
 
     /// Removes an ended lease. A suspect that was committed is cleared, one that came back out of hands is counted.
@@ -259,6 +262,7 @@ mod tests {
             port: 80,
             tail: "/".into(),
             depth: 0,
+            limit: None,
             hops: 0,
             attempts: 0,
             seed: true,

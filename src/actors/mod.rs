@@ -16,6 +16,7 @@ pub mod door;
 pub mod fetcher;
 pub mod frontier;
 pub mod lease;
+pub mod link_room;
 mod news;
 pub mod node;
 pub mod orders;

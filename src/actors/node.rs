@@ -38,6 +38,7 @@ use super::door::Door;
 use super::fetcher::Fetcher;
 use super::frontier::Frontier;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseTable};
+use super::link_room::LinkRoom;
 use super::orders::Orders;
 use super::parser::Parser;
 use super::politeness::{Host, Targets, copy_of};
@@ -155,6 +156,8 @@ pub struct Node {
     pub store_room: Arc<Semaphore>,
     /// When the Store synced last, in milliseconds of the clock's uptime.
     pub synced: AtomicU64,
+    /// Room for links that wait for their commit.
+    pub links: Arc<LinkRoom>,
     /// How many page permits there are.
     pub pages_total: usize,
     /// How many of them are withheld because memory is short.

@@ -1,5 +1,7 @@
 //! What looking at an answer's body gives. Crawl and `lycosa fetch` look through the same eyes.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use crate::document::DecodedEnd;
@@ -9,7 +11,7 @@ use crate::domain::mime::{Declared, Kind, essence, media_type};
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::textprint::Shown;
-use crate::domain::url::PageUrl;
+use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::Fetched;
 use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
 
@@ -114,6 +116,22 @@ impl Eyes<'_> {
 }
 
 impl Looked {
+    /// Leaves out links of the page at `at` that lead to more than `max` URLs, and notes it. Only of a page that has more links than
+    /// that anything is resolved here.
+    #[must_use]
+    pub fn bounded(mut self, canon: &Canonicaliser, at: &PageUrl, max: usize) -> Self {
+        let Some(page) = self.page.as_mut().filter(|page| page.facts.links.len() > max) else { return self };
+        let joiner = canon.joiner(page.facts.base_url(&at.to_url()), Some(page.charset));
+        let (mut known, hasher) = (HashSet::new(), RandomState::new());
+        let before = page.facts.links.len();
+        page.facts.links.retain(|link| match joiner.join(&link.href).map(|url| hasher.hash_one(&url)) {
+            Ok(url) => known.contains(&url) || known.len() < max && known.insert(url),
+            Err(_) => true,
+        });
+        page.facts.links_cut |= page.facts.links.len() < before;
+        self
+    }
+
     /// What was odd about the answer, each once and in order. Redirects and errors say nothing of themselves: they are no pages.
     #[must_use]
     pub fn notes(&self, fetched: &Fetched, verdict: &Verdict, head: &HeadMarks, onward: &Onward) -> Vec<Note> {

@@ -79,6 +79,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
         pages: Arc::new(Semaphore::new(pages_total)),
         store_room: room(),
         synced: AtomicU64::new(millis(parts.clock.uptime())),
+        links: Arc::default(),
         pages_total,
         withheld: AtomicUsize::new(0),
         memory,

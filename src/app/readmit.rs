@@ -160,9 +160,16 @@ impl Walk<'_> {
             return Ok(None);
         }
         let seed = value.origin.is_none() && self.is_seed(&key)?;
-        let (via, origin) = (value.via.map(Arc::from), value.origin.map(Arc::from));
-        let found = value.found;
-        Ok(Some(NewUrl { url, depth: value.depth, hops: 0, seed, via, origin, found, rank: None, lastmod: None }))
+        let (depth, limit) = (value.depth, self.limit_of(value.origin.as_deref().unwrap_or(url.as_str()))?);
+        let (via, origin, found) = (value.via.map(Arc::from), value.origin.map(Arc::from), value.found);
+        Ok(Some(NewUrl { url, depth, limit, hops: 0, seed, via, origin, found, rank: None, lastmod: None }))
+    }
+
+    /// Links that are followed from a seed.
+    fn limit_of(&self, seed: &str) -> Result<Option<u16>, StorageError> {
+        let node = self.node;
+        let said = node.seeds.of(&*node.storage, node.crawl, &node.prints, seed)?;
+        Ok(said.and_then(|said| said.max_depth))
     }
 
     /// Whether a URL was handed in as a seed: it goes back to itself.

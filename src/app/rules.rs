@@ -107,6 +107,7 @@ impl Rules {
             ranker: self.ranker.clone(),
             keep_rejected: self.settings.scope.record_rejected,
             generation: node.live.generation(),
+            max_depth: node.live().settings.max_depth(),
         }
     }
 

@@ -139,7 +139,7 @@ impl<'a> Book<'a> {
     /// A new place in a queue. Its number is reserved on disk before anything can be written that uses it.
     pub fn place(&mut self, ranker: &Ranker, depth: u16) -> Result<Place> {
         let number = self.number()?;
-        Ok(ranker.place(depth, number))
+        Ok(ranker.place(depth, None, number))
     }
 
     /// A new place in `waiting`.

@@ -72,9 +72,9 @@ impl Desk<'_> {
         if known.name.is_empty() {
             batch.put::<HostState>(&at, &values::HostState { name: url.host().to_owned(), ..known });
         }
-        let (rank, order, depth) = (place.rank, place.order, entry.depth);
-        batch.put::<Queue>(&key.host_crawl().queue(rank, order), &entry.of(url));
-        batch.put::<Seen>(&key, &UrlState::Waiting { rank, order, depth, due: None });
+        let (rank, order, entry) = (place.rank, place.order, entry.of(url));
+        batch.put::<Queue>(&key.host_crawl().queue(rank, order), &entry);
+        batch.put::<Seen>(&key, &UrlState::Waiting { rank, order, reach: entry.reach(), due: None });
         Ok(batch)
     }
 
@@ -144,6 +144,7 @@ impl Entry {
             port: url.port(),
             tail: url.tail().to_owned(),
             depth: self.depth,
+            limit: None,
             hops: self.hops,
             attempts: 0,
             seed: false,

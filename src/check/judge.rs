@@ -1,5 +1,6 @@
 //! Whether records fit together. Pure: it is given what was read.
 
+use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::QueueKey;
@@ -27,8 +28,8 @@ pub fn bond_of_entry(key: &QueueKey, entry: &QueueEntry, state: Option<&UrlState
     match state {
         None => Bond::Unmarked,
         Some(UrlState::Waiting { due: Some(time), .. }) => Bond::Due { time: *time },
-        Some(UrlState::Waiting { rank, order, depth, due: None }) => match (*rank, *order) == (key.rank, key.order) {
-            true if *depth == entry.depth => Bond::Fits,
+        Some(UrlState::Waiting { rank, order, reach, due: None }) => match (*rank, *order) == (key.rank, key.order) {
+            true if *reach == entry.reach() => Bond::Fits,
             true => Bond::Inexact,
             false => Bond::Queued { rank: *rank, order: *order },
         },
@@ -40,8 +41,8 @@ pub fn bond_of_entry(key: &QueueKey, entry: &QueueEntry, state: Option<&UrlState
 pub fn bond_of_retry(time: UnixMillis, entry: &QueueEntry, state: Option<&UrlState>) -> Bond {
     match state {
         None => Bond::Unmarked,
-        Some(UrlState::Waiting { due: Some(at), depth, .. }) => match *at == time {
-            true if *depth == entry.depth => Bond::Fits,
+        Some(UrlState::Waiting { due: Some(at), reach, .. }) => match *at == time {
+            true if *reach == entry.reach() => Bond::Fits,
             true => Bond::Inexact,
             false => Bond::Due { time: *at },
         },
@@ -52,18 +53,20 @@ pub fn bond_of_retry(time: UnixMillis, entry: &QueueEntry, state: Option<&UrlSta
 
 /// The mark that belongs to a queue entry.
 pub fn mark_of_entry(key: &QueueKey, entry: &QueueEntry) -> UrlState {
-    UrlState::Waiting { rank: key.rank, order: key.order, depth: entry.depth, due: None }
+    UrlState::Waiting { rank: key.rank, order: key.order, reach: entry.reach(), due: None }
 }
 
 /// The mark that belongs to a retry; rank and order have no meaning for it.
 pub fn mark_of_retry(time: UnixMillis, entry: &QueueEntry) -> UrlState {
-    UrlState::Waiting { rank: 0, order: 0, depth: entry.depth, due: Some(time) }
+    UrlState::Waiting { rank: 0, order: 0, reach: entry.reach(), due: Some(time) }
 }
 
 /// The mark that a capture says its URL has (the last column of the table in `docs/architecture.md`).
 pub fn mark_of_page(page: &PageRecord) -> UrlState {
     match page.status {
-        200..=399 => UrlState::Done { captured: page.fetched, how: page.how },
+        200..=399 => {
+            UrlState::Done { captured: page.fetched, how: page.how, reach: Reach { depth: page.depth, limit: None } }
+        }
         400..=499 => UrlState::Error { reason: Failure::Status4xx },
         500..=599 => UrlState::Error { reason: Failure::Status5xx },
         _ => UrlState::Error { reason: Failure::StatusOther },

@@ -139,8 +139,8 @@ pub fn look_for_entries(desk: &mut Desk<'_>, book: &mut Book<'_>, unit: &Unit) -
         let waiting: Vec<_> = rows
             .iter()
             .filter_map(|row| match row.value {
-                UrlState::Waiting { rank, order, depth, due: None } => {
-                    Some((row.key, unit.at.queue(rank, order), depth))
+                UrlState::Waiting { rank, order, reach, due: None } => {
+                    Some((row.key, unit.at.queue(rank, order), reach.depth))
                 }
                 _ => None,
             })

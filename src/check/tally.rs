@@ -156,7 +156,7 @@ mod tests {
             let ranker = Ranker::new(order, vec![10.0, 5.0, 1.0], 8);
             for number in [0, 1, 7, 1 << 20, (1 << 47) - 1] {
                 for depth in [0, 1, 300] {
-                    assert_eq!(Ranker::number_of(ranker.place(depth, number).order), number, "{order:?} {depth}");
+                    assert_eq!(Ranker::number_of(ranker.place(depth, None, number).order), number, "{order:?} {depth}");
                 }
                 assert_eq!(Ranker::number_of(ranker.host_order(number)), number);
             }

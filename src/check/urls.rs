@@ -11,6 +11,7 @@ use super::lost::Want;
 use super::sitemaps;
 use super::stream::{Row, look};
 use super::tally::{Totals, is_kept};
+use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::storage::error::hex;
@@ -199,7 +200,8 @@ fn unmarked(
         return book.find(Fault::FailedUnmarked, &failed.url, failed.reason.as_str(), |b| b.put::<Seen>(&key, &mark));
     }
     let Some(row) = row else { return Ok(()) };
-    let mark = UrlState::Rejected { reason: row.reason, generation: row.generation, depth: row.depth };
+    let reach = Reach { depth: row.depth, limit: None };
+    let mark = UrlState::Rejected { reason: row.reason, generation: row.generation, reach };
     book.find(Fault::RejectedUnmarked, &row.url, row.reason.as_str(), |b| b.put::<Seen>(&key, &mark))
 }
 
@@ -218,13 +220,13 @@ fn kept(
             let right = RejectedValue { reason: *reason, ..row.clone() };
             book.find(Fault::RejectedUnmarked, &row.url, &detail, |b| b.put::<Rejected>(&key, &right))
         }
-        (UrlState::Rejected { reason, generation, depth }, None) if is_kept(*reason) => {
+        (UrlState::Rejected { reason, generation, reach }, None) if is_kept(*reason) => {
             let name = hex(&key.encode());
             if !(desk.rules.record_rejected && kept_any) {
                 book.note(Note::NotKept, || name);
                 return Ok(());
             }
-            let want = Want::Keep { reason: *reason, generation: *generation, depth: *depth };
+            let want = Want::Keep { reason: *reason, generation: *generation, depth: reach.depth };
             desk.lost.url(key, Fault::RejectedUnkept, want);
             book.find(Fault::RejectedUnkept, &name, reason.as_str(), |_| {})
         }

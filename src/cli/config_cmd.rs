@@ -9,7 +9,7 @@ use serde_json::json;
 use super::args::SettingsArgs;
 use super::exit::CliError;
 use super::gather::layers;
-use crate::config::{Origin, Shown};
+use crate::config::{Origin, Settings, Shown};
 
 /// The file with every key, as shipped.
 pub const TEMPLATE: &str = include_str!("../../config/lycosa.toml");
@@ -45,8 +45,9 @@ pub fn show(
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     let layers = layers(config, args)?;
-    layers.load()?;
+    let settings = layers.load()?;
     for shown in layers.show()?.into_iter().map(Shown::without_secrets) {
+        let (shown, by_scope) = in_force(shown, &settings);
         if json {
             let row = json!({ "key": shown.key, "value": shown.json, "origin": shown.origin.to_string() });
             writeln!(out, "{row}")?;
@@ -57,11 +58,28 @@ pub fn show(
             None => format!("# {} is not set", shown.key),
         };
         match &shown.origin {
+            _ if origin && by_scope => writeln!(out, "{line}  # for scope.mode = {:?}", mode(&settings))?,
             from if origin && *from != Origin::Default => writeln!(out, "{line}  # {from}")?,
             _ => writeln!(out, "{line}")?,
         }
     }
     Ok(())
+}
+
+/// A key that is not set and has a value all the same, by the mode of the scope; true then.
+fn in_force(shown: Shown, settings: &Settings) -> (Shown, bool) {
+    if shown.key != "crawl.max_depth" || shown.value.is_some() {
+        return (shown, false);
+    }
+    let (json, value) = match settings.max_depth() {
+        Some(links) => (json!(links), links.to_string()),
+        None => (json!("none"), "\"none\"".to_owned()),
+    };
+    (Shown { json, value: Some(value), ..shown }, true)
+}
+
+fn mode(settings: &Settings) -> String {
+    format!("{:?}", settings.scope.mode).to_lowercase()
 }
 
 #[cfg(test)]
@@ -103,6 +121,7 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().any(|l| l == "crawl.max_pages = 5  # --set"), "{text}");
         assert!(text.lines().any(|l| l == "# crawl.max_time is not set"), "{text}");
+        assert!(text.lines().any(|l| l == "crawl.max_depth = \"none\"  # for scope.mode = \"hosts\""), "{text}");
         assert!(text.lines().any(|l| l == "fetch.max_body = \"100MiB\""), "{text}");
     }
 }

@@ -61,6 +61,7 @@ pub fn run(
     let fetched = Fetched::saved(200, headers, Document::from_bytes(bytes));
     let (head, verdict) = (HeadMarks::default(), Verdict::Store);
     let looked = rules.eyes().look((&url, false), &fetched, &verdict, &head, &mut vec![0; PIECE]);
+    let looked = looked.bounded(&rules.canon, &url, rules.settings.parse.max_links_per_page);
     let onward = Onward::of(&rules.canon, &url, &fetched, &verdict, looked.page.as_ref());
     let notes = looked.notes(&fetched, &verdict, &head, &onward);
     let mut report = report(&looked, &url, rules);

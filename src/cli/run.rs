@@ -152,7 +152,7 @@ fn plan(s: &Settings) -> String {
         ("seeds", without_credentials(&s.crawl.seed_urls().join(" "))),
         ("scope", format!("{:?}", s.scope.mode).to_lowercase()),
         ("order", format!("{:?}", s.crawl.order).to_lowercase()),
-        ("depth", s.crawl.max_depth.to_string()),
+        ("depth", limit(s.max_depth().map(|n| n.to_string()))),
         ("pages", limit(s.crawl.max_pages.map(|n| n.to_string()))),
         ("time", limit(s.crawl.max_time.map(format_duration))),
         ("user agent", s.agent.user_agent.clone()),

@@ -69,7 +69,7 @@ pub fn advice(reason: &str) -> &'static str {
              use --set politeness.respect_nofollow=false"
         }
         "sitemap_nesting" => "it is a sitemap behind too many indexes; see sitemaps.max_nesting",
-        "too_deep" => "it lies deeper than crawl.max_depth",
+        "too_deep" => "it lies deeper than crawl.max_depth, or the max_depth of its seed",
         "pattern_budget" => "too many URLs of this shape; see traps.pages_per_pattern",
         "permuted" => {
             "it was read with its parameters in another order, and page after page has shown that their order means nothing; see traps.permutations"

@@ -62,7 +62,7 @@ impl Settings {
             allow_hosts: self.scope.allow_hosts.clone(),
             deny_hosts: self.scope.deny_hosts.clone(),
             skip_extensions: self.scope.skip_extensions.clone().unwrap_or_else(unnamed),
-            max_depth: Some(self.crawl.max_depth),
+            max_depth: self.max_depth(),
         }
     }
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 use super::layers::Layers;
 use super::sections::*;
 
+/// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
+const DEPTH_OF_WIDE_SCOPES: u16 = 20;
+
 /// The crawler's identity, ready for request headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
@@ -71,6 +74,14 @@ impl Settings {
     #[must_use]
     pub fn max_active_hosts(&self) -> usize {
         self.frontier.max_active_hosts.unwrap_or(self.fetch.concurrency.saturating_mul(3))
+    }
+
+    /// Links that are followed from any seed; `None`: without end. Of chosen hosts and folders everything is wanted that can be
+    /// reached; where the scope is wider the depth keeps a crawl near its seeds.
+    #[must_use]
+    pub fn max_depth(&self) -> Option<u16> {
+        let wide = matches!(self.scope.mode, ScopeMode::Domains | ScopeMode::Any);
+        self.crawl.max_depth.map_or(wide.then_some(DEPTH_OF_WIDE_SCOPES), DepthLimit::links)
     }
 
     /// Parser threads.

@@ -43,7 +43,7 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
         .set("crawl.max_depth=3")
         .unwrap();
     let s = layers.load().unwrap();
-    assert_eq!((s.crawl.max_depth, s.crawl.name.as_str(), s.fetch.concurrency), (3, "b", 7));
+    assert_eq!((s.max_depth(), s.crawl.name.as_str(), s.fetch.concurrency), (Some(3), "b", 7));
     assert_eq!(layers.origin("crawl.max_depth").to_string(), "--set");
     assert_eq!(layers.origin("crawl.name").to_string(), "environment variable LYCOSA_CRAWL__NAME");
     assert_eq!(layers.origin("fetch.concurrency").to_string(), "site.toml:5");
@@ -120,7 +120,7 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
             "site.toml:3: politeness.delay_factor: ",
             "0 to 1000",
         ),
-        ("[crawl]\nmax_depth = 70000\n", "site.toml:2: crawl.max_depth: ", "u16"),
+        ("[crawl]\nmax_depth = 70000\n", "site.toml:2: crawl.max_depth: ", "\"none\""),
         ("[crawl]\nmax_depth = \n", "site.toml:2: ", ""),
         ("[[host]]\nmatch = \"a.test\"\nmax_connections = 1000\n", "site.toml:3: host[0].max_connections: ", "1 to 64"),
         ("[[host]]\nmax_connections = 2\n", "site.toml:1: host", "`match`"),

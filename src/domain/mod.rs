@@ -24,6 +24,7 @@ pub mod outcome;
 pub mod partition;
 pub mod politeness;
 pub mod rank;
+pub mod reach;
 pub mod reason;
 pub mod revisit;
 pub mod robots;

@@ -100,22 +100,28 @@ impl Ranker {
         (1..self.ranks).take_while(|rank| part >= f64::from(*rank)).count().try_into().unwrap_or(0)
     }
 
-    /// The place of the `seq`-th URL found, `depth` links away from a seed.
+    /// The place of the `seq`-th URL found, `depth` links away from a seed; `left`: how many links may be followed from there, when
+    /// there is an end.
     ///
     /// | order | rank | order inside the rank |
     /// |---|---|---|
     /// | breadth | worst rank of any depth up to this one, so that it never improves with depth | depth, then `seq` (its lower 48 bits) |
     /// | depth, mixed | 0 | last found first |
+    /// | depth, mixed, with an end | 1, behind all that have none | the most links left first, then `seq` (its lower 48 bits) |
     /// | best | that of its importance | `seq` |
+    ///
+    /// Where links are counted, a walk that goes deep first would come to most pages by long ways, and to many once more when a
+    /// way that leads further is found ([`Reach`](super::reach::Reach)): what leads furthest first spares that.
     #[must_use]
-    pub fn place(&self, depth: u16, seq: u64) -> Place {
-        match self.order {
-            Order::Breadth => {
-                let seq = seq & ((1 << SEQ_BITS) - 1);
-                Place { rank: self.breadth_rank(depth), order: (u64::from(depth) << SEQ_BITS) | seq }
+    pub fn place(&self, depth: u16, left: Option<u16>, seq: u64) -> Place {
+        let counted = |first: u16| (u64::from(first) << SEQ_BITS) | (seq & ((1 << SEQ_BITS) - 1));
+        match (self.order, left) {
+            (Order::Breadth, _) => Place { rank: self.breadth_rank(depth), order: counted(depth) },
+            (Order::Depth | Order::Mixed, None) => Place { rank: 0, order: last_first(seq) },
+            (Order::Depth | Order::Mixed, Some(left)) => {
+                Place { rank: u8::from(self.ranks > 1), order: counted((u16::MAX - 1).saturating_sub(left)) }
             }
-            Order::Depth | Order::Mixed => Place { rank: 0, order: last_first(seq) },
-            Order::Best => Place { rank: self.rank_of(self.importance(depth)), order: seq },
+            (Order::Best, _) => Place { rank: self.rank_of(self.importance(depth)), order: seq },
         }
     }
 
@@ -238,7 +244,7 @@ mod tests {
 
     #[test]
     fn with_the_defaults_the_first_five_depths_have_five_ranks() {
-        let ranks: Vec<u8> = (0..6).map(|depth| ranker(Order::Best).place(depth, 0).rank).collect();
+        let ranks: Vec<u8> = (0..6).map(|depth| ranker(Order::Best).place(depth, None, 0).rank).collect();
         assert_eq!(ranks, [0, 1, 4, 6, 7, 7]);
     }
 
@@ -248,31 +254,43 @@ mod tests {
         let ranks: Vec<_> =
             [0, 20, 50, 80, 100, 255].map(|p| best.rank_with_priority(1, p)).into_iter().flatten().collect();
         assert_eq!(ranks, [4, 3, 1, 0, 0, 0]);
-        assert_eq!(best.rank_with_priority(1, 50), Some(best.place(1, 0).rank));
+        assert_eq!(best.rank_with_priority(1, 50), Some(best.place(1, None, 0).rank));
         assert_eq!(ranker(Order::Mixed).rank_with_priority(1, 100), None);
     }
 
     #[test]
     fn equal_weights_have_equal_ranks_and_odd_weights_do_no_harm() {
         let equal = Ranker::new(Order::Best, vec![3.0, 3.0, 3.0], 8);
-        assert_eq!((equal.place(0, 0).rank, equal.place(2, 0).rank), (0, 0));
+        assert_eq!((equal.place(0, None, 0).rank, equal.place(2, None, 0).rank), (0, 0));
         let odd = Ranker::new(Order::Best, vec![f64::NAN, -1.0, f64::INFINITY, 1.0], 8);
-        assert_eq!([0, 1, 2, 3].map(|depth| odd.place(depth, 0).rank), [7, 7, 7, 0]);
+        assert_eq!([0, 1, 2, 3].map(|depth| odd.place(depth, None, 0).rank), [7, 7, 7, 0]);
         let zero = Ranker::new(Order::Best, vec![0.0], 0);
-        assert_eq!((zero.place(0, 0).rank, zero.ranks()), (0, 1));
+        assert_eq!((zero.place(0, None, 0).rank, zero.ranks()), (0, 1));
     }
 
     #[test]
     fn depth_and_mixed_take_what_was_found_last() {
         for order in [Order::Depth, Order::Mixed] {
-            assert!(ranker(order).place(9, 2) < ranker(order).place(0, 1));
+            assert!(ranker(order).place(9, None, 2) < ranker(order).place(0, None, 1));
+        }
+    }
+
+    #[test]
+    fn where_links_are_counted_what_leads_furthest_comes_first_and_what_leads_on_without_end_before_it() {
+        for order in [Order::Depth, Order::Mixed] {
+            let place = |left, seq| ranker(order).place(9, left, seq);
+            assert!(place(None, 1) < place(Some(u16::MAX), 0));
+            assert!(place(Some(4), 9) < place(Some(3), 1) && place(Some(3), 1) < place(Some(3), 2));
+            for (left, seq) in [(Some(0), 7), (Some(u16::MAX), 7), (None, 7)] {
+                assert_eq!(Ranker::number_of(place(left, seq).order), seq, "{left:?}");
+            }
         }
     }
 
     #[test]
     fn best_takes_equally_important_ones_in_the_order_they_were_found() {
-        assert!(ranker(Order::Best).place(1, 9) < ranker(Order::Best).place(2, 1));
-        assert!(ranker(Order::Best).place(1, 1) < ranker(Order::Best).place(1, 2));
+        assert!(ranker(Order::Best).place(1, None, 9) < ranker(Order::Best).place(2, None, 1));
+        assert!(ranker(Order::Best).place(1, None, 1) < ranker(Order::Best).place(1, None, 2));
     }
 
     #[test]
@@ -321,7 +339,7 @@ mod tests {
             (d1, s1) in (0_u16..12, 0_u64..1_000), (d2, s2) in (0_u16..12, 0_u64..1_000),
         ) {
             let ranker = Ranker::new(Order::Breadth, weights, ranks);
-            let (one, other) = (ranker.place(d1, s1), ranker.place(d2, s2));
+            let (one, other) = (ranker.place(d1, None, s1), ranker.place(d2, Some(1), s2));
             prop_assert_eq!(one.cmp(&other), (d1, s1).cmp(&(d2, s2)));
         }
 

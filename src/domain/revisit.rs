@@ -20,6 +20,8 @@ codes! {
         Spelling = 5, "spelling";
         /// The connection ended before its body did: what came is kept until something better comes.
         Cut = 6, "cut";
+        /// A way to it was found by which more of its links may be followed.
+        Depth = 7, "depth";
     }
 }
 

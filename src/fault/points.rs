@@ -117,6 +117,7 @@ pub const POINTS: &[Point] = &[
     at("deduper.tick", "in its timer"),
     at("deduper.inject", "before seeds are judged"),
     at("deduper.parsed", "before a page is looked at").stops(),
+    at("deduper.chunk", "before a chunk of a page's links is looked at, those before it are handed over"),
     at("deduper.content", "before the content of a page is tested").by_url(),
     at("deduper.revisit", "before a record becomes a revisit").fails(),
     at("deduper.commit", "links are marked as pending, before the commit is handed over"),

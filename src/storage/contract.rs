@@ -5,6 +5,7 @@ use super::values::{HostCounts, Place, QueueEntry, Unsynced, UrlState};
 use super::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, read, tables};
 use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
+use crate::domain::reach::Reach;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
@@ -68,6 +69,7 @@ fn entry(tail: &str) -> QueueEntry {
         port: 80,
         tail: tail.into(),
         depth: 0,
+        limit: None,
         hops: 0,
         attempts: 0,
         seed: true,
@@ -188,7 +190,7 @@ fn a_queue_is_read_in_rank_and_order_of_its_host_only(storage: &dyn Storage) {
 }
 
 fn states_come_back_in_the_order_asked(storage: &dyn Storage) {
-    let state = |n| UrlState::Waiting { rank: n, order: 1, depth: 0, due: None };
+    let state = |n| UrlState::Waiting { rank: n, order: 1, reach: Reach::BEST, due: None };
     write(storage, |batch| [1, 2, 4].iter().for_each(|n| batch.put::<tables::Seen>(&url(*n), &state(*n))));
     let asked = [4, 3, 1, 4, 2].map(url);
     let found = read::seen_states(storage, &asked).unwrap();

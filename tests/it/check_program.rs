@@ -14,7 +14,7 @@ use nix::sys::signal::Signal;
 
 use crate::sandbox::{Sandbox, is_rules, program, until};
 
-const SETTINGS: &str = "crawl.max_depth = 1000\nfetch.concurrency = 16\npoliteness.min_delay = \"5ms\"\n\
+const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 16\npoliteness.min_delay = \"5ms\"\n\
     politeness.delay_factor = 0\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 fn web() -> TestWebConfig {

@@ -7,6 +7,7 @@ use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey}
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
+use lycosa::domain::reach::Reach;
 use lycosa::domain::reason::{Failure, Rejection};
 use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
@@ -77,6 +78,7 @@ fn found(n: u16, depth: u16) -> NewUrl {
     NewUrl {
         url: url(n),
         depth,
+        limit: None,
         hops: 0,
         seed: depth == 0,
         via: None,
@@ -94,6 +96,7 @@ fn rules(order: Order) -> LedgerRules {
         ranker: Ranker::new(order, vec![10.0, 8.0, 5.0, 2.0, 0.5], 8),
         keep_rejected: true,
         generation: 1,
+        max_depth: None,
     }
 }
 
@@ -138,7 +141,7 @@ impl Bench {
         for (text, state) in &self.model.states {
             let url = Canonicaliser::new(CleanRules::default()).parse(text).unwrap();
             let stored = match found.seen.get(&found.key(&url)).copied() {
-                Some(UrlState::Waiting { depth, due, .. }) => State::Waiting { depth, due },
+                Some(UrlState::Waiting { reach, due, .. }) => State::Waiting { depth: reach.depth, due },
                 Some(UrlState::Done { captured, .. }) => State::Done(captured),
                 Some(UrlState::Error { reason }) => match state {
                     State::Error(_, depth) => State::Error(reason, *depth), // the depth is kept elsewhere
@@ -163,8 +166,8 @@ fn change(
 ) -> Option<Change> {
     let at = ledger.seen_key(&url(a)).host_crawl().host_at();
     match kind % 14 {
-        0 | 1 => Some(Change::Links(Box::new(links(model, a, b, c, leased, prints)))),
-        2..=6 => page(model, a, b, c, leased, now, prints, ledger),
+        0 | 1 => Some(Change::Links(Box::new(links(model, a, b, c)))),
+        2..=6 => page(model, a, b, c, now, ledger),
         7 => {
             let until = (c % 2 == 0).then(|| UnixMillis(now.0 + u64::from(b)));
             Some(Change::Yield { at, until, pace: Some(vec![c; 3]) })
@@ -238,7 +241,7 @@ fn change(
     }
 }
 
-fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, prints: &Fingerprinter) -> LinkChange {
+fn links(model: &mut Model, a: u16, b: u16, c: u8) -> LinkChange {
     let mut out = LinkChange::default();
     let turned = |model: &Model, new: &NewUrl| model.refusal(&new.url).map(State::Rejected);
     for (i, n) in [a, b, a ^ b, a.wrapping_add(b)].into_iter().enumerate() {
@@ -262,29 +265,19 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8, leased: &BTreeSet<UrlKey>, pr
                 out.readmitted.push(new);
             }
             Some(State::Waiting { depth: known, due }) => {
-                if depth < known && !leased.contains(&prints.url(&new.url)) {
+                if depth < known {
                     model.states.insert(key, State::Waiting { depth, due });
                 }
-                out.shorter.push(new);
+                out.nearer.push(new);
             }
-            Some(State::Done(_) | State::Error(..)) => out.shorter.push(new),
+            Some(State::Done(_) | State::Error(..)) => out.nearer.push(new),
         }
     }
-    // The ledger takes them in the order new, turned, readmitted, shorter: of one URL, the order in which they came.
+    // The ledger takes them in the order new, turned, readmitted, nearer: of one URL, the order in which they came.
     out
 }
 
-#[expect(clippy::too_many_arguments, reason = "a test")]
-fn page(
-    model: &mut Model,
-    a: u16,
-    b: u16,
-    c: u8,
-    leased: &BTreeSet<UrlKey>,
-    now: UnixMillis,
-    prints: &Fingerprinter,
-    ledger: &Ledger,
-) -> Option<Change> {
+fn page(model: &mut Model, a: u16, b: u16, c: u8, now: UnixMillis, ledger: &Ledger) -> Option<Change> {
     let waiting: Vec<String> = model
         .states
         .iter()
@@ -318,11 +311,12 @@ fn page(
         first_with =
             Some((ContentDigest([c; 16]), ContentValue { first, url: url.to_string(), date: now, payload: [0; 20] }));
     }
-    let links =
-        if matches!(ending, Ending::Done(_)) { links(model, b, a, c, leased, prints) } else { LinkChange::default() };
+    let links = if matches!(ending, Ending::Done(_)) { links(model, b, a, c) } else { LinkChange::default() };
     Some(Change::Page(Box::new(PageChange {
         url,
         ending,
+        taken: Reach { depth, limit: None },
+        reach: Reach { depth, limit: None },
         status: None,
         capture,
         first_with,

@@ -22,6 +22,7 @@ mod credentials;
 mod ctl;
 #[cfg(feature = "faults")]
 mod deaths;
+mod depths;
 mod dice;
 #[cfg(feature = "rocksdb")]
 mod disk;
@@ -32,6 +33,8 @@ mod first_minutes;
 mod groups;
 mod holders;
 mod hostile;
+#[cfg(feature = "faults")]
+mod hubs;
 #[cfg(feature = "faults")]
 mod kill;
 mod ledger;

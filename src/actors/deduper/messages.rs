@@ -11,6 +11,7 @@ use crate::actors::store::Commit;
 use crate::admin::SeedReport;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::textprint::Shown;
+use crate::domain::reach::Reach;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, LinkChange, NewUrl};
@@ -43,6 +44,8 @@ pub struct Parsed {
     pub parts: Option<Box<PageParts>>,
     /// URLs found, judged by the rules, not yet by the seen test.
     pub links: LinkChange,
+    /// The way to it by which they were judged.
+    pub reach: Reach,
     /// The status of an answer of which nothing is kept, because it is tried again.
     pub status: Option<u16>,
     /// When its request was sent.
@@ -56,6 +59,7 @@ impl Parsed {
     #[must_use]
     pub fn bare(lease: Lease, permit: Option<PagePermit>, ending: Ending) -> Self {
         Self {
+            reach: lease.entry.reach(),
             lease,
             permit,
             ending,

@@ -50,6 +50,8 @@ use outbox::Outbox;
 use popular::Popular;
 pub use readmit::Readmit;
 
+/// Links of a page in one change at most: half of what the Store puts into one batch.
+const CHUNK: usize = 4_096;
 /// The actor.
 pub struct Deduper {
     node: Arc<Node>,
@@ -61,6 +63,8 @@ pub struct Deduper {
     epoch: u64,
     /// Of the rules that the popular URLs were found under.
     generation: u32,
+    /// Links that are followed from any seed, as of the last look.
+    max_depth: Option<u16>,
     tools: Tools,
     /// What waits for room before the Store.
     outbox: Outbox,
@@ -83,6 +87,7 @@ impl Deduper {
             turns: Turns::default(),
             epoch,
             generation: node.live.generation(),
+            max_depth: node.live().settings.max_depth(),
             node,
         }
     }
@@ -134,9 +139,9 @@ impl Deduper {
         }
     }
 
-    /// The commit of a page.
-    fn page(&mut self, parsed: Parsed) -> Result<Commit, StorageError> {
-        let Parsed { lease, permit, mut ending, parts, links, status, took, begun } = parsed;
+    /// The commit of a page, after those of links that go before it.
+    fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>, StorageError> {
+        let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
         let mut records = None;
         let mut capture = None;
         let mut first_with = None;
@@ -186,7 +191,8 @@ impl Deduper {
             links = found;
             said
         });
-        let mut links = self.unseen(links, Some(&mut finder))?; // the last step: what it marks as pending hangs on the commit made here
+        // The last step: what it marks as pending hangs on the commits made here.
+        let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
         links.seeds.extend(seeds);
         if let (Some(new), Some(record)) = (itself, &capture) {
             let why = if new.url.spelling() == lease.url.spelling() { Again::Cookies } else { Again::Spelling };
@@ -202,8 +208,10 @@ impl Deduper {
         self.node.tell_held_back();
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
-        let change = PageChange { url: lease.url.clone(), ending, status, capture, first_with, links, pace };
-        Ok(Commit {
+        let taken = lease.entry.reach();
+        let change =
+            PageChange { url: lease.url.clone(), ending, taken, reach, status, capture, first_with, links, pace };
+        commits.push(Commit {
             epoch: Some(self.epoch),
             change: Change::Page(Box::new(change)),
             lease: Some(lease),
@@ -212,7 +220,30 @@ impl Deduper {
             took,
             room: None,
             reply: None,
-        })
+        });
+        Ok(commits)
+    }
+
+    /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
+    /// time: after a kill between them the page is fetched again, and finds them known.
+    fn unseen_of_page(
+        &mut self,
+        links: LinkChange,
+        finder: &mut Finder,
+    ) -> Result<(Vec<Commit>, LinkChange), StorageError> {
+        let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
+        let (mut before, mut put_off) = (Vec::new(), false);
+        while let Some(chunk) = chunks.next() {
+            self.node.faults.pass("deduper.chunk");
+            let links = self.unseen(chunk, Some(finder))?;
+            put_off |= links.put_off;
+            if chunks.peek().is_none() {
+                return Ok((before, LinkChange { put_off, ..links }));
+            }
+            let change = Change::Links(Box::new(links));
+            before.push(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
+        }
+        Ok((before, LinkChange::default()))
     }
 
     /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
@@ -261,7 +292,9 @@ impl Deduper {
         }
         let asked = urls.len();
         let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
-        let judged = admit(&self.node, urls.into_iter().map(seed).chain(above));
+        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
+        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..seed(url) });
+        let judged = admit(&self.node, seeds.chain(above));
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
             let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
@@ -282,6 +315,15 @@ impl Deduper {
         });
         let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
         self.send(commit, ctx);
+    }
+
+    /// Links that are followed from a seed, as is said of it now or was before.
+    fn limit_of(&self, said: &SeedValue) -> Option<u16> {
+        if said.says() {
+            return said.max_depth;
+        }
+        let known = self.node.seeds.of(&*self.node.storage, self.node.crawl, &self.node.prints, &said.url);
+        known.ok().flatten().and_then(|known| known.max_depth)
     }
 
     fn failed(&mut self, error: &StorageError) {
@@ -307,6 +349,7 @@ fn seed(url: PageUrl) -> NewUrl {
     NewUrl {
         url,
         depth: 0,
+        limit: None,
         hops: 0,
         seed: true,
         via: None,
@@ -321,11 +364,12 @@ fn seed(url: PageUrl) -> NewUrl {
 fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
     let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
     let mut found = Vec::new();
-    for (url, _) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
+    for (url, said) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
         let from: Arc<str> = Arc::from(url.as_str());
         for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
             let (via, origin) = (Some(from.clone()), Some(from.clone()));
-            found.push(NewUrl { depth: 1, seed: false, via, origin, ..seed(folder) });
+            let limit = said.max_depth;
+            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..seed(folder) });
         }
     }
     found
@@ -390,10 +434,10 @@ impl Handler<Parsed> for Deduper {
             return page.let_go(Hands::Deduper);
         }
         match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {
-            Ok(commit) => {
+            Ok(commits) => {
                 self.node.faults.pass("deduper.commit");
                 page.let_go(Hands::Deduper);
-                self.send(commit, ctx);
+                commits.into_iter().for_each(|commit| self.send(commit, ctx));
             }
             Err(e) => self.failed(&e),
         }

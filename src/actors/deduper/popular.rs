@@ -4,15 +4,16 @@
 //! put in, so a lost commit cannot leave a wrong entry.
 
 use crate::domain::fingerprint::{KeyMap, UrlKey};
+use crate::domain::reach::Reach;
 
 /// Entries of one generation.
 const GENERATION: usize = 100_000;
 
-/// URL to the smallest depth known; 0 when depth no longer matters.
+/// URL to the best way known; the best of all when ways no longer matter.
 #[derive(Default)]
 pub(super) struct Popular {
-    young: KeyMap<UrlKey, u16>,
-    old: KeyMap<UrlKey, u16>,
+    young: KeyMap<UrlKey, Reach>,
+    old: KeyMap<UrlKey, Reach>,
 }
 
 impl Popular {
@@ -20,14 +21,14 @@ impl Popular {
         Self::default()
     }
 
-    /// The depth known for a URL.
-    pub fn get(&mut self, key: &UrlKey) -> Option<u16> {
-        if let Some(depth) = self.young.get(key) {
-            return Some(*depth);
+    /// The best way known to a URL.
+    pub fn get(&mut self, key: &UrlKey) -> Option<Reach> {
+        if let Some(reach) = self.young.get(key) {
+            return Some(*reach);
         }
-        let depth = self.old.remove(key)?;
-        self.put(*key, depth);
-        Some(depth)
+        let reach = self.old.remove(key)?;
+        self.put(*key, reach);
+        Some(reach)
     }
 
     /// Entries of both generations.
@@ -36,11 +37,11 @@ impl Popular {
     }
 
     /// Notes a URL that is on disk.
-    pub fn put(&mut self, key: UrlKey, depth: u16) {
+    pub fn put(&mut self, key: UrlKey, reach: Reach) {
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(key, depth);
+        self.young.insert(key, reach);
     }
 }
 
@@ -57,16 +58,17 @@ mod tests {
     #[test]
     fn a_url_asked_for_outlives_those_that_are_not() {
         let mut popular = Popular::new();
-        popular.put(key(0), 3);
-        popular.put(key(1), 4);
+        let depth = |depth| Reach { depth, limit: None };
+        popular.put(key(0), depth(3));
+        popular.put(key(1), depth(4));
         for n in 2..=GENERATION as u64 + 10 {
-            popular.put(key(n), 1);
+            popular.put(key(n), depth(1));
         }
-        assert_eq!(popular.get(&key(0)), Some(3)); // in the old generation, brought back
+        assert_eq!(popular.get(&key(0)), Some(depth(3))); // in the old generation, brought back
         for n in 0..GENERATION as u64 {
-            popular.put(key(1_000_000 + n), 1);
+            popular.put(key(1_000_000 + n), depth(1));
         }
-        assert_eq!(popular.get(&key(0)), Some(3));
+        assert_eq!(popular.get(&key(0)), Some(depth(3)));
         assert_eq!(popular.get(&key(1)), None);
     }
 }

@@ -28,24 +28,21 @@ pub struct Readmit {
 impl Deduper {
     /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
     fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange, StorageError> {
+        self.max_depth = self.node.live().settings.max_depth();
         let admitted = admit(&self.node, urls).new;
         let mut last = None;
         let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
         let states = read::seen_states(&*self.node.storage, &keys)?;
         let mut out = LinkChange::default();
         for ((mut new, key), state) in admitted.into_iter().zip(keys).zip(states) {
-            let Some(UrlState::Rejected { reason, depth, .. }) = state else { continue };
+            let Some(UrlState::Rejected { reason, reach, .. }) = state else { continue };
             if reason.is_held_back() {
                 lock(&self.node.shapes).pardon(key.host, &new.url);
             }
             if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &mut new, None).is_ok()) {
                 let pending = self.pending.get(&key.url).copied();
-                self.found_again(
-                    key.url,
-                    pending.unwrap_or(Pending { depth, turned_away: true, last: false }),
-                    new,
-                    &mut out,
-                );
+                let before = pending.unwrap_or(Pending { reach, turned_away: true, last: false });
+                self.found_again(key.url, before, new, &mut out);
             }
         }
         Ok(out)

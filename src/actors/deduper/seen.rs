@@ -6,6 +6,7 @@ use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::{Again, LastVisit};
 use crate::domain::time::UnixMillis;
@@ -20,7 +21,7 @@ use crate::storage::{StorageError, read};
 /// A URL whose first finding is not committed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
-    pub depth: u16,
+    pub reach: Reach,
     pub turned_away: bool,
     /// It comes after all others of its host.
     pub last: bool,
@@ -41,6 +42,8 @@ impl Deduper {
         mut finder: Option<&mut Finder>,
     ) -> Result<LinkChange, StorageError> {
         let LinkChange { new, turned, .. } = judged;
+        let most = self.node.live().settings.max_depth();
+        self.max_depth = most;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
         candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
@@ -53,7 +56,7 @@ impl Deduper {
         }
         candidates.retain(|c| {
             let said = c.new.found.is_sitemap() || c.new.lastmod.is_some() || c.new.hops > 0;
-            let news = |depth| c.turned.is_none() && (depth > c.new.depth || said);
+            let news = |known| c.turned.is_none() && (c.new.reach().beats(known, most) || said);
             let kept = self.popular.get(&c.key.url).is_none_or(news);
             if let Some(finder) = finder.as_deref_mut().filter(|_| !kept && c.turned.is_none()) {
                 finder.met(c.key.host, &c.new.url);
@@ -102,7 +105,7 @@ impl Deduper {
         out: &mut LinkChange,
     ) -> Result<(), StorageError> {
         let Candidate { key, mut new, turned } = candidate;
-        let pending = self.pending.get(&key.url).copied();
+        let (pending, most) = (self.pending.get(&key.url).copied(), self.max_depth);
         let standing = Standing::of(state, pending, new.seed);
         let mut finder = finder.filter(|_| turned.is_none());
         if let (Standing::Taken, Some(finder)) = (standing, &mut finder) {
@@ -125,38 +128,50 @@ impl Deduper {
                 None => self.first_found(key, new, finder, out),
             },
             (None, Some(reason)) if pending.is_none() => {
-                self.mark(key.url, Pending { depth: new.depth, turned_away: true, last: false });
+                self.mark(key.url, Pending { reach: new.reach(), turned_away: true, last: false });
                 out.turned.push(Turned { new, reason });
             }
+            // A better way to what is too deep all the same is kept with it, for a later, wider limit.
+            (None, Some(Rejection::TooDeep)) => {
+                if let Some(known) = pending.filter(|known| known.turned_away && new.reach().beats(known.reach, most)) {
+                    self.pending.insert(key.url, Pending { reach: new.reach(), ..known });
+                    out.nearer.push(new);
+                }
+            }
             (None, Some(_)) => {}
-            (Some(UrlState::Waiting { depth, .. }), None)
-                if depth > new.depth || new.found.is_sitemap() || (waits_last && new.rank != Some(NewUrl::LAST)) =>
+            (Some(UrlState::Waiting { reach, .. }), None)
+                if new.reach().beats(reach, most)
+                    || new.found.is_sitemap()
+                    || (waits_last && new.rank != Some(NewUrl::LAST)) =>
             {
-                out.shorter.push(new);
+                out.nearer.push(new);
             }
             (Some(UrlState::Waiting { .. }), _) if waits_last => {}
-            (Some(UrlState::Rejected { depth, .. }), None) if back || standing == Standing::Returning => {
-                self.found_again(
-                    key.url,
-                    pending.unwrap_or(Pending { depth, turned_away: true, last: false }),
-                    new,
-                    out,
-                );
+            (Some(UrlState::Rejected { reach, .. }), None) if back || standing == Standing::Returning => {
+                let before = pending.unwrap_or(Pending { reach, turned_away: true, last: false });
+                self.found_again(key.url, before, new, out);
             }
-            (Some(UrlState::Waiting { depth, .. }), _) => self.popular.put(key.url, depth),
+            (Some(UrlState::Rejected { reach, .. }), Some(Rejection::TooDeep)) if new.reach().beats(reach, most) => {
+                out.nearer.push(new);
+            }
+            (Some(UrlState::Waiting { reach, .. }), _) => self.popular.put(key.url, reach),
             (Some(UrlState::Rejected { .. }), _) => {}
-            (Some(UrlState::Done { captured, how: How::Redirect }), None) if new.hops > 0 => {
+            (Some(UrlState::Done { reach, .. }), None) if new.reach().leads_further(reach, most) => {
+                out.nearer.push(new);
+            }
+            (Some(UrlState::Done { captured, how: How::Redirect, .. }), None) if new.hops > 0 => {
                 let why = self.why_led_back(key, &new, captured)?;
                 out.again.extend(why.map(|why| KnownUrl { new, captured, why }));
             }
-            (Some(UrlState::Done { captured, .. }), None) => match self.why_again(key, &new, captured)? {
+            (Some(UrlState::Done { captured, reach, .. }), None) => match self.why_again(key, &new, captured)? {
                 Some(why) => out.again.push(KnownUrl { new, captured, why }),
                 None => {
                     out.put_off |= new.lastmod.is_some_and(|at| at > captured);
-                    self.popular.put(key.url, 0);
+                    self.popular.put(key.url, settled(reach, most));
                 }
             },
-            (Some(UrlState::Done { .. } | UrlState::Error { .. }), _) => self.popular.put(key.url, 0),
+            (Some(UrlState::Done { reach, .. }), _) => self.popular.put(key.url, settled(reach, most)),
+            (Some(UrlState::Error { .. }), _) => self.popular.put(key.url, Reach::BEST),
         }
         Ok(())
     }
@@ -225,23 +240,23 @@ impl Deduper {
             return; // a mark would never be taken away
         }
         let last = new.rank == Some(NewUrl::LAST);
-        self.mark(key.url, Pending { depth: new.depth, turned_away: admitted.is_err(), last });
+        self.mark(key.url, Pending { reach: new.reach(), turned_away: admitted.is_err(), last });
         match admitted {
             Ok(()) => out.new.push(new),
             Err(Refusal { reason, .. }) => out.turned.push(Turned { new, reason }),
         }
     }
 
-    /// An admitted URL whose first finding was turned away, or is perhaps on a longer path. Commits keep this order.
+    /// An admitted URL whose first finding was turned away, or was perhaps by a worse way. Commits keep this order.
     pub(super) fn found_again(&mut self, key: UrlKey, before: Pending, new: NewUrl, out: &mut LinkChange) {
-        let last = new.rank == Some(NewUrl::LAST);
+        let (reach, last) = (new.reach(), new.rank == Some(NewUrl::LAST));
         if before.turned_away {
-            self.pending.insert(key, Pending { depth: new.depth, turned_away: false, last });
+            self.pending.insert(key, Pending { reach, turned_away: false, last });
             out.readmitted.push(new);
-        } else if before.depth > new.depth || (before.last && !last) {
-            let depth = before.depth.min(new.depth);
-            self.pending.insert(key, Pending { depth, turned_away: false, last: before.last && last });
-            out.shorter.push(new);
+        } else if reach.beats(before.reach, self.max_depth) || (before.last && !last) {
+            let reach = before.reach.or_better(reach, self.max_depth);
+            self.pending.insert(key, Pending { reach, turned_away: false, last: before.last && last });
+            out.nearer.push(new);
         }
     }
 
@@ -260,6 +275,11 @@ fn is_chosen(new: &NewUrl) -> bool {
 fn is_named_by_page(new: &NewUrl) -> bool {
     let via = new.via.as_deref().unwrap_or_default();
     new.found == (FoundAs::SitemapFile { nesting: 0 }) && !via.ends_with("/robots.txt") && new.via != new.origin
+}
+
+/// The way by which a page is done: where nothing ends, no other is of interest.
+fn settled(reach: Reach, most: Option<u16>) -> Reach {
+    if reach.left(most).is_some() { reach } else { Reach::BEST }
 }
 
 /// How a found URL stands.

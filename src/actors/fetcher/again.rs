@@ -9,10 +9,10 @@ use crate::storage::values::PageRecord;
 const LONGEST: [usize; 2] = [255, 63];
 
 /// The condition, where the last capture was whole and its server gave validators. A recrawl that the operator has ordered asks for
-/// everything, and so does a sitemap that says what was not heeded yet.
+/// everything, and so do one for the sake of the page's links and a sitemap that says what was not heeded yet.
 pub(super) fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
     let (again, last) = (lease.entry.again.as_ref()?, last?);
-    let needed = again.why == Again::Recrawl
+    let needed = matches!(again.why, Again::Recrawl | Again::Depth)
         || again.why.is_led()
         || last.sitemap.as_ref().is_some_and(|sitemap| sitemap.put_off);
     if needed { None } else { validators(last) }

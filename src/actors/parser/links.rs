@@ -12,6 +12,7 @@ use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::{LinkKind, Page};
 use crate::domain::outcome::Verdict;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::parse::{HeadMarks, Lead, leads};
@@ -32,10 +33,15 @@ pub(super) struct Found<'p> {
     pub refused: bool,
 }
 
+/// The most links that a page can give.
+pub(super) fn at_most(page: &Page) -> usize {
+    page.facts.links.len() + page.facts.sitemap.as_ref().map_or(0, |map| map.entries.len())
+}
+
 /// The links of an answer's page and head, or the target of a redirect.
 pub(super) fn found<'p>(
     node: &Node,
-    lease: &Lease,
+    (lease, reach): (&Lease, Reach),
     verdict: &Verdict,
     onward: &Onward,
     page: Option<&'p Page>,
@@ -44,7 +50,7 @@ pub(super) fn found<'p>(
     let obeyed = node.rules.settings.politeness.obeys_nofollow();
     let nofollow = obeyed && head.directives(page).nofollow;
     let next = onward.followed(nofollow).filter(|_| is_redirect(node, lease, onward, page));
-    let next = next.map(|(to, way)| (hop(node, lease, to), way));
+    let next = next.map(|(to, way)| (hop(node, lease, reach, to), way));
     if matches!(verdict, Verdict::Follow) {
         let outlinks = next.iter().map(|(next, _)| redirect(next, "location")).collect();
         let refused = matches!(onward, Onward::Nowhere(Some(why)) if refuse(node, lease, *why, "Location"));
@@ -53,7 +59,7 @@ pub(super) fn found<'p>(
     if !verdict.parses() {
         return Found::default();
     }
-    let mut collected = Collected::new(lease, !nofollow);
+    let mut collected = Collected::new(lease, reach, !nofollow);
     if let Some((next, way)) = next {
         let key = node.prints.url(&next.url);
         collected.known.insert(key);
@@ -65,7 +71,7 @@ pub(super) fn found<'p>(
     }
     if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
         let next = collected.found.pop();
-        return if collected.follow { sitemap::found(node, lease, page, map, next) } else { Found::default() };
+        return if collected.follow { sitemap::found(node, (lease, reach), page, map, next) } else { Found::default() };
     }
     let live = node.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
@@ -85,7 +91,7 @@ pub(super) fn found<'p>(
         found.retain(|new| !named.contains(&node.prints.url(&new.url)));
         found.extend(sitemaps);
     }
-    let mut change = within_the_depth_of_its_seed(node, lease, admit(node, found));
+    let mut change = admit(node, found);
     change.turned.extend(not_followed(node, &known, unfollowed));
     Found { change, outlinks, refused }
 }
@@ -125,15 +131,6 @@ fn not_followed(node: &Node, known: &KeySet<UrlKey>, mut unfollowed: Vec<NewUrl>
     judged.turned.into_iter().chain(nofollow)
 }
 
-/// What was said of the seed binds what is found behind it.
-pub(super) fn within_the_depth_of_its_seed(node: &Node, lease: &Lease, mut links: LinkChange) -> LinkChange {
-    if is_at_the_end(node, lease) {
-        let beyond = links.new.drain(..).map(|new| Turned { new, reason: Rejection::TooDeep });
-        links.turned.extend(beyond);
-    }
-    links
-}
-
 /// How the target of a redirect is listed.
 fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
     Outlink { url: next.url.as_str().to_owned().into(), hop: 'R', context, text: "" }
@@ -159,7 +156,8 @@ fn context(lead: &Lead<'_>) -> &'static str {
 /// Links on their way: each URL is followed once, each URL with its place and text is listed once.
 struct Collected<'p> {
     follow: bool,
-    depth: u16,
+    /// The way to what is found.
+    reach: Reach,
     via: Arc<str>,
     origin: Arc<str>,
     own: UrlKey,
@@ -177,10 +175,10 @@ struct Collected<'p> {
 }
 
 impl<'p> Collected<'p> {
-    fn new(lease: &Lease, follow: bool) -> Self {
+    fn new(lease: &Lease, reach: Reach, follow: bool) -> Self {
         Self {
             follow,
-            depth: lease.entry.depth.saturating_add(1),
+            reach: Reach { depth: reach.depth.saturating_add(1), ..reach },
             via: Arc::from(lease.url.as_str()),
             origin: origin(lease),
             own: lease.core().url_key,
@@ -245,8 +243,19 @@ impl<'p> Collected<'p> {
         };
         if once.insert(key) {
             let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-            let (depth, found) = (self.depth, FoundAs::Link);
-            list.push(NewUrl { url, depth, hops: 0, seed: false, via, origin, found, rank: None, lastmod: None });
+            let (Reach { depth, limit }, found) = (self.reach, FoundAs::Link);
+            list.push(NewUrl {
+                url,
+                depth,
+                limit,
+                hops: 0,
+                seed: false,
+                via,
+                origin,
+                found,
+                rank: None,
+                lastmod: None,
+            });
         }
     }
 
@@ -268,27 +277,26 @@ fn add_folders(node: &Node, known: &mut KeySet<UrlKey>, found: &mut Vec<NewUrl>)
     found.append(&mut folders);
 }
 
-/// True when no link is followed from here, because of what was said of the seed.
-fn is_at_the_end(node: &Node, lease: &Lease) -> bool {
-    match node.seed_of(lease) {
-        Ok(seed) => seed.and_then(|seed| seed.max_depth).is_some_and(|most| lease.entry.depth >= most),
-        Err(e) => {
-            // The page is committed only when the same database takes it.
-            log::warn!("what was said of a seed cannot be read: url={} error={e}", lease.url);
-            false
-        }
-    }
+/// The way to a page by which its links are judged: that of its lease, with what is said of its seed now.
+pub(super) fn reach(node: &Node, lease: &Lease) -> Reach {
+    let limit = node.seed_of(lease).map(|seed| seed.and_then(|seed| seed.max_depth)).unwrap_or_else(|e| {
+        // The page is committed only when the same database takes it.
+        log::warn!("what was said of a seed cannot be read: url={} error={e}", lease.url);
+        lease.entry.limit
+    });
+    Reach { limit, ..lease.entry.reach() }
 }
 
 /// Where an answer leads at once: a new URL of the same depth, one hop further, through every check. A seed's joins the scope.
-fn hop(node: &Node, lease: &Lease, to: &PageUrl) -> NewUrl {
+fn hop(node: &Node, lease: &Lease, Reach { depth, limit }: Reach, to: &PageUrl) -> NewUrl {
     if lease.entry.seed {
         join_scope(node, to, &lease.url);
     }
     let via = Some(Arc::from(lease.url.as_str()));
-    let (depth, hops, seed) = (lease.entry.depth, lease.entry.hops.saturating_add(1), lease.entry.seed);
+    let (hops, seed) = (lease.entry.hops.saturating_add(1), lease.entry.seed);
     let found = lease.entry.found; // a sitemap may be moved
-    NewUrl { url: to.clone(), depth, hops, seed, via, origin: Some(origin(lease)), found, rank: None, lastmod: None }
+    let (url, origin) = (to.clone(), Some(origin(lease)));
+    NewUrl { url, depth, limit, hops, seed, via, origin, found, rank: None, lastmod: None }
 }
 
 /// The seed that what is found here goes back to.

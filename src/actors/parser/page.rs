@@ -25,19 +25,22 @@ const TITLE: usize = 512;
 
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
-    let Parse { lease, permit, fetched, verdict, usage, last, begun } = job;
+    let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
     let at = (&lease.url, lease.entry.found.is_sitemap());
     let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
+    let looked = looked.bounded(&node.live().canon, &lease.url, node.rules.settings.parse.max_links_per_page);
     node.faults.pass("parser.looked");
+    lease.room = Some(node.links.take(looked.page.as_ref().map_or(0, links::at_most)));
     let set = head.sets_cookies && node.rules.settings.cookies.enabled;
     let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
     let onward = onward.with_cookies(&lease.url, set);
     if let (Onward::Itself, Some(note)) = (&onward, onward.note()) {
         node.troubles.tally(note.as_str(), lease.url.to_string());
     }
-    let found = links::found(node, &lease, &verdict, &onward, looked.page.as_ref(), &head);
+    let reach = links::reach(node, &lease);
+    let found = links::found(node, (&lease, reach), &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
     let store = &node.rules.settings.store;
@@ -77,6 +80,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         ending,
         parts: Some(Box::new(PageParts { record, records, content, shown: looked.shown })),
         links: change,
+        reach,
         status: None, // the record has it
         begun,
         took: fetched.timings.total,

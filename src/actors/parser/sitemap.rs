@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::links::{Found, origin, refuse, within_the_depth_of_its_seed};
+use super::links::{Found, origin, refuse};
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::Page;
+use crate::domain::reach::Reach;
 use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, NewUrl, Turned};
@@ -19,7 +20,7 @@ use crate::warc::metadata::Outlink;
 /// `next`: where its answer leads on to.
 pub(super) fn found(
     node: &Node,
-    lease: &Lease,
+    (lease, reach): (&Lease, Reach),
     page: &Page,
     sitemap: &Sitemap,
     next: Option<NewUrl>,
@@ -30,7 +31,7 @@ pub(super) fn found(
     let mut known = KeySet::default();
     known.insert(node.prints.url(&lease.url)); // an index of itself
     known.extend(next.iter().map(|new| node.prints.url(&new.url)));
-    let mut chosen = Chosen::new(node, lease);
+    let mut chosen = Chosen::new(node, lease, reach);
     let mut refused = false;
     for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
         let url = match joiner.join(&entry.loc) {
@@ -48,13 +49,14 @@ pub(super) fn found(
     links.turned.extend(chosen.turned);
     let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
     let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
-    Found { change: within_the_depth_of_its_seed(node, lease, links), outlinks, refused }
+    Found { change: links, outlinks, refused }
 }
 
 /// What is taken from a sitemap.
 struct Chosen<'n> {
     node: &'n Node,
     lease: &'n Lease,
+    reach: Reach,
     chooser: Chooser,
     via: Arc<str>,
     origin: Arc<str>,
@@ -63,7 +65,7 @@ struct Chosen<'n> {
 }
 
 impl<'n> Chosen<'n> {
-    fn new(node: &'n Node, lease: &'n Lease) -> Self {
+    fn new(node: &'n Node, lease: &'n Lease, reach: Reach) -> Self {
         let entry = &lease.entry;
         let expected = entry.found.is_sitemap();
         let sites = Sites::of(&lease.url, entry.via.as_deref(), expected).given(is_given(lease));
@@ -75,6 +77,7 @@ impl<'n> Chosen<'n> {
             turned: Vec::new(),
             node,
             lease,
+            reach,
         }
     }
 
@@ -89,7 +92,7 @@ impl<'n> Chosen<'n> {
     fn new_url(&self, entry: &Entry, url: PageUrl) -> NewUrl {
         let from = &self.lease.entry;
         let found = self.chooser.found_as(entry);
-        let depth = from.depth.saturating_add(u16::from(!entry.file));
+        let depth = self.reach.depth.saturating_add(u16::from(!entry.file));
         // The robots.txt that speaks for another site's pages, or the seed that speaks for all, speaks for them in the sitemaps of its
         // index too.
         let sites = self.chooser.sites();
@@ -97,6 +100,7 @@ impl<'n> Chosen<'n> {
         NewUrl {
             url,
             depth,
+            limit: self.reach.limit,
             hops: 0,
             seed: false,
             via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),

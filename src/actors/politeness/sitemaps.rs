@@ -45,6 +45,7 @@ fn at<'t>(
     let new = |url| NewUrl {
         url,
         depth: entry.depth,
+        limit: entry.limit,
         hops: 0,
         seed: false,
         via: Some(Arc::clone(&via)),

@@ -66,7 +66,8 @@ impl Store {
             node.changed(StateChange::DiskSound, text);
         }
         crate::app::resync(node);
-        open.ledger.rules_are(node.live.generation());
+        let live = node.live();
+        open.ledger.rules_are(live.generation, live.settings.max_depth());
         (self.open, self.doubtful) = (Some(open), None);
         node.doors().frontier.tell(Reload);
     }

@@ -169,7 +169,7 @@ impl Record {
     /// Depth of the shortest path known.
     pub fn depth(&self) -> Option<u16> {
         match self.state {
-            Some(UrlState::Waiting { depth, .. } | UrlState::Rejected { depth, .. }) => Some(depth),
+            Some(UrlState::Waiting { reach, .. } | UrlState::Rejected { reach, .. }) => Some(reach.depth),
             _ => self.page.as_ref().map(|(_, page)| page.depth),
         }
     }

@@ -288,6 +288,7 @@ async fn commit(
     draft: Arc<Draft>,
 ) -> Result<(), ControlError> {
     let (rules, digest) = (draft.live.generation, digest(&draft.live.settings));
+    let max_depth = draft.live.settings.max_depth();
     loop {
         let (reply, answer) = oneshot::channel();
         let (of_hook, of_draft, turn) = (node.clone(), draft.clone(), turn.clone());
@@ -296,7 +297,7 @@ async fn commit(
             drop(turn);
             let _ = reply.send(());
         });
-        let change = Change::Settings { record: Box::new(record.clone()), rules, digest };
+        let change = Change::Settings { record: Box::new(record.clone()), rules, digest, max_depth };
         node.doors().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
         if answer.await.is_ok() {
             return Ok(());

@@ -41,6 +41,7 @@ impl Read {
         let found = if named { FoundAs::SitemapFile { nesting: 0 } } else { FoundAs::Link };
         let via = format!("{}://{}/robots.txt", url.scheme().as_str(), url.authority());
         let looked = rules.eyes().look((url, named), fetched, &verdict, &head, &mut vec![0; PIECE]);
+        let looked = looked.bounded(&session.live.canon, url, rules.settings.parse.max_links_per_page);
         let set = head.sets_cookies && rules.settings.cookies.enabled;
         let onward = Onward::of(&session.live.canon, url, fetched, &verdict, looked.page.as_ref());
         let onward = onward.with_cookies(url, set);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::domain::rank::Order;
 
-use super::SeedSection;
+use super::{DepthLimit, SeedSection};
 use crate::config::units::{duration, optional_duration, optional_size};
 use crate::domain::url::with_schemes;
 
@@ -50,8 +50,8 @@ pub struct CrawlSection {
     pub order: Order,
     /// Stop after so many stored pages.
     pub max_pages: Option<u64>,
-    /// Links are followed so many steps from a seed.
-    pub max_depth: u16,
+    /// Links are followed so many steps from a seed; when absent 20 in the scope modes `domains` and `any`, without end in the others.
+    pub max_depth: Option<DepthLimit>,
     /// Whether the folders above each URL found, and above the seeds, are asked for too.
     pub ascend: bool,
     /// Stop after this time.
@@ -80,7 +80,7 @@ impl Default for CrawlSection {
             seeds: Vec::new(),
             order: Order::Mixed,
             max_pages: None,
-            max_depth: 20,
+            max_depth: None,
             ascend: false,
             max_time: None,
             max_bytes: None,

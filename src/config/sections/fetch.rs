@@ -310,7 +310,7 @@ pub struct ParseSection {
 
 impl Default for ParseSection {
     fn default() -> Self {
-        Self { threads: None, max_parse: 10 << 20, max_extract: 2 << 20, max_links_per_page: 10_000, assets: false }
+        Self { threads: None, max_parse: 200 << 20, max_extract: 2 << 20, max_links_per_page: 100_000, assets: false }
     }
 }
 

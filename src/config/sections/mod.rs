@@ -2,6 +2,7 @@
 
 mod access;
 mod crawl;
+mod depth;
 mod extract;
 mod fetch;
 mod operate;
@@ -12,6 +13,7 @@ mod supervision;
 
 pub use access::*;
 pub use crawl::*;
+pub use depth::*;
 pub use extract::*;
 pub use fetch::*;
 pub use operate::*;

@@ -13,6 +13,7 @@ use super::element::Element;
 use super::entities::{self, Place};
 use super::facts::{Link, LinkKind, PageFacts, Refresh};
 use super::fold::Fold;
+use super::link_list::LinkList;
 use super::links::{self, Rel};
 use super::media::Media;
 use super::script::Watch;
@@ -35,7 +36,7 @@ const MAX_LINK_TEXT: usize = 200;
 pub struct ExtractOptions {
     /// Also report images, scripts, style sheets and media.
     pub assets: bool,
-    /// No more links than this.
+    /// The page may lead to this many URLs. References in several spellings are collected to four times as many.
     pub max_links: usize,
     /// No more text than this many bytes.
     pub max_text: usize,
@@ -45,7 +46,7 @@ pub struct ExtractOptions {
 
 impl Default for ExtractOptions {
     fn default() -> Self {
-        Self { assets: false, max_links: 10_000, max_text: 1 << 20, agent_tokens: vec!["lycosa".into()] }
+        Self { assets: false, max_links: 100_000, max_text: 1 << 20, agent_tokens: vec!["lycosa".into()] }
     }
 }
 
@@ -120,6 +121,7 @@ impl Extractor {
 struct Collector {
     opts: ExtractOptions,
     facts: PageFacts,
+    links: LinkList,
     base_href: Option<String>,
     canonical_href: Option<String>,
     text: Fold,
@@ -152,6 +154,7 @@ impl Collector {
             text: Fold::new(opts.max_text),
             printer,
             media: Media::default(),
+            links: LinkList::new(opts.max_links),
             opts,
             watch: Watch::default(),
             facts: PageFacts::default(),
@@ -177,6 +180,7 @@ impl Collector {
         self.facts.needs_script = self.watch.needs_script();
         let (print, told) = self.printer.finish();
         self.facts.shown = Shown { print, told, media: self.media.finish() };
+        (self.facts.links, self.facts.links_cut) = self.links.finish();
         self.facts
     }
 
@@ -185,12 +189,11 @@ impl Collector {
         if matches!(kind, LinkKind::A | LinkKind::Area | LinkKind::Frame) {
             self.watch.link();
         }
-        if self.facts.links.len() >= self.opts.max_links {
-            self.facts.links_cut = true;
+        if !self.links.takes(kind, href, nofollow) {
             return;
         }
         let text = link_text(Fold::all(text, MAX_LINK_TEXT * 4));
-        self.facts.links.push(Link { href: href.to_owned(), kind, nofollow, text });
+        self.links.push(Link { href: href.to_owned(), kind, nofollow, text });
     }
 
     fn links_of(&mut self, tag: &Tag<'_>) {
@@ -202,11 +205,11 @@ impl Collector {
             _ => None,
         };
         let text = described.unwrap_or_default();
-        let before = self.facts.links.len();
+        let before = self.links.len();
         links::of_tag(tag, &rel, self.opts.assets, |kind, href| self.add_link(kind, href, nofollow, &text));
         if tag.element == Element::A {
             self.end_anchor();
-            if self.facts.links.len() > before {
+            if self.links.len() > before {
                 let room = || Fold::new(MAX_LINK_TEXT * 4);
                 self.anchor = Some(Anchor { at: before, text: room(), alt: room() });
             }
@@ -285,7 +288,7 @@ impl Collector {
 
     fn end_anchor(&mut self) {
         if let Some(Anchor { at, text, alt }) = self.anchor.take()
-            && let Some(link) = self.facts.links.get_mut(at)
+            && let Some(link) = self.links.get_mut(at)
         {
             let text = text.finish().0;
             link.text = link_text(if text.is_empty() { alt.finish().0 } else { text });

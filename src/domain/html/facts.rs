@@ -24,7 +24,7 @@ pub struct PageFacts {
     pub refresh: Option<Refresh>,
     /// The first `<base href>`, absolute.
     pub base: Option<String>,
-    /// Links in document order, repeats included, as written.
+    /// Links in document order, as written; repeats included, but of a page that has very many.
     pub links: Vec<Link>,
     /// Visible text, white space folded to single spaces.
     pub text: String,
@@ -32,7 +32,7 @@ pub struct PageFacts {
     pub shown: Shown,
     /// What it names when it is a sitemap; such a document has no other links.
     pub sitemap: Option<Sitemap>,
-    /// There were more links than `ExtractOptions::max_links`, or entries of a sitemap than `SitemapLimits::max_urls`.
+    /// There were more references than `ExtractOptions::max_links` allows, or entries of a sitemap than `SitemapLimits::max_urls`.
     pub links_cut: bool,
     /// There was more text than `ExtractOptions::max_text`.
     pub text_cut: bool,

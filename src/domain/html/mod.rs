@@ -12,6 +12,7 @@ mod extract;
 mod facts;
 mod fold;
 mod foreign;
+mod link_list;
 mod links;
 mod media;
 mod page;

@@ -11,8 +11,8 @@ use crate::domain::charset::{CharsetSource, Decoded, TextStream};
 use crate::domain::extract::Extracted;
 use crate::domain::mime::{self, Kind};
 
-/// How much of a page is read unless configured otherwise (`parse.max_parse`): 10 MiB.
-pub const DEFAULT_MAX_PARSE: u64 = 10 << 20;
+/// How much of a page is read unless configured otherwise (`parse.max_parse`): 200 MiB, all that is decoded of a body.
+pub const DEFAULT_MAX_PARSE: u64 = 200 << 20;
 
 /// A page read to its end, or to the cap.
 #[derive(Clone, Debug)]

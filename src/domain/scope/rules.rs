@@ -53,7 +53,7 @@ impl Default for ScopeRules {
             allow_hosts: Vec::new(),
             deny_hosts: Vec::new(),
             skip_extensions: [SKIPPED_PARTS, SKIPPED_FILES].concat().into_iter().map(str::to_owned).collect(),
-            max_depth: Some(20),
+            max_depth: None,
         }
     }
 }

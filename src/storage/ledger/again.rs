@@ -3,6 +3,7 @@
 
 use super::{Done, KnownUrl, Ledger, NewUrl, PageChange, Result};
 use crate::domain::found_as::FoundAs;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
@@ -48,7 +49,7 @@ impl Ledger {
     }
 
     /// Queues a URL once more if this is its latest capture. `named`: what names it now.
-    fn once_more(
+    pub(super) fn once_more(
         &mut self,
         txn: &mut Txn<'_>,
         key: &PageKey,
@@ -57,11 +58,13 @@ impl Ledger {
     ) -> Result<Option<Again>> {
         let seen = key.seen();
         let at = seen.host_crawl().host_at();
-        let how = match txn.get::<Seen>(&seen)? {
-            Some(UrlState::Done { captured, how }) if captured == key.captured.0 => how,
+        let (how, reach) = match txn.get::<Seen>(&seen)? {
+            Some(UrlState::Done { captured, how, reach }) if captured == key.captured.0 => (how, reach),
             _ => return Ok(None),
         };
-        let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, why, named)) else { return Ok(None) };
+        let Some(entry) = txn.get::<Pages>(key)?.and_then(|page| entry_of(page, reach, why, named)) else {
+            return Ok(None);
+        };
         if self.hosts.orders(txn, at)?.refusal().is_some() {
             return Ok(None);
         }
@@ -112,7 +115,7 @@ impl Ledger {
 }
 
 /// What it takes to fetch a captured page again. A capture says as what it was found only when it is a sitemap.
-fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<QueueEntry> {
+fn entry_of(page: PageRecord, reach: Reach, why: Again, named: Option<&NewUrl>) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&page.url).ok()?;
     let by = named.and_then(|new| new.via.as_deref().map(str::to_owned));
     let (found, via) = match (page.sitemap, named) {
@@ -124,7 +127,14 @@ fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<Queu
     if led.is_some_and(|hops| hops <= page.hops) {
         return None; // further on its own way only: others are led here too, as to a page for logging in
     }
-    let hops = led.unwrap_or(page.hops);
+    let way = named.filter(|_| why == Again::Depth);
+    if way.is_some() && page.out_links == 0 {
+        return None; // it leads nowhere, by whatever way
+    }
+    let hops = led.or(way.map(|new| new.hops)).unwrap_or(page.hops);
+    let reach = way.map_or(Reach { depth: page.depth, limit: reach.limit }, NewUrl::reach);
+    let origin = way.map_or(page.origin, |new| new.origin.as_deref().map(str::to_owned));
+    let seed = page.depth == 0 && page.hops == 0 && !found.is_sitemap() || way.is_some_and(|new| new.seed);
     let spelling = match named.filter(|_| led.is_some()) {
         Some(new) => new.url.spelling().map(str::to_owned),
         None => page.spelling,
@@ -133,13 +143,14 @@ fn entry_of(page: PageRecord, why: Again, named: Option<&NewUrl>) -> Option<Queu
         scheme: url.scheme(),
         port: url.port(),
         tail: url.tail().to_owned(),
-        depth: page.depth,
+        depth: reach.depth,
+        limit: reach.limit,
         hops,
         attempts: 0,
-        seed: page.depth == 0 && page.hops == 0 && !found.is_sitemap(),
+        seed,
         found,
         discovered: page.fetched,
-        origin: page.origin,
+        origin,
         via,
         again: Some(LastTime { captured: page.fetched, why }),
         spelling,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
+use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
@@ -19,8 +20,10 @@ use crate::storage::values::{
 pub struct NewUrl {
     /// Canonical form.
     pub url: PageUrl,
-    /// Links from a seed, on the shortest path known.
+    /// Links from its seed on this way.
     pub depth: u16,
+    /// Links that are followed from that seed, as was said of it.
+    pub limit: Option<u16>,
     /// Redirects that led here.
     pub hops: u8,
     /// True for a seed and what seeds redirect to.
@@ -40,6 +43,12 @@ pub struct NewUrl {
 impl NewUrl {
     /// No rank: behind all ranks.
     pub const LAST: u8 = u8::MAX;
+
+    /// The way to it.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        Reach { depth: self.depth, limit: self.limit }
+    }
 }
 
 /// A URL that is done and to be fetched once more.
@@ -96,6 +105,10 @@ pub struct PageChange {
     pub url: PageUrl,
     /// How it ends.
     pub ending: Ending,
+    /// The best way known to it when it was taken from its queue.
+    pub taken: Reach,
+    /// The way to it by which its links were judged: the same, with what was said of its seed then.
+    pub reach: Reach,
     /// The status of the answer, if there was one: for people, it is not kept.
     pub status: Option<u16>,
     /// Its capture, if something was stored.
@@ -128,14 +141,34 @@ pub struct LinkChange {
     pub turned: Vec<Turned>,
     /// Known URLs that were rejected for a reason which no longer holds: now to be queued.
     pub readmitted: Vec<NewUrl>,
-    /// Waiting URLs found again by a shorter path.
-    pub shorter: Vec<NewUrl>,
+    /// Known URLs found by a better way.
+    pub nearer: Vec<NewUrl>,
     /// URLs that are done, to be fetched once more.
     pub again: Vec<KnownUrl>,
     /// Some are said to have changed and are not to be fetched once more yet.
     pub put_off: bool,
     /// Seeds among them or known before, with what is said of them.
     pub seeds: Vec<SeedValue>,
+}
+
+impl LinkChange {
+    /// Judged links, new and turned away, in changes of at most `most`; at least one. Each may be committed for itself, and again:
+    /// what the first ones queue is known to whoever finds it once more.
+    #[must_use]
+    pub fn in_chunks(self, most: usize) -> Vec<Self> {
+        let (generation, most) = (self.generation, most.max(1));
+        if self.new.len() + self.turned.len() <= most {
+            return vec![self];
+        }
+        let (mut new, mut turned) = (self.new.into_iter(), self.turned.into_iter());
+        let mut chunks = Vec::new();
+        while new.len() + turned.len() > 0 {
+            let taken: Vec<_> = new.by_ref().take(most).collect();
+            let turned = turned.by_ref().take(most - taken.len()).collect();
+            chunks.push(Self { generation, new: taken, turned, ..Self::default() });
+        }
+        chunks
+    }
 }
 
 /// One entry in the Store's work, in order.
@@ -166,6 +199,8 @@ pub enum Change {
         rules: u32,
         /// Digest of the rules that judge URLs.
         digest: [u8; 16],
+        /// Links that are followed from any seed.
+        max_depth: Option<u16>,
     },
     /// A host gives up its place: to the end of its front queue, or parked until a time.
     Yield {

@@ -2,6 +2,7 @@
 
 use super::{Done, Ledger, PageChange, Result};
 use crate::domain::found_as::FoundAs;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
@@ -19,7 +20,7 @@ impl Ledger {
         seen: SeenKey,
         page: &PageChange,
         reason: Failure,
-        depth: u16,
+        reach: Reach,
         entry: Option<QueueEntry>,
         now: UnixMillis,
     ) {
@@ -35,7 +36,8 @@ impl Ledger {
             when: now,
             captured: capture.map(|c| c.fetched),
             attempts,
-            depth,
+            depth: reach.depth,
+            limit: reach.limit,
             hops,
             seed,
             found,
@@ -90,6 +92,7 @@ fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
         port: url.port(),
         tail: url.tail().to_owned(),
         depth: failed.depth,
+        limit: failed.limit,
         hops: failed.hops,
         attempts: 0,
         seed: failed.seed,

@@ -8,6 +8,7 @@ mod change;
 mod counts;
 mod failures;
 mod hosts;
+mod nearer;
 mod orders;
 mod requeue;
 mod seeds;
@@ -20,6 +21,7 @@ use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
+use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
@@ -51,6 +53,8 @@ pub struct LedgerRules {
     pub keep_rejected: bool,
     /// Number of the rules in force.
     pub generation: u32,
+    /// Links that are followed from any seed, by these rules.
+    pub max_depth: Option<u16>,
 }
 
 /// Counts and places, and the changes to them.
@@ -81,9 +85,9 @@ impl Ledger {
         })
     }
 
-    /// Rules of this generation hold.
-    pub fn rules_are(&mut self, generation: u32) {
-        self.rules.generation = generation;
+    /// Rules of this generation hold, with this limit of depth.
+    pub fn rules_are(&mut self, generation: u32, max_depth: Option<u16>) {
+        (self.rules.generation, self.rules.max_depth) = (generation, max_depth);
     }
 
     /// The counters of the last commit.
@@ -145,12 +149,12 @@ impl Ledger {
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
-            Change::Settings { record, rules, digest } => {
+            Change::Settings { record, rules, digest, max_depth } => {
                 txn.put_meta((), &**record);
                 if let Some(run) = txn.get_meta::<RunState>(())? {
                     txn.put_meta((), &RunState { rules: *rules, rules_digest: *digest, ..run });
                 }
-                self.rules.generation = *rules;
+                self.rules_are(*rules, *max_depth);
                 Ok(Done::default())
             }
         }
@@ -203,7 +207,7 @@ impl Ledger {
         leased: &dyn Fn(&UrlKey) -> bool,
     ) -> Result<Done> {
         let seen = self.seen_key(&page.url);
-        let Some(UrlState::Waiting { rank, order, depth, due: None }) = txn.get::<Seen>(&seen)? else {
+        let Some(UrlState::Waiting { rank, order, reach, due: None }) = txn.get::<Seen>(&seen)? else {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
             log::warn!("a page was offered for commit again and is left out: url={}", page.url);
             return Ok(Done { void: true, ..self.links(txn, &page.links, now, leased)? });
@@ -214,7 +218,8 @@ impl Ledger {
         self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
         let unsynced = unsynced(page, seen, (rank, order), entry.as_ref());
         let found = entry.as_ref().map_or(FoundAs::Link, |entry| entry.found);
-        let state = self.end_state(txn, page, seen, (rank, order, depth), entry, now)?;
+        let nearer = entry.as_ref().filter(|_| reach.leads_further(page.taken, self.rules.max_depth)).cloned();
+        let state = self.end_state(txn, page, seen, (rank, order, reach), entry, now)?;
         txn.put::<Seen>(&seen, &state);
         self.note_sitemap(txn, seen, page, &state, (found, now));
         self.store_capture(txn, page, seen)?;
@@ -223,8 +228,11 @@ impl Ledger {
         }
         let (at, pace) = (seen.host_crawl().host_at(), page.pace.as_deref());
         self.hosts.note_state(txn, at, Some(page.url.host()), pace, &mut self.counters)?;
-        let links = self.links(txn, &page.links, now, leased)?;
-        Ok(Done { unsynced, ..links })
+        let mut done = self.links(txn, &page.links, now, leased)?;
+        if let Some(entry) = nearer {
+            done.again.extend(self.found_nearer_meanwhile(txn, page, entry)?);
+        }
+        Ok(Done { unsynced, ..done })
     }
 
     fn end_state(
@@ -232,7 +240,7 @@ impl Ledger {
         txn: &mut Txn<'_>,
         page: &PageChange,
         seen: SeenKey,
-        (rank, order, depth): (u8, u64, u16),
+        (rank, order, reach): (u8, u64, Reach),
         entry: Option<QueueEntry>,
         now: UnixMillis,
     ) -> Result<UrlState> {
@@ -255,36 +263,43 @@ impl Ledger {
                 }
                 self.hosts.with(txn, at, |row| row.counts.due += 1)?;
                 self.hosts.note_due(at, *when);
-                UrlState::Waiting { rank, order, depth, due: Some(*when) }
+                UrlState::Waiting { rank, order, reach, due: Some(*when) }
             }
             Ending::Done(how) => {
                 let captured = page.capture.as_ref().map_or(UnixMillis(0), |c| c.fetched);
-                self.done(txn, at, (captured, *how))?
+                self.done(txn, at, captured, *how, page.reach)?
             }
-            Ending::Kept(half) => self.done(txn, at, (half.fetched, half.how))?,
+            Ending::Kept(half) => self.done(txn, at, half.fetched, half.how, page.reach)?,
             Ending::Error(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.counters.add_error(*reason);
                 self.hosts.with(txn, at, |row| row.counts.errors += 1)?;
-                self.keep_failed(txn, seen, page, *reason, depth, entry, now);
+                self.keep_failed(txn, seen, page, *reason, reach, entry, now);
                 UrlState::Error { reason: *reason }
             }
             Ending::Rejected(reason) => {
                 self.counters.queued = self.counters.queued.saturating_sub(1);
                 self.count_rejected(*reason);
                 let from = entry.map(|e| Found { via: e.via, origin: e.origin, found: e.found }).unwrap_or_default();
-                self.keep_rejected(txn, seen, &page.url, *reason, depth, from);
-                UrlState::Rejected { reason: *reason, generation: self.rules.generation, depth }
+                self.keep_rejected(txn, seen, &page.url, *reason, reach.depth, from);
+                UrlState::Rejected { reason: *reason, generation: self.rules.generation, reach }
             }
         })
     }
 
-    fn done(&mut self, txn: &mut Txn<'_>, at: HostAt, (captured, how): (UnixMillis, How)) -> Result<UrlState> {
+    fn done(
+        &mut self,
+        txn: &mut Txn<'_>,
+        at: HostAt,
+        captured: UnixMillis,
+        how: How,
+        reach: Reach,
+    ) -> Result<UrlState> {
         self.counters.queued = self.counters.queued.saturating_sub(1);
         self.counters.done += 1;
         self.hosts.with(txn, at, |row| row.counts.done += 1)?;
         self.counters.redirects += u64::from(how == How::Redirect);
-        Ok(UrlState::Done { captured, how })
+        Ok(UrlState::Done { captured, how, reach })
     }
 
     fn store_capture(&mut self, txn: &mut Txn<'_>, page: &PageChange, seen: SeenKey) -> Result<()> {
@@ -296,10 +311,10 @@ impl Ledger {
     }
 
     /// Marks a URL as turned away, and keeps it.
-    fn turned(&self, txn: &mut Txn<'_>, seen: SeenKey, url: &PageUrl, reason: Rejection, depth: u16, from: Found) {
+    fn turned(&self, txn: &mut Txn<'_>, seen: SeenKey, url: &PageUrl, reason: Rejection, reach: Reach, from: Found) {
         let generation = self.rules.generation;
-        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth });
-        self.keep_rejected(txn, seen, url, reason, depth, from);
+        txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, reach });
+        self.keep_rejected(txn, seen, url, reason, reach.depth, from);
     }
 
     fn keep_rejected(
@@ -334,13 +349,18 @@ impl Ledger {
         for turned in &links.turned {
             settled.push(self.turn_away(txn, turned)?);
         }
-        for new in &links.readmitted {
-            settled.push(self.readmit(txn, new, ranks.get(new.url.as_str()).copied().or(new.rank), now, leased)?);
-        }
-        for shorter in &links.shorter {
-            self.shorten(txn, shorter, leased)?;
-        }
         let mut again = Vec::new();
+        for new in &links.readmitted {
+            let seen = self.seen_key(&new.url);
+            settled.push(seen.url);
+            let rank = ranks.get(new.url.as_str()).copied().or(new.rank);
+            if !self.readmit(txn, seen, new, rank, now)? {
+                again.extend(self.bring_nearer(txn, new, leased)?); // another page was faster
+            }
+        }
+        for nearer in &links.nearer {
+            again.extend(self.bring_nearer(txn, nearer, leased)?);
+        }
         for known in &links.again {
             again.extend(self.named_again(txn, known)?);
         }
@@ -369,13 +389,13 @@ impl Ledger {
         if !self.hosts.is_named(txn, at, new.url.host(), &mut self.counters)? {
             self.count_rejected(Rejection::Collision);
             let (reason, generation) = (Rejection::Collision, self.rules.generation);
-            txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, depth: new.depth });
+            txn.put::<Seen>(&seen, &UrlState::Rejected { reason, generation, reach: new.reach() });
             log::error!("host key collision: {} was given up; no other host is touched", new.url.host());
             return Ok(());
         }
         if let Some(reason) = self.hosts.orders(txn, at)?.refusal() {
             self.count_rejected(reason);
-            self.turned(txn, seen, &new.url, reason, new.depth, Found::of(new));
+            self.turned(txn, seen, &new.url, reason, new.reach(), Found::of(new));
             return Ok(());
         }
         let entry = QueueEntry {
@@ -383,6 +403,7 @@ impl Ledger {
             port: new.url.port(),
             tail: new.url.tail().to_owned(),
             depth: new.depth,
+            limit: new.limit,
             hops: new.hops,
             attempts: 0,
             seed: new.seed,
@@ -403,14 +424,18 @@ impl Ledger {
 
     /// Queues a URL where the ranker says, or at another rank.
     fn put_at(&mut self, txn: &mut Txn<'_>, seen: SeenKey, entry: &QueueEntry, rank: Option<u8>) -> Result<()> {
-        let seq = self.counters.next_seq;
+        let (reach, seq) = (entry.reach(), self.counters.next_seq);
         let last = rank == Some(NewUrl::LAST);
-        let place = if last { Ranker::last_place(seq) } else { self.rules.ranker.place(entry.depth, seq) };
+        let place = if last {
+            Ranker::last_place(seq)
+        } else {
+            self.rules.ranker.place(entry.depth, reach.left(self.rules.max_depth), seq)
+        };
         self.counters.next_seq += 1;
         let rank = rank.filter(|rank| usize::from(*rank) < RANKS).unwrap_or(place.rank);
-        let (order, depth) = (place.order, entry.depth);
+        let order = place.order;
         txn.put::<Queue>(&seen.host_crawl().queue(rank, order), entry);
-        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
+        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due: None });
         self.hosts.enqueued(txn, seen.host_crawl().host_at(), rank, order)
     }
 
@@ -418,60 +443,24 @@ impl Ledger {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.count_rejected(turned.reason);
-        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.depth, Found::of(&turned.new));
+        self.turned(txn, seen, &turned.new.url, turned.reason, turned.new.reach(), Found::of(&turned.new));
         Ok(seen.url)
     }
 
+    /// Queues a URL that is rejected; false when it is not.
     fn readmit(
         &mut self,
         txn: &mut Txn<'_>,
+        seen: SeenKey,
         new: &NewUrl,
         rank: Option<u8>,
         now: UnixMillis,
-        leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<UrlKey> {
-        let seen = self.seen_key(&new.url);
-        match txn.get::<Seen>(&seen)? {
-            Some(UrlState::Rejected { reason, .. }) => {
-                self.counters.sub_rejected(reason);
-                txn.delete::<Rejected>(&seen);
-                self.enqueue(txn, seen, new, rank, now)?;
-            }
-            Some(UrlState::Waiting { .. }) => self.shorten(txn, new, leased)?, // another page was faster
-            _ => {}
-        }
-        Ok(seen.url)
-    }
-
-    /// A shorter path to a waiting URL lowers its depth, and with it its place (docs/architecture.md, Depth). That it is a
-    /// sitemap is news too.
-    fn shorten(&mut self, txn: &mut Txn<'_>, new: &NewUrl, leased: &dyn Fn(&UrlKey) -> bool) -> Result<()> {
-        let seen = self.seen_key(&new.url);
-        let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
-        // It was to come last, and is found where that does not hold.
-        let up = Ranker::is_last(order) && new.rank != Some(NewUrl::LAST);
-        if (depth <= new.depth && !new.found.is_sitemap() && !up) || leased(&seen.url) {
-            return Ok(());
-        }
-        let is_news = |entry: &QueueEntry| depth > new.depth || !entry.found.is_sitemap();
-        if let Some(when) = due {
-            if let Some(mut entry) = txn.get::<Due>(&seen.due(when))?.filter(is_news) {
-                take_path(&mut entry, new);
-                txn.put::<Due>(&seen.due(when), &entry);
-                let depth = depth.min(new.depth);
-                txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due });
-            }
-            return Ok(());
-        }
-        let old = seen.host_crawl().queue(rank, order);
-        if let Some(mut entry) = txn.get::<Queue>(&old)?.filter(is_news) {
-            txn.delete::<Queue>(&old);
-            self.hosts.unqueue(txn, seen.host_crawl().host_at(), rank)?;
-            take_path(&mut entry, new);
-            let rank = (Ranker::is_last(order) && !up).then_some(NewUrl::LAST);
-            self.put_at(txn, seen, &entry, rank)?;
-        }
-        Ok(())
+    ) -> Result<bool> {
+        let Some(UrlState::Rejected { reason, .. }) = txn.get::<Seen>(&seen)? else { return Ok(false) };
+        self.counters.sub_rejected(reason);
+        txn.delete::<Rejected>(&seen);
+        self.enqueue(txn, seen, new, rank, now)?;
+        Ok(true)
     }
 
     fn promote(&mut self, txn: &mut Txn<'_>, due: &[DueKey]) -> Result<Done> {
@@ -501,22 +490,6 @@ impl Found {
         let (via, origin) = (new.via.as_deref().map(str::to_owned), new.origin.as_deref().map(str::to_owned));
         Self { via, origin, found: new.found }
     }
-}
-
-/// The way to a URL is the shortest one known, with its seed: by that the depth budget of seeds is reckoned.
-/// A sitemap stays what it is, and stays announced by whoever did.
-fn take_path(entry: &mut QueueEntry, new: &NewUrl) {
-    let news = new.found.is_sitemap() && !entry.found.is_sitemap();
-    if news {
-        entry.found = new.found;
-    }
-    if news || !entry.found.is_sitemap() {
-        entry.via = new.via.as_deref().map(str::to_owned);
-    }
-    if new.depth < entry.depth || news {
-        entry.origin = new.origin.as_deref().map(str::to_owned);
-    }
-    entry.depth = entry.depth.min(new.depth);
 }
 
 /// What it takes to queue a page again, should its record be lost.

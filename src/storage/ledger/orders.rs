@@ -4,6 +4,7 @@ use super::{Done, Found, Ledger, Result};
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::{HostAt, SeenKey};
@@ -44,29 +45,29 @@ impl Ledger {
             if self.hosts.orders(txn, seen.host_crawl().host_at())?.refusal().is_none() {
                 continue;
             }
-            let Some((entry, depth)) = self.take_out(txn, *seen)? else { continue };
+            let Some((entry, reach)) = self.take_out(txn, *seen)? else { continue };
             let name = self.hosts.name(txn, seen.host_crawl().host_at())?;
             self.counters.queued = self.counters.queued.saturating_sub(1);
             self.count_rejected(reason);
             match entry.url(&name) {
                 Ok(url) => {
                     let from = Found { via: entry.via, origin: entry.origin, found: entry.found };
-                    self.turned(txn, *seen, &url, reason, depth, from);
+                    self.turned(txn, *seen, &url, reason, reach, from);
                 }
                 Err(e) => {
                     // It was made of a URL, so this does not happen; the mark is true all the same.
                     log::error!("a queue entry of {name} is no URL: {e}");
                     let generation = self.rules.generation;
-                    txn.put::<Seen>(seen, &UrlState::Rejected { reason, generation, depth });
+                    txn.put::<Seen>(seen, &UrlState::Rejected { reason, generation, reach });
                 }
             }
         }
         Ok(Done::default())
     }
 
-    /// Takes a waiting URL out of its queue, or out of the retries. Gives its depth too.
-    fn take_out(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<Option<(QueueEntry, u16)>> {
-        let Some(UrlState::Waiting { rank, order, depth, due }) = txn.get::<Seen>(&seen)? else { return Ok(None) };
+    /// Takes a waiting URL out of its queue, or out of the retries. Gives the way to it too.
+    fn take_out(&mut self, txn: &mut Txn<'_>, seen: SeenKey) -> Result<Option<(QueueEntry, Reach)>> {
+        let Some(UrlState::Waiting { rank, order, reach, due }) = txn.get::<Seen>(&seen)? else { return Ok(None) };
         let at = seen.host_crawl().host_at();
         let entry = match due {
             None => {
@@ -83,6 +84,6 @@ impl Ledger {
                 entry
             }
         };
-        Ok(Some((entry, depth)))
+        Ok(Some((entry, reach)))
     }
 }

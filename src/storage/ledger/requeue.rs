@@ -20,7 +20,7 @@ impl Ledger {
         };
         self.uncapture(txn, lost, &page)?;
         match state {
-            UrlState::Done { captured, how } if captured == page.fetched => {
+            UrlState::Done { captured, how, .. } if captured == page.fetched => {
                 self.no_sitemap(txn, seen, captured)?;
                 self.counters.done = self.counters.done.saturating_sub(1);
                 if how == How::Redirect {
@@ -38,9 +38,9 @@ impl Ledger {
             _ => return Ok(false),
         }
         self.counters.queued += 1;
-        let (rank, order, depth) = (lost.rank, lost.order, lost.entry.depth);
+        let (rank, order, reach) = (lost.rank, lost.order, lost.entry.reach());
         txn.put::<Queue>(&seen.host_crawl().queue(rank, order), &lost.entry);
-        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, depth, due: None });
+        txn.put::<Seen>(&seen, &UrlState::Waiting { rank, order, reach, due: None });
         self.hosts.enqueued(txn, at, rank, order)?;
         Ok(true)
     }
@@ -79,6 +79,7 @@ mod tests {
             ranker: Ranker::default(),
             keep_rejected: true,
             generation: 1,
+            max_depth: None,
         }
     }
 
@@ -96,6 +97,7 @@ mod tests {
         NewUrl {
             url,
             depth: 1,
+            limit: None,
             hops: 0,
             seed: false,
             via: None,
@@ -139,6 +141,8 @@ mod tests {
         PageChange {
             url: new.url.clone(),
             ending,
+            taken: new.reach(),
+            reach: new.reach(),
             status: Some(200),
             capture: Some(capture),
             first_with: Some((ContentDigest([8; 16]), first)),
@@ -223,7 +227,7 @@ mod tests {
                 &Change::Links(Box::new(LinkChange { readmitted, ..LinkChange::default() })),
             );
             let state = crate::storage::read::seen_state(&storage, ledger.seen_key(&new.url)).unwrap();
-            assert!(matches!(state, Some(UrlState::Waiting { depth: d, .. }) if d == depth), "{state:?}");
+            assert!(matches!(state, Some(UrlState::Waiting { reach, .. }) if reach.depth == depth), "{state:?}");
         }
         let counters = ledger.committed();
         assert_eq!((counters.discovered, counters.queued, counters.rejected_total()), (1, 1, 0));

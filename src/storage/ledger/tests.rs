@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
 use crate::domain::url::{Canonicaliser, CleanRules};
@@ -21,6 +22,7 @@ fn rules() -> LedgerRules {
         ranker: Ranker::new(Order::Breadth, vec![10.0, 8.0, 5.0, 2.0, 0.5], 8),
         keep_rejected: true,
         generation: 1,
+        max_depth: None,
     }
 }
 
@@ -29,6 +31,7 @@ fn new(url: &str, depth: u16) -> NewUrl {
     NewUrl {
         url,
         depth,
+        limit: None,
         hops: 0,
         seed: false,
         via: None,
@@ -40,9 +43,20 @@ fn new(url: &str, depth: u16) -> NewUrl {
 }
 
 fn bare(url: &NewUrl, ending: Ending) -> Change {
-    let url = url.url.clone();
     let links = LinkChange::default();
-    Change::Page(Box::new(PageChange { url, ending, status: None, capture: None, first_with: None, links, pace: None }))
+    let (taken, reach) = (url.reach(), url.reach());
+    let url = url.url.clone();
+    Change::Page(Box::new(PageChange {
+        url,
+        ending,
+        taken,
+        reach,
+        status: None,
+        capture: None,
+        first_with: None,
+        links,
+        pace: None,
+    }))
 }
 
 struct Bench {
@@ -178,15 +192,15 @@ fn a_leased_url_keeps_its_place_when_a_shorter_path_is_found() {
     let a = new("http://h.test/a", 3);
     bench.found(std::slice::from_ref(&a));
     let before = bench.state(&a);
-    let shorter = LinkChange { shorter: vec![new("http://h.test/a", 1)], ..LinkChange::default() };
+    let shorter = LinkChange { nearer: vec![new("http://h.test/a", 1)], ..LinkChange::default() };
     let mut txn = Txn::new(&bench.storage);
-    bench.ledger.apply(&mut txn, &Change::Links(Box::new(shorter.clone())), NOW, &|_| true).unwrap();
+    bench.ledger.apply(&mut txn, &Change::Links(Box::new(shorter)), NOW, &|_| true).unwrap();
     bench.ledger.seal(&mut txn).unwrap();
     bench.storage.write(&txn.into_batch()).unwrap();
     bench.ledger.commit();
-    assert_eq!(bench.state(&a), before);
-    bench.commit(&[Change::Links(Box::new(shorter))]);
-    assert!(matches!(bench.state(&a), Some(UrlState::Waiting { depth: 1, .. })));
+    let Some(UrlState::Waiting { rank, order, reach, .. }) = before else { panic!("not waiting") };
+    let now = UrlState::Waiting { rank, order, reach: Reach { depth: 1, ..reach }, due: None };
+    assert_eq!((reach.depth, bench.state(&a), entry(&bench, &a).map(|entry| entry.depth)), (3, Some(now), Some(1)));
 }
 
 #[test]
@@ -285,7 +299,7 @@ fn a_url_given_up_is_kept_in_full_and_tried_again_as_if_it_were_new() {
     let kept = read::get::<Failed>(&bench.storage, &key).unwrap().unwrap();
     assert_eq!((kept.attempts, kept.depth, kept.via.as_deref()), (2, 2, Some("http://h.test/from")));
     bench.commit(&[Change::TryAgain(vec![key, key]), Change::TryAgain(vec![key])]);
-    let Some(UrlState::Waiting { rank, order, depth: 2, due: None }) = bench.state(&a) else {
+    let Some(UrlState::Waiting { rank, order, reach: Reach { depth: 2, .. }, due: None }) = bench.state(&a) else {
         panic!("it is not back")
     };
     let entry = read::get::<Queue>(&bench.storage, &key.host_crawl().queue(rank, order)).unwrap().unwrap();
@@ -440,4 +454,70 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
     let c = bench.ledger.committed();
     assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
+}
+
+/// What is found by another way.
+fn nearer(new: NewUrl) -> Change {
+    Change::Links(Box::new(LinkChange { nearer: vec![new], ..LinkChange::default() }))
+}
+
+/// The commit of a page that leads to so many URLs.
+fn with_links(url: &NewUrl, at: u64, links: u32) -> Change {
+    let Change::Page(mut page) = captured(url, at) else { panic!("a page") };
+    page.capture.as_mut().unwrap().out_links = links;
+    Change::Page(page)
+}
+
+#[test]
+fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_leads_anywhere() {
+    for (most, links, depth, again) in
+        [(Some(5), 3, 2, true), (Some(5), 3, 4, false), (Some(5), 0, 2, false), (None, 3, 2, false)]
+    {
+        let mut bench = Bench::new();
+        bench.ledger.rules_are(1, most);
+        let page = new("http://h.test/a", 4);
+        bench.found(std::slice::from_ref(&page));
+        bench.commit(&[with_links(&page, 7, links), nearer(new("http://h.test/a", depth))]);
+        let back = entry(&bench, &page);
+        assert_eq!(back.is_some(), again, "{most:?} {links} {depth}");
+        if let Some(back) = back {
+            assert_eq!((back.depth, back.again.map(|last| last.why)), (2, Some(Again::Depth)));
+        }
+        let c = bench.ledger.committed();
+        assert_eq!((c.discovered, c.done + c.queued, c.pages_stored), (1, 1, 1));
+    }
+}
+
+#[test]
+fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_leads_further_came_meanwhile() {
+    let mut bench = Bench::new();
+    bench.ledger.rules_are(1, Some(5));
+    let page = new("http://h.test/a", 4);
+    bench.found(std::slice::from_ref(&page));
+    let mut txn = Txn::new(&bench.storage);
+    bench.ledger.apply(&mut txn, &nearer(new("http://h.test/a", 1)), NOW, &|_| true).unwrap();
+    bench.ledger.seal(&mut txn).unwrap();
+    bench.storage.write(&txn.into_batch()).unwrap();
+    bench.ledger.commit();
+    bench.commit(&[with_links(&page, 7, 3)]);
+    let back = entry(&bench, &page).unwrap();
+    assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(Again::Depth)));
+    bench.commit(&[with_links(&new("http://h.test/a", 1), 9, 3)]);
+    assert_eq!((entry(&bench, &page), bench.ledger.committed().done), (None, 1), "once is enough");
+}
+
+#[test]
+fn what_is_too_deep_keeps_the_best_way_and_a_page_takes_the_seed_that_lets_it_go_deepest() {
+    let mut bench = Bench::new();
+    let limited = |depth, limit| NewUrl { limit, ..new("http://h.test/a", depth) };
+    let turned = vec![Turned { new: limited(9, None), reason: Rejection::TooDeep }];
+    bench.commit(&[Change::Links(Box::new(LinkChange { turned, ..LinkChange::default() }))]);
+    bench.commit(&[nearer(limited(7, None)), nearer(limited(8, None))]);
+    let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&limited(0, None).url)).unwrap().unwrap();
+    assert_eq!((kept.depth, bench.ledger.committed().rejected_total()), (7, 1));
+    let readmitted = vec![limited(1, Some(3))];
+    bench.commit(&[Change::Links(Box::new(LinkChange { readmitted, ..LinkChange::default() }))]);
+    bench.commit(&[nearer(limited(6, None)), nearer(limited(0, Some(3))), nearer(limited(8, Some(9)))]);
+    let back = entry(&bench, &limited(0, None)).unwrap();
+    assert_eq!((back.depth, back.limit), (6, None));
 }

@@ -68,17 +68,20 @@ fn a_database_of_another_version_is_refused_even_when_the_marker_lies() {
     let dir = tempfile::tempdir().unwrap();
     let storage = RocksStorage::open(dir.path(), small()).unwrap();
     let mut batch = Batch::new();
-    batch.put_meta((), &Format { version: 2, seed: 1 });
+    batch.put_meta((), &Format { version: FORMAT_VERSION + 1, seed: 1 });
     storage.write(&batch).unwrap();
     drop(storage);
     let error = RocksStorage::open(dir.path(), small()).unwrap_err();
-    assert!(matches!(&error, StorageError::Version { found, .. } if found == "2"), "{error}");
+    assert!(
+        matches!(&error, StorageError::Version { found, .. } if *found == (FORMAT_VERSION + 1).to_string()),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_marker_of_another_version_keeps_the_database_shut() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("FORMAT"), "lycosa data folder\nformat 2\n").unwrap();
+    fs::write(dir.path().join("FORMAT"), format!("lycosa data folder\nformat {}\n", FORMAT_VERSION + 1)).unwrap();
     assert!(matches!(RocksStorage::open(dir.path(), small()), Err(StorageError::Version { .. })));
     assert!(!dir.path().join("db").exists());
 }

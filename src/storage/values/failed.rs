@@ -22,8 +22,10 @@ pub struct FailedValue {
     pub captured: Option<UnixMillis>,
     /// Fetches that failed.
     pub attempts: u8,
-    /// Depth of the shortest path known.
+    /// Links from its seed.
     pub depth: u16,
+    /// Links that are followed from that seed, as was said of it.
+    pub limit: Option<u16>,
     /// Redirects that led here in a row.
     pub hops: u8,
     /// True for a seed.
@@ -49,6 +51,7 @@ impl Wire for FailedValue {
         self.captured.put(out);
         self.attempts.put(out);
         self.depth.put(out);
+        self.limit.put(out);
         self.hops.put(out);
         put_way((self.seed, self.found, false, self.spelling.is_some()), out);
         self.discovered.put(out);
@@ -62,7 +65,7 @@ impl Wire for FailedValue {
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let (url, reason, status) = (String::read(from)?, Failure::read(from)?, Option::read(from)?);
         let (when, captured, attempts) = (UnixMillis::read(from)?, Option::read(from)?, u8::read(from)?);
-        let (depth, hops) = (u16::read(from)?, u8::read(from)?);
+        let (depth, limit, hops) = (u16::read(from)?, Option::read(from)?, u8::read(from)?);
         let (seed, found, again, spelled) = take_way(from)?;
         if again {
             return Err(ValueError::Tag("way of being found"));
@@ -78,6 +81,7 @@ impl Wire for FailedValue {
             captured,
             attempts,
             depth,
+            limit,
             hops,
             seed,
             found,

@@ -4,6 +4,7 @@ use super::ValueError;
 use super::way::{put_way, take_way};
 use super::wire::{Reader, Wire, fields};
 use crate::domain::found_as::FoundAs;
+use crate::domain::reach::Reach;
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
 use crate::domain::url::{PageUrl, Scheme, UrlError};
@@ -17,8 +18,10 @@ pub struct QueueEntry {
     pub port: u16,
     /// Path and query, beginning with `/`.
     pub tail: String,
-    /// Links from the nearest seed.
+    /// Links from its seed.
     pub depth: u16,
+    /// Links that are followed from that seed, as was said of it.
+    pub limit: Option<u16>,
     /// Redirects that led here in a row.
     pub hops: u8,
     /// Fetches that failed so far.
@@ -60,12 +63,21 @@ fields! {
     }
 }
 
+impl QueueEntry {
+    /// The way to it.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        Reach { depth: self.depth, limit: self.limit }
+    }
+}
+
 impl Wire for QueueEntry {
     fn put(&self, out: &mut Vec<u8>) {
         self.scheme.put(out);
         self.port.put(out);
         self.tail.put(out);
         self.depth.put(out);
+        self.limit.put(out);
         self.hops.put(out);
         self.attempts.put(out);
         put_way((self.seed, self.found, self.again.is_some(), self.spelling.is_some()), out);
@@ -82,12 +94,13 @@ impl Wire for QueueEntry {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
         let (scheme, port, tail) = (Scheme::read(from)?, u16::read(from)?, String::read(from)?);
-        let (depth, hops, attempts) = (u16::read(from)?, u8::read(from)?, u8::read(from)?);
+        let (depth, limit) = (u16::read(from)?, Option::read(from)?);
+        let (hops, attempts) = (u8::read(from)?, u8::read(from)?);
         let (seed, found, again, spelled) = take_way(from)?;
         let discovered = UnixMillis::read(from)?;
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
         let again = if again { Some(LastTime::read(from)?) } else { None };
         let spelling = if spelled { Some(String::read(from)?) } else { None };
-        Ok(Self { scheme, port, tail, depth, hops, attempts, seed, found, discovered, origin, via, again, spelling })
+        Ok(Self { scheme, port, tail, depth, limit, hops, attempts, seed, found, discovered, origin, via, again, spelling })
     }
 }

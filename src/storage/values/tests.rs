@@ -10,6 +10,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
+use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
 use crate::domain::time::UnixMillis;
@@ -26,6 +27,7 @@ fn queue_entry() -> QueueEntry {
         port: 443,
         tail: "/a?b=c".into(),
         depth: 2,
+        limit: Some(300),
         hops: 1,
         attempts: 0,
         seed: false,
@@ -157,13 +159,13 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         check(&UrlState::Error { reason: *failure });
     }
     for reason in Rejection::ALL {
-        check(&UrlState::Rejected { reason: *reason, generation: 70_000, depth: 300 });
+        check(&UrlState::Rejected { reason: *reason, generation: 70_000, reach: Reach { depth: 300, limit: Some(2) } });
     }
     for due in [None, Some(UnixMillis(1))] {
-        check(&UrlState::Waiting { rank: 1, order: u64::MAX, depth: u16::MAX, due });
+        check(&UrlState::Waiting { rank: 1, order: u64::MAX, reach: Reach { depth: u16::MAX, limit: None }, due });
     }
     for how in How::ALL {
-        check(&UrlState::Done { captured: UnixMillis(1), how: *how });
+        check(&UrlState::Done { captured: UnixMillis(1), how: *how, reach: Reach { depth: 7, limit: Some(u16::MAX) } });
     }
     check(&page_record());
     let spelling = || Some("/%61?".to_owned());
@@ -219,6 +221,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         captured: Some(UnixMillis(8)),
         attempts: 4,
         depth: 2,
+        limit: Some(2),
         hops: 0,
         seed: false,
         found: FoundAs::Link,
@@ -253,21 +256,22 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry: queue_entry(), warc: warc_place() }]));
 }
 
-/// The format on disk may not change without a new version: these bytes were written by format 1.
+/// The format on disk may not change without a new version: these bytes were written by format 2.
 #[test]
-fn format_1_writes_these_bytes() {
+fn format_2_writes_these_bytes() {
     let hex = |bytes: Vec<u8>| data_encoding::HEXLOWER.encode(&bytes);
-    let waiting = UrlState::Waiting { rank: 2, order: 300, depth: 1, due: None };
-    assert_eq!(hex(waiting.encode()), "010002ac020100");
-    let done = UrlState::Done { captured: UnixMillis(128), how: How::Duplicate };
-    assert_eq!(hex(done.encode()), "0101800102");
+    let way = |depth, limit| Reach { depth, limit };
+    let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };
+    assert_eq!(hex(waiting.encode()), "010002ac02010000");
+    let done = UrlState::Done { captured: UnixMillis(128), how: How::Duplicate, reach: way(1, Some(200)) };
+    assert_eq!(hex(done.encode()), "01018001020101c801");
     assert_eq!(hex(UrlState::Error { reason: Failure::Tls }.encode()), "010205");
-    let rejected = UrlState::Rejected { reason: Rejection::Robots, generation: 3, depth: 4 };
-    assert_eq!(hex(rejected.encode()), "01030a0304");
+    let rejected = UrlState::Rejected { reason: Rejection::Robots, generation: 3, reach: way(4, None) };
+    assert_eq!(hex(rejected.encode()), "01030a030400");
     let entry = QueueEntry { tail: "/a".into(), via: None, origin: None, ..queue_entry() };
     assert_eq!(
         hex(entry.encode()),
-        concat!("01", "01", "bb03", "022f61", "02", "01", "00", "00", "80d095ffbc31", "00", "00")
+        concat!("01", "01", "bb03", "022f61", "02", "01ac02", "01", "00", "00", "80d095ffbc31", "00", "00")
     );
     assert_eq!(hex(Format { version: 1, seed: 1 }.encode()), "010101");
     let host = HostState { name: "h".into(), pace: vec![7], ..HostState::default() };
@@ -412,7 +416,8 @@ fn samples() -> Vec<Vec<u8>> {
         queue_entry().encode(),
         host_counts(Place::Waiting { rank: 1, order: 2 }).encode(),
         HostState { name: "h0.test".into(), pace: vec![1; 9], ..HostState::default() }.encode(),
-        UrlState::Waiting { rank: 1, order: 2, depth: 3, due: Some(UnixMillis(4)) }.encode(),
+        UrlState::Waiting { rank: 1, order: 2, reach: Reach { depth: 3, limit: None }, due: Some(UnixMillis(4)) }
+            .encode(),
         page_record().encode(),
         live_settings().encode(),
         counters().encode(),

@@ -2,6 +2,7 @@
 
 use super::wire::{Reader, Wire};
 use super::{How, ValueError};
+use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::time::UnixMillis;
 
@@ -14,8 +15,8 @@ pub enum UrlState {
         rank: u8,
         /// Order in the queue; without meaning for an entry in `due`.
         order: u64,
-        /// Depth of the shortest path known.
-        depth: u16,
+        /// The best way known to it.
+        reach: Reach,
         /// Its time in `due`, when it lies there and not in `queue`.
         due: Option<UnixMillis>,
     },
@@ -25,6 +26,8 @@ pub enum UrlState {
         captured: UnixMillis,
         /// How it ended.
         how: How,
+        /// The way to it by which its links were judged.
+        reach: Reach,
     },
     /// Given up.
     Error {
@@ -37,38 +40,50 @@ pub enum UrlState {
         reason: Rejection,
         /// The generation of rules that said so.
         generation: u32,
-        /// Depth of the shortest path known.
-        depth: u16,
+        /// The best way known to it.
+        reach: Reach,
     },
 }
 
 /// The value of `seen`.
 pub type SeenValue = UrlState;
 
+impl Wire for Reach {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.depth.put(out);
+        self.limit.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok(Self { depth: u16::read(from)?, limit: Option::read(from)? })
+    }
+}
+
 impl Wire for UrlState {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Waiting { rank, order, depth, due } => {
+            Self::Waiting { rank, order, reach, due } => {
                 out.push(0);
                 rank.put(out);
                 order.put(out);
-                depth.put(out);
+                reach.put(out);
                 due.put(out);
             }
-            Self::Done { captured, how } => {
+            Self::Done { captured, how, reach } => {
                 out.push(1);
                 captured.put(out);
                 how.put(out);
+                reach.put(out);
             }
             Self::Error { reason } => {
                 out.push(2);
                 reason.put(out);
             }
-            Self::Rejected { reason, generation, depth } => {
+            Self::Rejected { reason, generation, reach } => {
                 out.push(3);
                 reason.put(out);
                 generation.put(out);
-                depth.put(out);
+                reach.put(out);
             }
         }
     }
@@ -78,14 +93,16 @@ impl Wire for UrlState {
             0 => Self::Waiting {
                 rank: u8::read(from)?,
                 order: u64::read(from)?,
-                depth: u16::read(from)?,
+                reach: Reach::read(from)?,
                 due: Option::read(from)?,
             },
-            1 => Self::Done { captured: UnixMillis::read(from)?, how: How::read(from)? },
+            1 => Self::Done { captured: UnixMillis::read(from)?, how: How::read(from)?, reach: Reach::read(from)? },
             2 => Self::Error { reason: Failure::read(from)? },
-            3 => {
-                Self::Rejected { reason: Rejection::read(from)?, generation: u32::read(from)?, depth: u16::read(from)? }
-            }
+            3 => Self::Rejected {
+                reason: Rejection::read(from)?,
+                generation: u32::read(from)?,
+                reach: Reach::read(from)?,
+            },
             _ => return Err(ValueError::Tag("URL state")),
         })
     }

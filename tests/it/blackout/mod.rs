@@ -31,7 +31,7 @@ const GAP: Duration = Duration::from_millis(40);
 const HOSTS: u32 = 12;
 /// Failures on one web.
 const ROW: u64 = 20;
-const SETTINGS: &str = "crawl.max_depth = 10000\nfetch.concurrency = 8\nfetch.threads = 1\npoliteness.min_delay = \"40ms\"\n\
+const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 8\nfetch.threads = 1\npoliteness.min_delay = \"40ms\"\n\
     politeness.delay_factor = 0\nstore.warc_max_size = \"1MB\"\nstore.memory = \"16MiB\"\n";
 
 fn web(rounds: u64) -> TestWebConfig {

@@ -2,6 +2,7 @@
 
 use lycosa::check::Fault;
 use lycosa::domain::fingerprint::ContentDigest;
+use lycosa::domain::reach::Reach;
 use lycosa::domain::time::UnixMillis;
 use lycosa::storage::tables;
 use lycosa::storage::values::{QueueEntry, UrlState};
@@ -27,16 +28,17 @@ pub const ALL: &[Named] = &[
     (
         "a queued URL's mark has another depth",
         |s, _| {
-            let (key, UrlState::Waiting { rank, order, depth, due }) = queued(s) else { panic!() };
-            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Waiting { rank, order, depth: depth + 1, due }));
+            let (key, UrlState::Waiting { rank, order, reach, due }) = queued(s) else { panic!() };
+            let reach = Reach { depth: reach.depth + 1, ..reach };
+            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Waiting { rank, order, reach, due }));
         },
         &[Fault::QueueUnmarked],
     ),
     (
         "a queued URL's mark points to where nothing is",
         |s, _| {
-            let (key, UrlState::Waiting { rank, order, depth, due }) = queued(s) else { panic!() };
-            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Waiting { rank, order: order ^ 1 << 40, depth, due }));
+            let (key, UrlState::Waiting { rank, order, reach, due }) = queued(s) else { panic!() };
+            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Waiting { rank, order: order ^ 1 << 40, reach, due }));
         },
         &[Fault::QueueUnmarked, Fault::WaitingUnqueued],
     ),
@@ -99,8 +101,8 @@ pub const ALL: &[Named] = &[
     (
         "a done URL's mark names another capture",
         |s, _| {
-            let (key, UrlState::Done { how, .. }) = stored(s) else { panic!() };
-            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Done { captured: UnixMillis(5), how }));
+            let (key, UrlState::Done { how, reach, .. }) = stored(s) else { panic!() };
+            write(s, |b| b.put::<tables::Seen>(&key, &UrlState::Done { captured: UnixMillis(5), how, reach }));
         },
         &[Fault::DoneUncaptured],
     ),

@@ -7,7 +7,7 @@ use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
 use super::poison::plain_page;
 use crate::sandbox::{Sandbox, is_rules};
 
-const SETTINGS: &str = "crawl.max_depth = 10000\npoliteness.min_delay = \"5ms\"\npoliteness.delay_factor = 0\n\
+const SETTINGS: &str = "crawl.max_depth = \"none\"\npoliteness.min_delay = \"5ms\"\npoliteness.delay_factor = 0\n\
     fetch.concurrency = 8\nfetch.threads = 1\nparse.threads = 2\nstore.memory = \"32MiB\"\n";
 
 fn sandbox() -> Sandbox {

@@ -37,7 +37,7 @@ pub struct Kind {
 /// All sorts of answers, none of which is asked for twice.
 pub const QUICK: Kind = Kind {
     name: "quick",
-    settings: "crawl.max_depth = 10000\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
+    settings: "crawl.max_depth = \"none\"\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"300ms\"\n\
         politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
         store.memory = \"32MiB\"\nfrontier.host_quantum = { pages = 8, time = \"10s\" }\n",
     gap: Duration::from_millis(300),
@@ -48,7 +48,7 @@ pub const QUICK: Kind = Kind {
 /// Crawl-delay, and 503 with Retry-After.
 const SLOW: Kind = Kind {
     name: "slow",
-    settings: "crawl.max_depth = 10000\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"200ms\"\n\
+    settings: "crawl.max_depth = \"none\"\nfetch.concurrency = 16\nfetch.threads = 2\npoliteness.min_delay = \"200ms\"\n\
         politeness.delay_factor = 1\ndurability.sync = \"100ms\"\nstore.warc_max_size = \"1MB\"\n\
         store.memory = \"32MiB\"\nfetch.retries = 4\nfetch.retry_delays = [\"1s\"]\n",
     gap: Duration::from_millis(200),

@@ -129,8 +129,8 @@ impl Found {
                 continue;
             };
             let state = self.seen.get(&self.key(&url)).copied();
-            let fits = matches!(state, Some(UrlState::Waiting { rank, order, due: None, depth })
-                if (rank, order, depth) == (key.rank, key.order, entry.depth));
+            let fits = matches!(state, Some(UrlState::Waiting { rank, order, due: None, reach })
+                if (rank, order, reach) == (key.rank, key.order, entry.reach()));
             if !fits {
                 self.wrong("a queue entry without its seen mark", (url.as_str(), key, state));
             }
@@ -138,7 +138,8 @@ impl Found {
         for (key, entry) in self.due.clone() {
             let url = self.url_of(key.seen().host_crawl().host_at(), &entry);
             let state = self.seen.get(&key.seen()).copied();
-            let fits = matches!(state, Some(UrlState::Waiting { due: Some(time), .. }) if time == key.time);
+            let fits = matches!(state, Some(UrlState::Waiting { due: Some(time), reach, .. })
+                if (time, reach) == (key.time, entry.reach()));
             if !fits || url.is_none_or(|url| self.key(&url) != key.seen()) {
                 self.wrong("a retry without its seen mark", (key, state));
             }

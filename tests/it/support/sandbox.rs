@@ -62,7 +62,7 @@ impl Sandbox {
             format!("crawl.seeds=[\"{}\"]", web.start_url()),
             "crawl.until_done=true".into(),
             "scope.mode=any".into(),
-            "crawl.max_depth=1000".into(),
+            "crawl.max_depth=none".into(),
             "politeness.min_delay=2ms".into(),
             "politeness.delay_factor=0".into(),
             "robots.error_retry=[\"1s\"]".into(),

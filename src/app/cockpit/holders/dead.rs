@@ -97,6 +97,7 @@ mod tests {
             when: UnixMillis(1),
             captured: None,
             attempts: 1,
+            limit: None,
             depth: 0,
             hops: 0,
             seed: false,

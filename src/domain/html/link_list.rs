@@ -1,0 +1,103 @@
+//! The links of a page as they come, bounded by what they refer to.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use super::facts::{Link, LinkKind};
+
+/// Of references that are known repeats are kept too, with their texts, while a page has fewer links than this.
+const REPEATS: usize = 10_000;
+/// Spellings of references for each URL that a page may lead to: `/a`, `a`, `http://h.test/a`. Which of them lead to one URL is told
+/// when they are resolved; fragments are no spellings.
+const SPELLINGS: usize = 4;
+
+/// Links in the order of the page. Those that say nothing new are left out of a page that has very many.
+#[derive(Debug)]
+pub(super) struct LinkList {
+    links: Vec<Link>,
+    /// Hashes of references without fragments, of a kind, followed or not.
+    known: HashSet<u64>,
+    hasher: RandomState,
+    max: usize,
+    cut: bool,
+}
+
+impl LinkList {
+    /// For a page that may lead to `max` URLs.
+    pub(super) fn new(max: usize) -> Self {
+        Self { links: Vec::new(), known: HashSet::new(), hasher: RandomState::new(), max, cut: false }
+    }
+
+    /// Whether there is room for a link. A reference that was not seen before and has none is told of by [`LinkList::finish`].
+    pub(super) fn takes(&mut self, kind: LinkKind, href: &str, nofollow: bool) -> bool {
+        let reference = href.split('#').next().unwrap_or_default();
+        let hash = self.hasher.hash_one((kind, nofollow, reference));
+        if self.known.contains(&hash) {
+            return self.links.len() < REPEATS.min(self.max);
+        }
+        if self.known.len() >= self.max.saturating_mul(SPELLINGS) {
+            self.cut = true;
+            return false;
+        }
+        self.known.insert(hash)
+    }
+
+    /// Puts in a link for which there is room.
+    pub(super) fn push(&mut self, link: Link) {
+        self.links.push(link);
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// One of them.
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Link> {
+        self.links.get_mut(at)
+    }
+
+    /// The links, and whether references had to be left out.
+    pub(super) fn finish(self) -> (Vec<Link>, bool) {
+        (self.links, self.cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(max: usize, hrefs: impl Iterator<Item = String>) -> (Vec<String>, bool) {
+        let mut list = LinkList::new(max);
+        for href in hrefs {
+            if list.takes(LinkKind::A, &href, false) {
+                list.push(Link { href, kind: LinkKind::A, nofollow: false, text: String::new() });
+            }
+        }
+        let (links, cut) = list.finish();
+        (links.into_iter().map(|link| link.href).collect(), cut)
+    }
+
+    #[test]
+    fn the_last_page_named_is_found_whatever_was_repeated_before_it() {
+        let repeats = (0..300_000).map(|n| format!("/p/{}#{n}", n % 50));
+        let (kept, cut) = links(100_000, repeats.chain(["/last".to_owned()]));
+        assert_eq!((kept.len(), kept.last().map(String::as_str), cut), (REPEATS + 1, Some("/last"), false));
+    }
+
+    #[test]
+    fn what_is_new_is_kept_to_the_bound_and_that_there_was_more_is_told() {
+        let (kept, cut) = links(3, (0..12).map(|n| format!("/{n}")));
+        assert_eq!((kept.len(), cut), (12, false));
+        let (kept, cut) = links(3, (0..13).map(|n| format!("/{n}")));
+        assert_eq!((kept.len(), cut), (12, true));
+        assert_eq!(links(0, ["/a".to_owned()].into_iter()), (Vec::new(), true));
+    }
+
+    #[test]
+    fn a_reference_that_may_be_followed_here_and_not_there_is_not_one() {
+        let mut list = LinkList::new(1);
+        let [a, b] = [true, false].map(|nofollow| list.takes(LinkKind::A, "/a", nofollow));
+        assert!(a && b && list.takes(LinkKind::Asset, "/a", false));
+    }
+}
