@@ -77,6 +77,6 @@ impl Deduper {
 /// Whether a commit of these asks for the URL, now or once more.
 fn is_asked_for(links: &LinkChange, url: &PageUrl) -> bool {
     let again = links.again.iter().map(|known| &known.new);
-    let mut all = links.new.iter().chain(&links.readmitted).chain(&links.shorter).chain(again);
+    let mut all = links.new.iter().chain(&links.readmitted).chain(&links.nearer).chain(again);
     all.any(|new| new.url == *url)
 }

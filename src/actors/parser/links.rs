@@ -220,42 +220,23 @@ impl<'p> Collected<'p> {
             return;
         }
         if self.named.insert(key) {
-            let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-            let (depth, found) = (self.depth.saturating_sub(1), FoundAs::SitemapFile { nesting: 0 });
-            self.sitemaps.push(NewUrl {
-                url,
-                depth,
-                hops: 0,
-                seed: false,
-                via,
-                origin,
-                found,
-                rank: None,
-                lastmod: None,
-            });
+            let found = FoundAs::SitemapFile { nesting: 0 };
+            self.sitemaps.push(NewUrl { depth: self.reach.depth.saturating_sub(1), found, ..self.link(url) });
         }
     }
 
+    fn link(&self, url: PageUrl) -> NewUrl {
+        let Reach { depth, limit } = self.reach;
+        let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
+        let (found, rank, lastmod) = (FoundAs::Link, None, None);
+        NewUrl { url, depth, limit, hops: 0, seed: false, via, origin, found, rank, lastmod }
+    }
+
     fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {
-        let (once, list) = match follow {
-            true => (&mut self.known, &mut self.found),
-            false => (&mut self.shunned, &mut self.unfollowed),
-        };
+        let once = if follow { &mut self.known } else { &mut self.shunned };
         if once.insert(key) {
-            let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-            let (Reach { depth, limit }, found) = (self.reach, FoundAs::Link);
-            list.push(NewUrl {
-                url,
-                depth,
-                limit,
-                hops: 0,
-                seed: false,
-                via,
-                origin,
-                found,
-                rank: None,
-                lastmod: None,
-            });
+            let new = self.link(url);
+            if follow { self.found.push(new) } else { self.unfollowed.push(new) }
         }
     }
 

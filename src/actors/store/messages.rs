@@ -128,5 +128,5 @@ fn links_of(change: &Change) -> u64 {
         Change::Robots { sitemaps, .. } => sitemaps,
         _ => return 0,
     };
-    (links.new.len() + links.turned.len() + links.readmitted.len() + links.shorter.len() + links.again.len()) as u64
+    (links.new.len() + links.turned.len() + links.readmitted.len() + links.nearer.len() + links.again.len()) as u64
 }
