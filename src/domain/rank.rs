@@ -300,8 +300,10 @@ mod tests {
         assert_eq!(Ranker::number_of(last.order), 3);
         for order in [Order::Breadth, Order::Depth, Order::Mixed, Order::Best] {
             for (depth, seq) in [(0, 0), (0, 1 << 40), (9_000, 7), (u16::MAX - 2, 1 << 40)] {
-                let place = ranker(order).place(depth, seq);
-                assert!(place < last && !Ranker::is_last(place.order), "{order:?} {depth} {seq}");
+                for left in [None, Some(0), Some(u16::MAX)] {
+                    let place = ranker(order).place(depth, left, seq);
+                    assert!(place < last && !Ranker::is_last(place.order), "{order:?} {depth} {left:?} {seq}");
+                }
             }
         }
     }

@@ -11,7 +11,6 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use crate::domain::note::Note;
-use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
 use super::super::protocol::Timings;
