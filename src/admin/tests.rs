@@ -112,8 +112,10 @@ fn health_readiness_metrics_and_status_are_answered() {
     assert_eq!(get(to, "/readyz", "").0, 200);
     let head = ask(to, &format!("HEAD /metrics HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n"));
     assert!(head.0 == 200 && head.1.ends_with("\r\n\r\n"), "{}", head.1);
-    let (status, text) = get(to, "/metrics", "");
+    let (status, text) = get(to, "/metrics", "Accept: application/openmetrics-text\r\n");
     assert!(status == 200 && text.contains("openmetrics-text") && text.ends_with("# EOF\n"), "{text}");
+    let (status, text) = get(to, "/metrics", "");
+    assert!(status == 200 && text.contains("text/plain; version=0.0.4") && !text.contains("# EOF"), "{text}");
     let (status, text) = get(to, "/api/v1/status", "");
     assert!(status == 200 && text.contains("\"waiting\":3") && text.contains("no-store"), "{text}");
     assert!(text.contains(r#""role":"full""#), "where no token is asked for everybody may command: {text}");

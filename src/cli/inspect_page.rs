@@ -210,7 +210,7 @@ mod tests {
         };
         let plain = inspect(page, None);
         assert_eq!(urls(&plain), ["/x?own=1&q=2", "/y", "/z"]);
-        assert_eq!((&plain["redirect"], &plain["notes"]), (&"http://h.test/z".into(), &json!(["refresh"])));
+        assert_eq!((&plain["redirect"], &plain["notes"]), (&Value::Null, &json!([])));
         let all = inspect_by(page, None, &["parse.assets=true"]);
         assert_eq!(urls(&all)[..2], ["/i.png", "/s.png"]);
         let few = inspect_by(page, None, &["parse.max_links_per_page=1"]);

@@ -25,6 +25,7 @@ pub fn advice(reason: &str) -> &'static str {
             "no TLS connection came about; does this port speak https? (a bad certificate alone is an obstacle only \
              under tls.verify=strict)"
         }
+        "tls_old" => "the server speaks only TLS that is no longer safe; see tls.old",
         "tls_timeout" => "the server does not begin TLS; does this port speak https?",
         "first_byte_timeout" | "body_timeout" | "too_slow" => "the server is too slow; raise fetch.timeouts",
         "tls_expired" | "tls_name" | "tls_self_signed" | "tls_issuer" | "tls_certificate" => {

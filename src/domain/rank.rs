@@ -119,7 +119,7 @@ impl Ranker {
             (Order::Breadth, _) => Place { rank: self.breadth_rank(depth), order: counted(depth) },
             (Order::Depth | Order::Mixed, None) => Place { rank: 0, order: last_first(seq) },
             (Order::Depth | Order::Mixed, Some(left)) => {
-                Place { rank: u8::from(self.ranks > 1), order: counted((u16::MAX - 1).saturating_sub(left)) }
+                Place { rank: u8::from(self.ranks > 1), order: counted((LAST as u16 - 1).saturating_sub(left)) }
             }
             (Order::Best, _) => Place { rank: self.rank_of(self.importance(depth)), order: seq },
         }

@@ -64,6 +64,7 @@ fn asked(pages: &'static [(&str, &[&str])], seeds: &[(&str, Option<u16>)], sets:
         rank: None,
         max_depth: *max_depth,
         tags: Vec::new(),
+        guessed: false,
     });
     let seeds = seeds.collect();
     live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();

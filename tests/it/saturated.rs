@@ -29,6 +29,7 @@ fn found(n: usize) -> NewUrl {
     NewUrl {
         url: url(n),
         depth: 1,
+        limit: None,
         hops: 0,
         seed: false,
         via: None,
@@ -40,7 +41,14 @@ fn found(n: usize) -> NewUrl {
 }
 
 fn seed(n: usize) -> (PageUrl, SeedValue) {
-    let said = SeedValue { url: url(n).to_string(), added: UnixMillis(1), rank: None, max_depth: None, tags: vec![] };
+    let said = SeedValue {
+        url: url(n).to_string(),
+        added: UnixMillis(1),
+        rank: None,
+        max_depth: None,
+        tags: vec![],
+        guessed: false,
+    };
     (url(n), said)
 }
 

@@ -97,7 +97,7 @@ fn what_a_sitemap_names_is_shown_with_what_a_crawl_does_about_it() {
         assert!(text.contains(&part), "{part:?} in\n{text}");
     }
     let (_, text) = fetch(&args(serve("Sitemap: /list"), "/list"));
-    assert!(text.contains("sitemap-entry http://other.test/x  [sitemap_foreign]\n"), "{text}");
+    assert!(text.contains("sitemap-entry http://other.test/x  [scope: other.test is no host of the scope]\n"), "{text}");
     let (_, text) = fetch(&args(address, "/list"));
     assert!(!text.contains("sitemap"), "no robots.txt names it: {text}");
 }
@@ -272,15 +272,15 @@ fn split(answer: &str) -> (String, String) {
 fn ways(path: &str) -> String {
     let page = "200 OK\nContent-Type: text/html";
     match path {
-        "/refresh" => format!("{page}\nRefresh: 0; url=/ring\n\n<a href=/x>x</a>"),
+        "/refresh" => format!("{page}\nRefresh: 0; url=/ring\n\n<title>moved</title>"),
         "/ring" => format!("{page}\n\n<meta http-equiv=refresh content='1;url=/refresh'>"),
         "/late" => format!("{page}\nRefresh: 60; url=/ring\n\nx"),
-        "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<a href=/x>x</a>"),
+        "/shy" => format!("{page}\nRefresh: 0; url=/ring\nX-Robots-Tag: nofollow\n\n<title>moved</title>"),
         "/wall" => "403 X\nContent-Type: text/html\ncf-mitigated: challenge\n\n<a href=/x>prove it</a>".into(),
         "/itself" => "302 X\nLocation: /itself#top".into(),
         "/q" => "302 X\nLocation: /q?PHPSESSID=0123456789abcdef".into(),
         "/q?PHPSESSID=0123456789abcdef" => format!("{page}\n\n<title>known by its session</title>"),
-        "/trap" => "302 X\nLocation: /a/b/a/b/a/b/a/b/a/b".into(),
+        "/long" => format!("302 X\nLocation: /{}", "a".repeat(3_000)),
         "/gone" => {
             "404 X\nContent-Type: text/html\nX-Robots-Tag: noindex\n\n<link rel=canonical href=/c><a href=/x>x</a>"
                 .into()
@@ -340,7 +340,7 @@ fn a_redirect_to_another_spelling_of_the_same_page_is_followed() {
 #[test]
 fn redirects_end_at_their_limit_at_loops_and_at_what_a_crawl_turns_away() {
     let address = serve_paths(ways);
-    for (path, reason, hops) in [("/0", "redirects", 10), ("/itself", "loop", 0), ("/trap", "repeats", 0)] {
+    for (path, reason, hops) in [("/0", "redirects", 10), ("/itself", "loop", 0), ("/long", "too_long", 0)] {
         let (exit, text) = follow(address, path, true);
         let report = json(&text);
         assert_eq!((exit, &report["stopped"]["reason"]), (Exit::Error, &reason.into()), "{text}");

@@ -104,8 +104,9 @@ impl Extractor {
         self.tokenizer.finish(&mut self.collector);
         self.collector.end_anchor();
         self.collector.resolve_framed(None);
-        let Collector { facts, base_href, .. } = self.collector;
-        Framed { links: facts.links, cut: facts.links_cut, base: base_href, nofollow: facts.robots.nofollow }
+        let Collector { facts, links, base_href, .. } = self.collector;
+        let (links, cut) = links.finish();
+        Framed { links, cut, base: base_href, nofollow: facts.robots.nofollow }
     }
 
     /// The page has ended.
@@ -221,24 +222,28 @@ impl Collector {
 
     /// The links of the page that stands in a frame's attribute.
     fn frame(&mut self, markup: &str) {
-        let from = self.facts.links.len();
-        let room = self.opts.max_links.saturating_sub(from);
-        let framed = srcdoc::read(markup, &self.opts, room, self.depth + 1);
-        self.facts.links_cut |= framed.cut;
+        let from = self.links.len();
+        let framed = srcdoc::read(markup, &self.opts, self.depth + 1);
+        if framed.cut {
+            self.links.cut();
+        }
+        let base = framed.base.filter(|_| self.framed.len() < MAX_BASES);
         for link in framed.links {
             self.watch.link();
-            self.facts.links.push(Link { nofollow: link.nofollow || framed.nofollow, ..link });
+            let nofollow = link.nofollow || framed.nofollow;
+            let reference = base.as_ref().map(|base| format!("{base} {}", link.href));
+            if self.links.takes(link.kind, reference.as_deref().unwrap_or(&link.href), nofollow) {
+                self.links.push(Link { nofollow, ..link });
+            }
         }
-        if let Some(base) = framed.base.filter(|_| self.framed.len() < MAX_BASES) {
-            self.framed.push((from, self.facts.links.len(), base));
-        }
+        self.framed.extend(base.map(|base| (from, self.links.len(), base)));
     }
 
     /// Frames that have a base of their own have it relative to that of the page; to an absolute one where that is not known yet.
     fn resolve_framed(&mut self, base: Option<&Url>) {
         for (from, to, own) in std::mem::take(&mut self.framed) {
             let absolute = || Url::parse(&own).ok();
-            let (Some(links), Some(base)) = (self.facts.links.get_mut(from..to), base.cloned().or_else(absolute))
+            let (Some(links), Some(base)) = (self.links.part_mut(from, to), base.cloned().or_else(absolute))
             else {
                 continue;
             };

@@ -47,6 +47,16 @@ impl LinkList {
         self.links.push(link);
     }
 
+    /// Links there are that have no room here.
+    pub(super) fn cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// Those of a part of the page.
+    pub(super) fn part_mut(&mut self, from: usize, to: usize) -> Option<&mut [Link]> {
+        self.links.get_mut(from..to)
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.links.len()

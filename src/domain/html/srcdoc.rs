@@ -23,9 +23,9 @@ pub(super) struct Framed {
 }
 
 /// Reads the markup of a frame that stands so deep, the outermost at 1; one that stands deeper than [`DEEPEST`] leads nowhere.
-pub(super) fn read(markup: &str, opts: &ExtractOptions, room: usize, depth: u8) -> Framed {
+pub(super) fn read(markup: &str, opts: &ExtractOptions, depth: u8) -> Framed {
     let Some(url) = Url::parse("about:srcdoc").ok().filter(|_| depth <= DEEPEST) else { return Framed::default() };
-    let opts = ExtractOptions { max_links: room, max_text: 0, ..opts.clone() };
+    let opts = ExtractOptions { max_text: 0, ..opts.clone() };
     let mut page = Extractor::framed(&url, opts, depth);
     page.feed(markup);
     page.finish_framed()
@@ -72,7 +72,10 @@ mod tests {
     fn the_limit_of_links_holds_for_those_in_frames_too() {
         let html =
             format!("<a href=/0>x</a><iframe srcdoc='{}'></iframe><a href=/9>x</a>", "<a href=/1>x</a>".repeat(5));
-        assert_eq!(links(&html, 3), (["/0", "/1", "/1"].map(str::to_owned).to_vec(), true));
+        assert_eq!(links(&html, 3), (["/0", "/1", "/1", "/9"].map(str::to_owned).to_vec(), false));
+        let html = format!("<a href=/0>x</a><iframe srcdoc='{}'></iframe>", "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a><a href=/4>x</a>");
+        assert_eq!(links(&html, 1).0.len(), 4);
+        assert!(links(&html, 1).1, "told of as of any page");
     }
 
     #[test]
