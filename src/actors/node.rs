@@ -19,6 +19,7 @@ use crate::domain::robots::RobotsAccess;
 use crate::domain::scope::Scope;
 use crate::domain::time::{UnixMillis, millis};
 use crate::domain::traps::Shapes;
+use crate::domain::url::Scheme;
 use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
@@ -503,6 +504,17 @@ impl Node {
         let own = lease.entry.seed.then_some(lease.url.as_str());
         let Some(seed) = lease.entry.origin.as_deref().or(own) else { return Ok(None) };
         self.seeds.of(&*self.storage, self.crawl, &self.prints, seed)
+    }
+
+    /// What was said of the URL at hand, where it is the https of a seed without a scheme.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn guess_of(&self, lease: &Lease) -> Result<Option<Arc<SeedValue>>, StorageError> {
+        if !lease.entry.seed || lease.url.scheme() != Scheme::Https {
+            return Ok(None);
+        }
+        Ok(self.seed_of(lease)?.filter(|said| said.guessed && said.url == lease.url.as_str()))
     }
 
     /// The counters of the last commit.

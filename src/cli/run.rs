@@ -105,12 +105,13 @@ pub(super) fn failed(error: RunError) -> CliError {
 fn is_usage(error: &RunError) -> bool {
     use crate::storage::StorageError as S;
     use crate::warc::WarcError as W;
+    use ErrorKind::{AlreadyExists, NotADirectory, NotFound, PermissionDenied};
     let RunError::Start(error) = error else {
         return matches!(error, RunError::Admin(_) | RunError::Webhooks(_))
             && !matches!(error, RunError::Admin(AdminError::Start(_)));
     };
     let refused =
-        |source: &std::io::Error| matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::NotADirectory);
+        |source: &std::io::Error| matches!(source.kind(), PermissionDenied | NotADirectory | NotFound | AlreadyExists);
     match error {
         StartError::Storage(S::NotADataFolder { .. } | S::Version { .. } | S::Locked { .. }) => true,
         StartError::Storage(S::Folder { source, .. }) | StartError::Io { source, .. } => refused(source),

@@ -139,7 +139,7 @@ fn an_error_in_a_file_names_its_line_the_key_and_what_is_allowed() {
         ("[store]\nskip_types = [\"image\"]\n", "site.toml:2: store.skip_types: ", "image/*"),
         ("[scope]\nexclude = [\"(\"]\n", "site.toml:2: scope.exclude: ", "`(`"),
         ("[admin]\nlisten = \"0.0.0.0:7700\"\n", "site.toml:2: admin.listen: ", "token_file"),
-        ("[crawl]\nseeds = [\"example.org\"]\n", "site.toml:2: crawl.seeds: ", "https://"),
+        ("[crawl]\nseeds = [\"ftp://example.org/\"]\n", "site.toml:2: crawl.seeds: ", "https://"),
         ("[dns.overrides]\n\"*.test\" = \"no where\"\n", "site.toml:1: dns.overrides: ", "127.0.0.1:8500"),
         ("[net]\nallow = [\"10.0.0.0/99\"]\n", "site.toml:2: net.allow: ", "CIDR[:PORT]"),
         ("[supervision]\nhung_after = \"20m\"\n", "site.toml:2: supervision.hung_after: ", "slowest request"),

@@ -124,6 +124,15 @@ codes! {
     }
 }
 
+impl Failure {
+    /// Whether nobody speaks https there: of a seed without a scheme http is asked for then. A bad certificate is an answer, and no
+    /// reason to go on without TLS.
+    #[must_use]
+    pub fn is_no_https(self) -> bool {
+        matches!(self, Self::ConnectRefused | Self::ConnectTimeout | Self::Tls | Self::TlsTimeout | Self::Reset)
+    }
+}
+
 impl Rejection {
     /// True when its shape is held back because many of its pages brought nothing new: a suspicion, taken back by
     /// `lycosa ctl urls readmit --held-back`.

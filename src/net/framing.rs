@@ -4,7 +4,7 @@
 //! | head | body |
 //! |---|---|
 //! | status 1xx, 204, 304 | none |
-//! | `Transfer-Encoding` that names `chunked` anywhere, whatever the version | chunks |
+//! | `Transfer-Encoding` that names `chunked` anywhere, whatever the version | chunks; in HTTP/1.0 only where it begins with a size, else as below |
 //! | `Content-Length` that begins with a number; of several the last | so many bytes |
 //! | neither; another `Transfer-Encoding`; a length that is no number, or that is too large for one | to the end of the connection |
 //!
@@ -33,6 +33,8 @@ pub enum Framing {
 pub struct BodyForm {
     /// Where it ends.
     pub framing: Framing,
+    /// Where it ends when it does not begin as a chunked body: HTTP/1.0 has none, and browsers read it so.
+    pub unchunked: Option<Framing>,
     /// It can be stored as it came: its only transfer coding, if it has one, is `chunked`.
     pub plain: bool,
     /// The connection can be used again when the body came whole.
@@ -46,12 +48,16 @@ impl BodyForm {
         let codings: Vec<String> = tokens(head, "transfer-encoding").collect();
         let lengths: Vec<Length> = values(head, "content-length").map(Length::of).collect();
         let last = lengths.iter().rev().find(|length| **length != Length::Unread);
-        let framing = match (head.status, last) {
-            (100..=199 | 204 | 304, _) => Framing::None,
-            _ if codings.iter().any(|coding| coding == "chunked") => Framing::Chunks,
-            (_, Some(Length::Bytes(bytes))) => Framing::Length(*bytes),
+        let by_length = match last {
+            Some(Length::Bytes(bytes)) => Framing::Length(*bytes),
             _ => Framing::Close,
         };
+        let framing = match head.status {
+            100..=199 | 204 | 304 => Framing::None,
+            _ if codings.iter().any(|coding| coding == "chunked") => Framing::Chunks,
+            _ => by_length,
+        };
+        let is_old = framing == Framing::Chunks && head.version == HttpVersion::Http10;
         let sure = codings.is_empty() || (lengths.is_empty() && head.version == HttpVersion::Http11);
         let agree = lengths.iter().all(|length| *length != Length::Unread && Some(length) == lengths.first());
         let stays = match head.version {
@@ -61,7 +67,8 @@ impl BodyForm {
         };
         let plain = codings.iter().all(|coding| coding == "chunked" || coding == "identity")
             && codings.iter().filter(|coding| *coding == "chunked").count() <= 1;
-        Self { framing, plain, keeps: framing != Framing::Close && sure && agree && stays }
+        let keeps = framing != Framing::Close && sure && agree && stays;
+        Self { framing, unchunked: is_old.then_some(by_length), plain, keeps }
     }
 }
 
@@ -107,6 +114,8 @@ fn tokens<'h>(head: &'h ParsedHead, name: &'static str) -> impl Iterator<Item = 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyReader {
     at: At,
+    /// As [`BodyForm::unchunked`], until the first byte has told.
+    unchunked: Option<Framing>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +123,17 @@ enum At {
     Left(u64),
     Chunks(Chunks),
     Close,
+}
+
+impl At {
+    fn beginning(framing: Framing) -> Self {
+        match framing {
+            Framing::None => Self::Left(0),
+            Framing::Length(bytes) => Self::Left(bytes),
+            Framing::Chunks => Self::Chunks(Chunks::default()),
+            Framing::Close => Self::Close,
+        }
+    }
 }
 
 /// How a body stands at the end of its connection.
@@ -128,14 +148,8 @@ pub enum Ended {
 impl BodyReader {
     /// At its beginning.
     #[must_use]
-    pub fn new(framing: Framing) -> Self {
-        let at = match framing {
-            Framing::None => At::Left(0),
-            Framing::Length(bytes) => At::Left(bytes),
-            Framing::Chunks => At::Chunks(Chunks::default()),
-            Framing::Close => At::Close,
-        };
-        Self { at }
+    pub fn new(form: BodyForm) -> Self {
+        Self { at: At::beginning(form.framing), unchunked: form.unchunked }
     }
 
     /// Whether nothing of it is left to come.
@@ -159,7 +173,13 @@ impl BodyReader {
                 *left = left.saturating_sub(taken as u64);
                 Ok(Step { taken, is_data: true })
             }
-            At::Chunks(chunks) => chunks.step(bytes),
+            At::Chunks(chunks) => match (chunks.step(bytes), self.unchunked.take()) {
+                (Err(ChunkFault), Some(framing)) => {
+                    self.at = At::beginning(framing);
+                    self.step(bytes)
+                }
+                (step, _) => step,
+            },
             At::Close => Ok(Step { taken: bytes.len(), is_data: true }),
         }
     }
@@ -217,7 +237,7 @@ mod tests {
             ("Transfer-Encoding: x-own", Close, false, false),
             ("Content-Length: 2\r\nConnection: x, Close", Length(2), true, false),
         ] {
-            assert_eq!(form(lines), BodyForm { framing, plain, keeps }, "{lines}");
+            assert_eq!(form(lines), BodyForm { framing, unchunked: None, plain, keeps }, "{lines}");
         }
     }
 
@@ -239,7 +259,12 @@ mod tests {
 
     /// What a body gives whose bytes come in pieces: payload, and how it ends.
     fn read(framing: Framing, bytes: &[u8], size: usize) -> (Vec<u8>, Result<Ended, ChunkFault>) {
-        let (mut reader, mut payload) = (BodyReader::new(framing), Vec::new());
+        let form = BodyForm { framing, unchunked: None, plain: true, keeps: true };
+        read_as(form, bytes, size)
+    }
+
+    fn read_as(form: BodyForm, bytes: &[u8], size: usize) -> (Vec<u8>, Result<Ended, ChunkFault>) {
+        let (mut reader, mut payload) = (BodyReader::new(form), Vec::new());
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() && !reader.is_done() {
                 let step = match reader.step(piece) {
@@ -273,6 +298,25 @@ mod tests {
             for size in [1, 2, 100] {
                 let got = read(framing, bytes.as_bytes(), size);
                 assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{framing:?} {bytes:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_http_1_0_calls_chunked_is_read_as_it_begins() {
+        use Ended::{Cut, Whole};
+        for (length, body, payload, ended) in [
+            ("", "5\r\nhello\r\n0\r\n\r\n", "hello", Ok(Whole(None))),
+            ("", "<p>hello", "<p>hello", Ok(Whole(None))),
+            ("Content-Length: 8\r\n", "<p>hello and more", "<p>hello", Ok(Whole(None))),
+            ("Content-Length: 9\r\n", "<p>hello", "<p>hello", Ok(Cut(Note::EndedEarly))),
+            ("", "5\r\nhello\r\n<p>", "hello", Err(ChunkFault)),
+        ] {
+            let head = format!("HTTP/1.0 200 OK\r\n{length}Transfer-Encoding: chunked\r\n\r\n");
+            let form = BodyForm::of(&parse_head(head.as_bytes()).unwrap());
+            for size in [1, 2, 100] {
+                let got = read_as(form, body.as_bytes(), size);
+                assert_eq!(got, (payload.as_bytes().to_vec(), ended), "{length} {body:?} {size}");
             }
         }
     }

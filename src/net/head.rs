@@ -19,7 +19,7 @@ pub enum HttpVersion {
     Http10,
     /// HTTP/1.1
     Http11,
-    /// Another, which the server cannot mean: nothing else was asked for. Read as HTTP/1.1, but its connection is not trusted.
+    /// Another, which the server cannot mean (nothing else was asked for), or none. Read as HTTP/1.1, but its connection is not trusted.
     Other,
 }
 
@@ -71,12 +71,14 @@ impl HeadScan {
     pub fn may_be_http(&self, bytes: &[u8]) -> bool {
         let start = skip_line_ends(bytes.get(self.begin..).unwrap_or_default());
         let known = start.len().min(PREFIX.len());
-        start.get(..known).unwrap_or_default().eq_ignore_ascii_case(PREFIX.get(..known).unwrap_or_default())
+        let begins =
+            start.get(..known).unwrap_or_default().eq_ignore_ascii_case(PREFIX.get(..known).unwrap_or_default());
+        begins && start.get(known).is_none_or(|b| *b == b'/' || is_blank(*b))
     }
 }
 
-/// What a status line begins with, in any case.
-const PREFIX: &[u8] = b"HTTP/";
+/// What a status line begins with, in any case; a slash or a blank follows.
+const PREFIX: &[u8] = b"HTTP";
 
 /// The final head at the beginning of `bytes`, as [`HeadScan`] finds it. None if it is not complete.
 #[must_use]
@@ -108,19 +110,19 @@ pub fn status_of(head: &[u8]) -> Option<u16> {
     status_line(lines(head).next()?).map(|(status, _)| status)
 }
 
-/// Status and version of a status line: `HTTP/`, a version, three digits that no fourth follows. What stands behind them is of no
-/// account, and may touch them.
+/// Status and version of a status line: `HTTP`, a version or none, three digits that no fourth follows. What stands behind them is
+/// of no account, and may touch them.
 fn status_line(line: &[u8]) -> Option<(u16, HttpVersion)> {
     let (prefix, rest) = line.split_at_checked(PREFIX.len())?;
-    let version =
-        rest.split(|b| is_blank(*b)).next().filter(|version| version.first().is_some_and(u8::is_ascii_digit))?;
+    let version = rest.split(|b| is_blank(*b)).next()?;
     let code = trimmed(rest.get(version.len()..)?);
     let (digits, after) = code.split_at_checked(3)?;
-    let good = prefix.eq_ignore_ascii_case(PREFIX) && digits.iter().all(u8::is_ascii_digit);
-    let status = std::str::from_utf8(digits).ok()?.parse().ok().filter(|status| *status >= 100)?;
+    let good = prefix.eq_ignore_ascii_case(PREFIX) && matches!(version, [] | [b'/', ..]);
+    let status = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+    let status = status.parse().ok().filter(|status| *status >= 100)?;
     let version = match version {
-        b"1.1" => HttpVersion::Http11,
-        b"1.0" => HttpVersion::Http10,
+        b"/1.1" => HttpVersion::Http11,
+        b"/1.0" => HttpVersion::Http10,
         _ => HttpVersion::Other,
     };
     (good && !after.first().is_some_and(u8::is_ascii_digit)).then_some((status, version))
@@ -335,8 +337,11 @@ mod tests {
             ("HTTP/1.1 20", None),
             ("HTTP/1.1 +20", None),
             ("HTTP/1.1200 OK", None),
-            ("HTTP/ 200 OK", None),
-            ("HTTP 200 OK", None),
+            ("HTTP/ 200 OK", Some((200, Other))),
+            ("HTTP 200 OK", Some((200, Other))),
+            ("HTTP\t200", Some((200, Other))),
+            ("HTTPS 200 OK", None),
+            ("HTTP200 OK", None),
             ("ICY 200 OK", None),
             (" HTTP/1.1 200 OK", None),
         ] {
@@ -348,6 +353,7 @@ mod tests {
     fn another_protocol_is_told_at_its_first_bytes() {
         let may = |bytes: &[u8]| HeadScan::default().may_be_http(bytes);
         assert!(may(b"") && may(b"\r\nHt") && may(b"HTTP/1.1 200 OK\r\n"));
+        assert!(may(b"HTTP 2") && !may(b"HTTPX") && !may(b"HTTP\r\n"));
         assert!(!may(b"SSH-2.0") && !may(b"H2") && !may(b"\n220 smtp") && !may(b"\x15\x03"));
     }
 

@@ -3,8 +3,6 @@
 use super::Deduper;
 use crate::actors::admit::admit;
 use crate::actors::lease::Lease;
-use crate::domain::reason::Failure;
-use crate::domain::url::Scheme;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Ending, LinkChange, NewUrl};
 use crate::storage::values::SeedValue;
@@ -18,11 +16,10 @@ impl Deduper {
         ending: &mut Ending,
     ) -> Result<Option<(LinkChange, SeedValue)>, StorageError> {
         let (Ending::Retry { reason, .. } | Ending::Error(reason)) = *ending else { return Ok(None) };
-        if !lease.entry.seed || lease.url.scheme() != Scheme::Https || !is_no_answer(reason) {
+        if !reason.is_no_https() {
             return Ok(None);
         }
-        let said = self.node.seed_of(lease)?.filter(|said| said.guessed && said.url == lease.url.as_str());
-        let Some(said) = said else { return Ok(None) };
+        let Some(said) = self.node.guess_of(lease)? else { return Ok(None) };
         let rest = lease.url.as_str().trim_start_matches("https:");
         let Ok(url) = self.node.live().canon.parse(&format!("http:{rest}")) else { return Ok(None) };
         log::warn!(
@@ -35,10 +32,4 @@ impl Deduper {
         let new = NewUrl { via, hops: lease.entry.hops, ..super::seed(url) };
         Ok(Some((admit(&self.node, [new]), said)))
     }
-}
-
-/// Nobody speaks https there.
-fn is_no_answer(reason: Failure) -> bool {
-    use Failure as F;
-    matches!(reason, F::ConnectRefused | F::ConnectTimeout | F::Tls | F::TlsTimeout | F::Reset)
 }

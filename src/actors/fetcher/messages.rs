@@ -51,6 +51,8 @@ pub struct Fetch {
     pub slot: Slot,
     /// The place on the wire.
     pub on_wire: OwnedSemaphorePermit,
+    /// It asks whether anybody speaks https there, for a seed without a scheme: that nobody does is no sign of how the host feels.
+    pub guess: bool,
     /// What for.
     pub errand: Errand,
     /// Where the report goes.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::again::condition;
 use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
@@ -38,7 +39,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, via, slot, on_wire, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, guess, errand, reply } = fetch;
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
     let stopwatch = crate::clock::Stopwatch::start();
     let conditional = match &errand {
@@ -71,7 +72,12 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     }
     let outcome = outcome_of(result.as_ref(), asked, node.clock.date());
     node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
-    if slot.finish(stopwatch.elapsed(), signal_of(anonymous, &outcome)) {
+    let no_https = guess && matches!(outcome, FetchOutcome::Fault(failure) if failure.is_no_https());
+    let (took, signal) = match no_https {
+        true => (Duration::ZERO, PaceSignal::Neutral),
+        false => (stopwatch.elapsed(), signal_of(anonymous, &outcome)),
+    };
+    if slot.finish(took, signal) {
         node.host_blocked(
             url.host(),
             "refusals",

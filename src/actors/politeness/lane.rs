@@ -53,6 +53,8 @@ pub(super) struct Lane {
     pub robots: Rc<robots::Cache>,
     pub since: UnixMillis,
     pub pages: u64,
+    /// The URL at hand is a seed without a scheme, which is asked for by https first.
+    pub guess: bool,
 }
 
 impl Lane {
@@ -104,6 +106,7 @@ impl Lane {
             self.end(lease, Ending::Wait { at, reason: Failure::Spill }, 0).await;
             return Next::GoOn;
         }
+        self.guess = matches!(self.node.guess_of(&lease), Ok(Some(_)));
         let core = lease.core().clone();
         let (way, leave) = match core.held(Hands::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
@@ -173,7 +176,8 @@ impl Lane {
         self.node.faults.pass("host.send");
         let (reply, report) = oneshot::channel();
         let Way { addresses, via } = way;
-        self.node.fetcher_of(host).tell(Fetch { url, addresses, via, slot, on_wire, errand, reply });
+        let guess = self.guess && *host == self.at.host;
+        self.node.fetcher_of(host).tell(Fetch { url, addresses, via, slot, on_wire, guess, errand, reply });
         let answer = async {
             self.node.faults.wait("host.report").await;
             report.await.ok()

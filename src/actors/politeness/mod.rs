@@ -105,6 +105,7 @@ impl Actor for Host {
                 robots: self.robots.clone(),
                 since: self.node.clock.now(),
                 pages: 0,
+                guess: false,
             };
             ctx.spawn(lane.run().into_actor(self));
         }

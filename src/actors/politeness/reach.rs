@@ -26,12 +26,12 @@ pub(super) struct Away {
 
 impl Lane {
     /// A crawl that is to come to an end charges each of these URLs an attempt a round, so that they end. A daemon goes on asking:
-    /// there they wait without a charge, but for hosts that do not answer at all. A host that has no other URLs rests as a
+    /// there they wait without a charge, but for hosts that do not answer at all, and seeds without a scheme, which have http left. A host that has no other URLs rests as a
     /// whole, which spares its queue from being written anew each time.
     pub(super) async fn out_of_reach(&self, lease: Lease, away: Away) -> Next {
         let Away { until, fault, charged } = away;
         let failure = fault.unwrap_or(Failure::RobotsUnreachable);
-        if self.node.live().settings.crawl.until_done {
+        if self.node.live().settings.crawl.until_done || self.guess {
             self.charge(lease, failure, until).await;
             return Next::GoOn;
         }

@@ -97,7 +97,10 @@ fn what_a_sitemap_names_is_shown_with_what_a_crawl_does_about_it() {
         assert!(text.contains(&part), "{part:?} in\n{text}");
     }
     let (_, text) = fetch(&args(serve("Sitemap: /list"), "/list"));
-    assert!(text.contains("sitemap-entry http://other.test/x  [scope: other.test is no host of the scope]\n"), "{text}");
+    assert!(
+        text.contains("sitemap-entry http://other.test/x  [scope: other.test is no host of the scope]\n"),
+        "{text}"
+    );
     let (_, text) = fetch(&args(address, "/list"));
     assert!(!text.contains("sitemap"), "no robots.txt names it: {text}");
 }

@@ -243,8 +243,7 @@ impl Collector {
     fn resolve_framed(&mut self, base: Option<&Url>) {
         for (from, to, own) in std::mem::take(&mut self.framed) {
             let absolute = || Url::parse(&own).ok();
-            let (Some(links), Some(base)) = (self.links.part_mut(from, to), base.cloned().or_else(absolute))
-            else {
+            let (Some(links), Some(base)) = (self.links.part_mut(from, to), base.cloned().or_else(absolute)) else {
                 continue;
             };
             srcdoc::resolve(links, &own, &base);

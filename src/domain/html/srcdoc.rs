@@ -73,7 +73,10 @@ mod tests {
         let html =
             format!("<a href=/0>x</a><iframe srcdoc='{}'></iframe><a href=/9>x</a>", "<a href=/1>x</a>".repeat(5));
         assert_eq!(links(&html, 3), (["/0", "/1", "/1", "/9"].map(str::to_owned).to_vec(), false));
-        let html = format!("<a href=/0>x</a><iframe srcdoc='{}'></iframe>", "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a><a href=/4>x</a>");
+        let html = format!(
+            "<a href=/0>x</a><iframe srcdoc='{}'></iframe>",
+            "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a><a href=/4>x</a>"
+        );
         assert_eq!(links(&html, 1).0.len(), 4);
         assert!(links(&html, 1).1, "told of as of any page");
     }

@@ -52,7 +52,7 @@ pub(super) async fn receive(
     injected(means.faults.wait("net.body").await)?;
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
-    let mut reader = BodyReader::new(form.framing);
+    let mut reader = BodyReader::new(form);
     let mut kept = Kept::new(form, limits.spill(means.spill), means.exact, limits.max_body);
     let mut paid = 0;
     let (cut, note) = loop {
@@ -116,7 +116,7 @@ enum Exact {
 impl Kept {
     fn new(form: BodyForm, spill: SpillConfig, exact: bool, most: u64) -> Self {
         let exact = match form.framing {
-            _ if !exact || !form.plain => Exact::Not,
+            _ if !exact || !form.plain || form.unchunked.is_some() => Exact::Not,
             Framing::Chunks => Exact::Beside(DocumentWriter::new(spill.clone())),
             Framing::None | Framing::Length(_) | Framing::Close => Exact::Payload,
         };

@@ -14,7 +14,9 @@ use tokio_rustls::TlsConnector;
 use crate::domain::reason::Failure;
 
 use super::super::protocol::Timings;
-use super::super::tls::{STRICT, TlsClient, TlsFault, handshake_fault, is_no_common_ground};
+#[cfg(feature = "old-tls")]
+use super::super::tls::STRICT;
+use super::super::tls::{TlsClient, TlsFault, handshake_fault, is_no_common_ground};
 use super::Fault;
 use super::open::{Dial, open};
 

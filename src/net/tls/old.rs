@@ -37,6 +37,7 @@ impl TlsOld {
 }
 
 /// Origins remembered at most; beyond that one is forgotten, and found out again.
+#[cfg(feature = "old-tls")]
 const MAX_KNOWN: usize = 4_096;
 
 /// The origins that spoke nothing newer, so that rustls need not be tried each time.
@@ -51,6 +52,7 @@ impl Known {
     }
 
     /// Remembers or forgets one.
+    #[cfg(feature = "old-tls")]
     pub fn set(&self, origin: &str, old: bool) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !old {

@@ -101,6 +101,21 @@ impl Wire for QueueEntry {
         let (origin, via) = (Option::read(from)?, Option::read(from)?);
         let again = if again { Some(LastTime::read(from)?) } else { None };
         let spelling = if spelled { Some(String::read(from)?) } else { None };
-        Ok(Self { scheme, port, tail, depth, limit, hops, attempts, seed, found, discovered, origin, via, again, spelling })
+        Ok(Self {
+            scheme,
+            port,
+            tail,
+            depth,
+            limit,
+            hops,
+            attempts,
+            seed,
+            found,
+            discovered,
+            origin,
+            via,
+            again,
+            spelling,
+        })
     }
 }

@@ -47,7 +47,7 @@ pub fn answer(wire: &[u8], size: usize) -> Option<Answer> {
     let head = came.get(found.clone())?.to_vec();
     let mut unread = came.split_off(found.end);
     let form = BodyForm::of(&parse_head(&head)?);
-    let (mut reader, mut payload) = (BodyReader::new(form.framing), Vec::new());
+    let (mut reader, mut payload) = (BodyReader::new(form), Vec::new());
     let ended = loop {
         if reader.is_done() {
             break Some(reader.ended());
