@@ -3,7 +3,8 @@
 //! By default (`store.http_body = "dechunked"`) a body is stored without its transfer coding. Readers that trust the head would then look for chunk lines
 //! that are not there, so `Transfer-Encoding` is renamed and `Content-Length` made true. The originals stay readable as
 //! `X-Crawl-Transfer-Encoding` and `X-Crawl-Content-Length`, the names Common Crawl made known. Lines that end with LF
-//! alone get CRLF, without which some readers find no body. Order, case and spaces of everything else are kept.
+//! alone get CRLF, without which some readers find no body, and a status line that they do not know is written as they do, the
+//! original beside it as `X-Crawl-Status-Line`. Order, case and spaces of everything else are kept.
 
 use crate::domain::secret_header::is_secret_header;
 use crate::net::head::{is_empty_line, status_of};
@@ -55,6 +56,12 @@ pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
     let mut renamed = false;
     let mut true_length = false;
     let mut lines = fields(head).peekable();
+    if let Some(status) = status(head)
+        && let Some(first) = lines.next_if(|line| !is_plain_status_line(line.whole))
+    {
+        out.extend_from_slice(format!("HTTP/1.1 {status}\r\nX-Crawl-Status-Line: ").as_bytes());
+        put_line(&mut out, first.whole);
+    }
     while let Some(line) = lines.next() {
         let length = line.is(b"content-length") && !bodiless;
         let goes_on = lines.peek().is_some_and(|next| next.folded);
@@ -70,6 +77,12 @@ pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
         out.extend_from_slice(format!("Content-Length: {body_len}\r\n").as_bytes());
     }
     end(out)
+}
+
+/// Whether every reader knows it: `HTTP/1.0` or `HTTP/1.1`, a space, three digits, and nothing or a space.
+fn is_plain_status_line(line: &[u8]) -> bool {
+    let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'0' | b'1', b' ', a, b, c, rest @ ..] = line else { return false };
+    [a, b, c].iter().all(|digit| digit.is_ascii_digit()) && matches!(rest, [] | [b' ' | b'\r' | b'\n', ..])
 }
 
 /// The response head for a body stored as it came: every byte as it is, and a status line where there was none at all.
@@ -220,6 +233,21 @@ mod tests {
     fn a_true_head_is_kept_byte_by_byte() {
         for head in ["HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\nX:y\r\n\r\n", "HTTP/1.0 200 OK\r\nX: y\r\n\r\n"] {
             assert_eq!(stored(head, 5), head);
+        }
+    }
+
+    #[test]
+    fn a_status_line_that_readers_do_not_know_is_written_as_they_do() {
+        for odd in
+            ["HTTP 200 OK", "http/1.1 200 OK", "HTTP/2 200", "HTTP/1.1\t200\tOK", "HTTP/1.1 200OK", "HTTP/1.0  200 OK"]
+        {
+            let want = format!("HTTP/1.1 200\r\nX-Crawl-Status-Line: {odd}\r\nX: y\r\n\r\n");
+            assert_eq!(stored(&format!("{odd}\r\nX: y\r\n\r\n"), 5), want);
+            assert_eq!(stored(&want, 5), want);
+        }
+        for known in ["HTTP/1.0 200", "HTTP/1.1 200 ", "HTTP/1.1 999 who knows", "no status line at all"] {
+            let head = format!("{known}\r\nX: y\r\n\r\n");
+            assert_eq!(stored(&head, 5), head);
         }
     }
 

@@ -216,7 +216,7 @@ fn health_readiness_and_metrics_are_as_promised() {
     crawl.until_status("pages", |s| s.done > 20);
     assert_eq!(crawl.get("/healthz"), (200, "ok\n".into()));
     assert_eq!(crawl.get("/readyz"), (200, "ready\n".into()));
-    let (code, text) = crawl.get("/metrics");
+    let (code, text) = crawl.get_with("/metrics", "Accept: application/openmetrics-text\r\n");
     assert_eq!(code, 200);
     let families = families(&text);
     let promised = [

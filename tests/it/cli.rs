@@ -72,9 +72,9 @@ fn a_dry_run_tells_what_the_run_would_stumble_over() {
     std::fs::write(folder.path().join("thesis/one.txt"), "x").unwrap();
     let webhook = "webhook=[{url=\"http://127.0.0.1/\", secret_file=\"missing\"}]";
     let cases: [(&[&str], i32, &str); 6] = [
-        (&["http://h0.test/", "--data", "thesis"], 1, "thesis is not empty"),
-        (&["http://h0.test/", "--set", "admin.read_token_file=missing"], 1, "missing"),
-        (&["http://h0.test/", "--set", webhook], 1, "secret_file"),
+        (&["http://h0.test/", "--data", "thesis"], 2, "thesis is not empty"),
+        (&["http://h0.test/", "--set", "admin.read_token_file=missing"], 2, "missing"),
+        (&["http://h0.test/", "--set", webhook], 2, "secret_file"),
         (&["http://h0.test/", "--set", "fetch.source_address=192.0.2.77"], 2, "192.0.2.77"),
         (&["http://127.0.0.1:9/"], 2, "--allow-net 127.0.0.1/32:9"),
         (&["http://h0.test:99999/"], 2, "port"),

@@ -145,7 +145,7 @@ fn a_disk_that_is_low_at_the_start_is_told_and_a_resume_says_what_holds_the_craw
     let told = calls.lock().unwrap()[0].json();
     assert_eq!((&told["event"], &told["reason"]), (&"degraded".into(), &"disk_low".into()), "{told}");
     let (code, text) = crawl.ctl(&["resume"]);
-    assert!(code == 0 && text.contains("the crawl waits all the same") && text.contains("disk.pause_below"), "{text}");
+    assert!(code == 0 && text.contains("the crawl waits all the same") && text.contains("is low on space"), "{text}");
     crawl.daemon.signal(nix::sys::signal::Signal::SIGTERM);
     crawl.end();
 }

@@ -95,7 +95,7 @@ impl Jar {
         let until = until(&set, now);
         let SetCookie { name, value, secure, .. } = set;
         let mut domains = self.lock();
-        if url.scheme() == Scheme::Http && domains.have_secure(url.host(), &name, &path) {
+        if url.scheme() == Scheme::Http && domains.have_secure(&domain, &name, &path) {
             return;
         }
         let cookie = Cookie { name, value, path, host_only, secure, until, made: 0, used: 0 };
@@ -148,11 +148,12 @@ impl Jar {
 }
 
 impl Domains {
-    /// Whether there is a cookie for https alone of this name, which a page at `path` of `host` is sent: over http it is let alone
-    /// (RFC 6265bis, 5.7).
-    fn have_secure(&self, host: &str, name: &[u8], path: &str) -> bool {
+    /// Whether there is a cookie for https alone of this name and path, whose domain is above or below `domain`, or the same: over
+    /// http it is let alone (RFC 6265bis, 5.7).
+    fn have_secure(&self, domain: &str, name: &[u8], path: &str) -> bool {
         let same = |old: &Cookie| old.secure && old.name == name && path_matches(&old.path, path);
-        domains_of(host).any(|(domain, _)| self.by_name.get(domain).is_some_and(|d| d.cookies.iter().any(same)))
+        let is_kin = |known: &str| is_within(known, domain) || is_within(domain, known);
+        self.by_name.iter().any(|(known, kept)| is_kin(known) && kept.cookies.iter().any(same))
     }
 
     fn put(&mut self, name: String, mut cookie: Cookie, limits: Limits, now: UnixMillis) {
@@ -219,11 +220,13 @@ fn domain_of(set: &SetCookie, host: &str) -> Option<(String, bool)> {
         None => Some((host.to_owned(), true)),
         Some(domain) if domain == host => Some((host.to_owned(), is_public_suffix(host) || is_ip_literal(host))),
         Some(domain) if is_ip_literal(host) || is_public_suffix(domain) => None,
-        Some(domain) => {
-            let below = host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'));
-            below.then(|| (domain.clone(), false))
-        }
+        Some(domain) => is_within(host, domain).then(|| (domain.clone(), false)),
     }
+}
+
+/// Whether a name is that domain, or lies below it.
+fn is_within(name: &str, domain: &str) -> bool {
+    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 fn is_public_suffix(name: &str) -> bool {

@@ -46,6 +46,9 @@ fn over_http_no_cookie_takes_the_place_of_one_for_https_alone() {
     assert_eq!(sent(&jar, "http://a.example.org/", NOW), "a=2", "another path is another cookie");
     jar.take(&url("https://a.example.org/x/"), b"a=3; Domain=example.org; Path=/x", NOW);
     assert_eq!(sent(&jar, "https://a.example.org/x", NOW), "a=3; a=2");
+    jar.take(&url("https://b.example.org/"), b"s=1; Secure", NOW);
+    jar.take(&url("http://c.example.org/"), b"s=2; Domain=example.org", NOW);
+    assert_eq!(sent(&jar, "https://b.example.org/", NOW), "s=1", "nor does one for the domain above");
 }
 
 #[test]

@@ -77,7 +77,8 @@ fn server(
     })
 }
 
-fn crawl(server: &Server, hosts: &[&str]) -> Ended {
+/// A whole crawl; its folder is there as long as the sandbox.
+fn crawl(server: &Server, hosts: &[&str]) -> (Sandbox, Ended) {
     let seeds: Vec<String> = hosts.iter().map(|host| format!("\"http://{host}.test/\"")).collect();
     let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() })
         .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", server.address))
@@ -85,7 +86,8 @@ fn crawl(server: &Server, hosts: &[&str]) -> Ended {
         .set("fetch.retries=3")
         .fetching_again()
         .set("fetch.retry_delays=[\"20ms\"]");
-    sandbox.crawl()
+    let ended = sandbox.crawl();
+    (sandbox, ended)
 }
 
 /// The captures of each path, the latest last, and the state of its URL.
@@ -123,7 +125,7 @@ fn no_page_is_lost_and_none_done_with_a_half_when_connections_break_at_random() 
             _ => Try::Whole,
         }
     });
-    let ended = crawl(&server, &["a"]);
+    let (_sandbox, ended) = crawl(&server, &["a"]);
     let pages = captures(&ended);
     let wanted: BTreeSet<String> =
         (1..PAGES).map(|n| format!("http://a.test/{n}")).chain(["http://a.test/".into()]).collect();
@@ -154,7 +156,7 @@ fn the_better_half_is_kept_when_nothing_better_comes_and_an_empty_one_is_an_erro
         ("whole.test/", 0) => Try::Part(50, false),
         _ => Try::Whole,
     });
-    let ended = crawl(&server, &HOSTS);
+    let (_sandbox, ended) = crawl(&server, &HOSTS);
     let pages = captures(&ended);
     let of = |host: &str| pages.get(&format!("http://{host}.test/")).cloned().unwrap_or_default();
     let cuts = |host: &str| of(host).iter().map(|page| page.cut).collect::<Vec<_>>();

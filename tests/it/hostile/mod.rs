@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::storage::values::UrlState;
 use serde_json::Value;
 
 use self::faults::{Fault, MAX_BODY, MAX_DECODED};
-use self::server::{Play, Server, send};
+use self::server::{Play, Server, answer, send};
 use crate::support::{Ended, Sandbox};
 
 /// The bytes that a cell of `answers.tsv` means.
@@ -145,4 +146,23 @@ fn every_answer_of_the_table_ends_in_a_crawl_as_the_table_says() {
         .map(|(name, outcome, wanted)| format!("{name}: {outcome}, wanted {wanted}"))
         .collect();
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), ended.report());
+}
+
+#[test]
+fn a_seed_without_a_scheme_is_asked_for_by_http_where_nobody_speaks_tls_and_the_guess_slows_nobody() {
+    // It waits for the end of a head, also of what is none.
+    let page: Play = Arc::new(|stream, _| {
+        send(stream, &answer("200 OK", "text/html", b"<p>here"));
+    });
+    let server = Server::start(move |_| Some(page.clone()));
+    let ended = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() })
+        .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", server.address))
+        .set("crawl.seeds=[\"mute.test\"]")
+        .set("fetch.timeouts.tls=1s")
+        .set("politeness.delay_factor=60")
+        .set("politeness.max_delay=1h")
+        .set("crawl.until_done_first_patience=20s")
+        .crawl();
+    let state = ended.found.state_of("http://mute.test/");
+    assert!(matches!(state, Some(UrlState::Done { .. })), "{}", ended.report());
 }

@@ -270,7 +270,7 @@ fn a_gap_that_the_operator_says_is_kept_also_after_a_restart() {
     live.until("pages", |s| s.pages_stored >= 10);
     let ordered = live.order(HOST, HostCommand::MinDelay(Some(Duration::from_millis(40)))).unwrap();
     assert_eq!(ordered.orders.min_delay_ms, Some(40));
-    let shown = crate::cockpit::Desk::of(&live).get("/api/v1/hosts/h0.test");
+    let shown = crate::cockpit::Desk::of(&live).get("/api/v1/hosts/h1.test");
     assert_eq!(shown["host"]["orders"][0], "at least 40ms between two requests, as the operator ordered", "{shown}");
     assert_eq!(
         (&shown["schedule"]["delay_from"], &shown["schedule"]["delay_seconds"]),

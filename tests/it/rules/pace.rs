@@ -34,7 +34,7 @@ fn gaps_since(entries: &[AuditEntry], since: usize) -> Vec<(String, Duration)> {
 
 #[test]
 fn i1_a_longer_delay_holds_for_hosts_at_work_and_a_host_of_its_own_keeps_its_own() {
-    let sandbox = Sandbox::new(web());
+    let sandbox = Sandbox::new(TestWebConfig { pages: 30, ..web() }).gap(Duration::from_millis(10));
     let live = sandbox.start();
     let admin = Admin::of(&live);
     live.until("some pages", |s| s.pages_stored >= 5);

@@ -35,7 +35,8 @@ fn read<'a>(html: impl Iterator<Item = &'a str>, length: usize, xhtml: bool, opt
 }
 
 fn within_limits(facts: &PageFacts, opts: &ExtractOptions) {
-    assert!(facts.links.len() <= opts.max_links && facts.text.len() <= opts.max_text);
+    // References are counted here, URLs later: of one URL there may be several spellings, and repeats.
+    assert!(facts.links.len() <= 5 * opts.max_links && facts.text.len() <= opts.max_text);
     for link in &facts.links {
         assert!((1..=LONGEST_HREF).contains(&link.href.len()));
         assert_eq!(link.href.trim_matches(|c: char| c <= ' '), link.href);
