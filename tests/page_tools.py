@@ -192,7 +192,7 @@ def dead_links_are_shown_with_all_pages_that_hold_them(page):
     about, rows = page.locator("#report-about"), page.locator("#report-list tbody tr")
     expect(about).to_contain_text("no such report yet")
     press(page, "#report-find", says="reads the archive once")
-    expect(about).to_have_text(re.compile(r"As of [\d: -]+ UTC: \d+ dead URLs, [\d,]+ pages read\."))
+    expect(about).to_have_text(re.compile(r"As of [\d: -]+ UTC: \d+ dead URLs, [\d,]+ pages read\."), timeout=300_000)
     expect(rows.first.locator("td").nth(3)).to_contain_text("http://")
     expect(rows.first).to_contain_text("a/@href")
     with page.expect_download() as download:

@@ -190,6 +190,6 @@ fn the_better_half_is_kept_when_nothing_better_comes_and_an_empty_one_is_an_erro
     assert_eq!(lines["http://none.test/"]["reason"], "body_cut");
 }
 
-fn page_with_an_early_link(_: &str) -> Vec<u8> {
-    format!("<title>a page</title><a href=/found>x</a>{}", "<p>words and words</p>".repeat(40)).into_bytes()
+fn page_with_an_early_link(path: &str) -> Vec<u8> {
+    format!("<title>{path}</title><a href=/found>x</a>{}", "<p>words and words</p>".repeat(40)).into_bytes()
 }

@@ -7,6 +7,7 @@ mod server;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::storage::values::UrlState;
 use serde_json::Value;
@@ -155,14 +156,16 @@ fn a_seed_without_a_scheme_is_asked_for_by_http_where_nobody_speaks_tls_and_the_
         send(stream, &answer("200 OK", "text/html", b"<p>here"));
     });
     let server = Server::start(move |_| Some(page.clone()));
-    let ended = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() })
+    let sandbox = Sandbox::new(TestWebConfig { hosts: 1, pages: 1, ..TestWebConfig::default() })
         .set(&format!("dns.overrides={{\"*.test\"=\"{}\"}}", server.address))
-        .set("crawl.seeds=[\"mute.test\"]")
         .set("fetch.timeouts.tls=1s")
         .set("politeness.delay_factor=60")
         .set("politeness.max_delay=1h")
-        .set("crawl.until_done_first_patience=20s")
-        .crawl();
+        .set("crawl.until_done_first_patience=20s");
+    let live = sandbox.start_bare();
+    live.seed(&["mute.test"]);
+    assert_eq!(live.until_stop(), Stop::Done);
+    let ended = live.end();
     let state = ended.found.state_of("http://mute.test/");
     assert!(matches!(state, Some(UrlState::Done { .. })), "{}", ended.report());
 }
