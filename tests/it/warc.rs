@@ -11,7 +11,7 @@ use crate::sandbox::{Sandbox, is_rules, judge_archive, plain_get, python};
 const CAP: usize = 200_000;
 
 const SETTINGS: &str = "politeness.min_delay = \"1ms\"\npoliteness.delay_factor = 0\nfetch.max_body = 200000\n\
-    durability.sync = \"50ms\"\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
+    crawl.max_depth = \"none\"\ndurability.sync = \"50ms\"\nstore.warc_max_size = \"1MB\"\nstore.memory = \"32MiB\"\n";
 
 /// What the web sent for a URL, as a line of the manifest.
 fn sent(sandbox: &Sandbox, url: &str) -> (serde_json::Value, bool) {
@@ -72,7 +72,8 @@ fn one_line_each(sandbox: &Sandbox, urls: &BTreeSet<String>) {
     let mut lines = BTreeMap::new();
     for line in sandbox.lines() {
         let url = line["url"].as_str().unwrap().to_owned();
-        assert!(lines.insert(url, line.clone()).is_none(), "a second line: {line}");
+        let first = lines.insert(url, line.clone());
+        assert!(first.is_none(), "a second line: {line}\n{first:?}");
     }
     let entries = entries(sandbox);
     for url in urls.iter().filter(|url| !is_rules(url)) {
