@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
+use lycosa::domain::url::{Canonicaliser, CleanRules};
 use sha2::{Digest, Sha256};
 
 use crate::sandbox::{Sandbox, is_rules, judge_archive, plain_get, python};
@@ -75,9 +76,11 @@ fn one_line_each(sandbox: &Sandbox, urls: &BTreeSet<String>) {
         let first = lines.insert(url, line.clone());
         assert!(first.is_none(), "a second line: {line}\n{first:?}");
     }
-    let entries = entries(sandbox);
+    let (entries, canon) = (entries(sandbox), Canonicaliser::new(CleanRules::default()));
     for url in urls.iter().filter(|url| !is_rules(url)) {
-        let line = lines.get(url).unwrap_or_else(|| panic!("{url} has no line"));
+        // A line has the key, the index the spelling that was asked for.
+        let line = canon.parse(url).ok().and_then(|key| lines.get(key.as_str()));
+        let line = line.unwrap_or_else(|| panic!("{url} has no line"));
         let entry = entries.get(url).unwrap_or_else(|| panic!("{url} is not in the index"));
         for (field, of_index) in [("warc", "filename"), ("digest", "digest")] {
             assert_eq!(line[field], entry[of_index], "{url}: {field}");
