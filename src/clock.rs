@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::config::units::roughly;
-use crate::domain::time::{UnixMillis, millis};
+use crate::domain::time::{SinceBoot, UnixMillis, millis};
+
+mod boot;
 
 /// Two readings of one clock: the *crawl's time*, by which everything waits, and the *date*, by which the world dates.
 ///
@@ -26,6 +28,8 @@ struct Inner {
     /// The same of the system's clock, in tests.
     set: AtomicI64,
     jumps: Mutex<Vec<Jump>>,
+    /// The machine's own count when this clock began, in tests.
+    booted: Mutex<Option<SinceBoot>>,
 }
 
 #[derive(Debug)]
@@ -39,7 +43,7 @@ enum Source {
 pub struct Jump {
     /// By so many milliseconds; less than zero when it went back.
     pub by: i64,
-    /// It was noticed at the start: that is how far the clock stands behind the last commit of the folder.
+    /// It was noticed at the start, against the last commit of the folder.
     pub at_start: bool,
     /// The date when it was noticed.
     pub at: UnixMillis,
@@ -49,9 +53,10 @@ pub struct Jump {
 
 impl std::fmt::Display for Jump {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let by = roughly(Duration::from_millis(self.by.unsigned_abs()));
+        let by = roughly(Duration::from_secs(self.by.unsigned_abs().saturating_add(500) / 1_000));
         match (self.at_start, self.by < 0) {
-            (true, _) => write!(f, "the system's clock stands {by} before the last commit of this folder"),
+            (true, true) => write!(f, "the system's clock went back by {by} since the last commit of this folder"),
+            (true, false) => write!(f, "the system's clock went forward by {by} since the last commit of this folder"),
             (false, true) => write!(f, "the system's clock went back by {by}"),
             (false, false) => write!(f, "the system's clock went forward by {by}, or the machine slept"),
         }
@@ -60,6 +65,8 @@ impl std::fmt::Display for Jump {
 
 /// A difference of this much is a jump: what time servers do gently is far below.
 const JUMP: i64 = 1_000;
+/// And at a start, for a run leaves smaller ones as they are.
+const JUMP_AT_START: i64 = 2 * JUMP;
 /// Jumps that are remembered.
 const KEPT: usize = 16;
 
@@ -78,7 +85,7 @@ impl Clock {
 
     fn of(source: Source) -> Self {
         let (crawl, date, set) = Default::default();
-        Self(Arc::new(Inner { source, crawl, date, set, jumps: Mutex::default() }))
+        Self(Arc::new(Inner { source, crawl, date, set, jumps: Mutex::default(), booted: Mutex::default() }))
     }
 
     /// This moment in the crawl's time: what every wait is reckoned by.
@@ -115,17 +122,29 @@ impl Clock {
         }
     }
 
-    /// Goes on from the readings at the last commit of a folder: the crawl's time keeps its distance to the date, and does not
-    /// fall behind what it was. Gives the jump when the system's clock stands before that commit. To be called before anything
-    /// is reckoned by this clock.
-    pub fn take_up(&self, now: UnixMillis, date: UnixMillis) -> Option<Jump> {
+    /// What the machine has counted since it booted, which nobody can set; none where the system does not say.
+    #[must_use]
+    pub fn since_boot(&self) -> Option<SinceBoot> {
+        match &self.0.source {
+            Source::Real { .. } => boot::now(),
+            Source::Manual { .. } => {
+                let began = *self.0.booted.lock().unwrap_or_else(PoisonError::into_inner);
+                began.map(|began| SinceBoot { ms: began.ms.saturating_add(whole_millis(self.uptime())), ..began })
+            }
+        }
+    }
+
+    /// Goes on from the readings at the last commit of a folder. How long ago that was the machine knows itself as long as it has
+    /// not booted again; else the crawl's time keeps its distance to the date, and does not fall behind what it was. Gives the jump
+    /// of the system's clock since that commit, as far as it shows. To be called before anything is reckoned by this clock.
+    pub fn take_up(&self, now: UnixMillis, date: UnixMillis, boot: Option<SinceBoot>) -> Option<Jump> {
         let here = self.date();
-        let apart = signed(now).saturating_sub(signed(date));
-        let wanted = signed(here).saturating_add(apart);
-        let kept = wanted.max(signed(now));
+        let by_date = signed(now).saturating_add(signed(here)).saturating_sub(signed(date));
+        let passed = self.since_boot().zip(boot).and_then(|(here, last)| here.after(last));
+        let kept = passed.map_or(by_date.max(signed(now)), |ms| signed(now).saturating_add_unsigned(ms));
         self.0.crawl.store(kept.saturating_sub(signed(self.base())), Ordering::SeqCst);
-        let back = kept - wanted;
-        (back >= JUMP).then(|| self.noted(Jump { by: -back, at_start: true, at: here, uptime: self.uptime() }))
+        let by = by_date.saturating_sub(kept);
+        (by.abs() >= JUMP_AT_START).then(|| self.noted(Jump { by, at_start: true, at: here, uptime: self.uptime() }))
     }
 
     /// Compares the date with the system's clock, and takes that over when it was set. To be called now and then.
@@ -176,6 +195,13 @@ impl Clock {
         self.set_system(by);
         self.0.date.fetch_add(by, Ordering::SeqCst);
         self.0.crawl.fetch_add(by, Ordering::SeqCst);
+        self
+    }
+
+    /// For tests: this clock begins on a machine that has counted so much.
+    #[must_use]
+    pub fn booted(self, since: SinceBoot) -> Self {
+        *self.0.booted.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
         self
     }
 
@@ -317,11 +343,43 @@ mod tests {
         ];
         for ((now, date), here, then, back, what) in table {
             let clock = Clock::manual(here);
-            let jump = clock.take_up(now, date);
+            let jump = clock.take_up(now, date, None);
             assert_eq!(clock.now(), then, "{what}");
             assert_eq!(clock.date(), here, "{what}");
             assert_eq!(jump.map(|jump| jump.by), back.map(|days: i64| -days * DAY), "{what}");
         }
+    }
+
+    #[test]
+    fn on_the_same_boot_a_start_knows_how_long_ago_the_last_commit_was_whatever_the_date() {
+        let boot = |boot, ms| Some(SinceBoot { boot, ms });
+        // (days since the last commit by the date; the machine's count then and now; days that the crawl's time goes on, the jump)
+        let table = [
+            (1, boot(7, 5), boot(7, 5 + DAY as u64), 1, None, "a day later"),
+            (30, boot(7, 5), boot(7, 5), 0, Some(30), "forward"),
+            (-30, boot(7, 5), boot(7, 5 + DAY as u64), 1, Some(-31), "back"),
+            (30, boot(7, 5), boot(8, 6), 30, None, "another boot: a long rest"),
+            (-30, boot(7, 5), boot(8, 6), 0, Some(-30), "another boot"),
+            (2, boot(7, 5), boot(7, 4), 2, None, "a count that went back is of another machine"),
+            (2, boot(7, 5), None, 2, None, "nothing is counted here"),
+            (2, None, boot(7, 5), 2, None, "nothing was counted there"),
+        ];
+        for (days, then, now, passed, by, what) in table {
+            let mut clock = Clock::manual(at(days));
+            if let Some(now) = now {
+                clock = clock.booted(now);
+            }
+            let jump = clock.take_up(at(40), START, then);
+            assert_eq!(clock.now(), at(40 + passed), "{what}");
+            assert_eq!((clock.date(), jump.map(|jump| jump.by)), (at(days), by.map(|days: i64| days * DAY)), "{what}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_machine_counts() {
+        let Some((first, second)) = boot::now().zip(boot::now()) else { return };
+        assert!(second.after(first).is_some());
     }
 
     proptest::proptest! {
@@ -339,7 +397,7 @@ mod tests {
                 proptest::prop_assert_eq!(clock.now(), UnixMillis(START.0 + passed));
                 if restart {
                     let next = Clock::manual(clock.date()); // at once, with the clock as it stands
-                    proptest::prop_assert_eq!(next.take_up(clock.now(), clock.date()), None);
+                    proptest::prop_assert_eq!(next.take_up(clock.now(), clock.date(), None), None);
                     clock = next;
                 }
                 proptest::prop_assert!(signed(clock.date()).abs_diff(signed(START) + off + i64::try_from(passed).unwrap()) < 1_000 * 30);

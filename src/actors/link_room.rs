@@ -1,19 +1,21 @@
 //! Room for links between a parser and their commit: whatever pages hold, and however many come at a time, no more links than this
 //! wait in memory. A parser thread that finds no room waits; its pages wait as documents, on disk where they are large.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Links that wait for their commit at a time, some 300 bytes each; a page with more has all the room for itself.
 const ROOM: usize = 250_000;
-/// Nobody waits longer: the room is a brake, and a Store that stands still is seen by others.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Who waits looks up so often.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The room.
 #[derive(Debug)]
 pub struct LinkRoom {
     free: Mutex<usize>,
     freed: Condvar,
+    waiting: AtomicUsize,
 }
 
 /// Places in the room. Dropping them gives them back.
@@ -25,21 +27,31 @@ pub struct LinkPlaces {
 
 impl Default for LinkRoom {
     fn default() -> Self {
-        Self { free: Mutex::new(ROOM), freed: Condvar::new() }
+        Self { free: Mutex::new(ROOM), freed: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 }
 
 impl LinkRoom {
-    /// Places for so many links; waits until they are free.
+    /// Places for so many links. Waits until they are free, as long as `waits` says, which is asked each second.
     #[must_use]
-    pub fn take(self: &Arc<Self>, links: usize) -> LinkPlaces {
+    pub fn take(self: &Arc<Self>, links: usize, waits: impl Fn() -> bool) -> LinkPlaces {
         let wanted = links.min(ROOM);
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_timeout_while(free, PATIENCE, |free| *free < wanted);
-        let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        while *free < wanted && waits() {
+            let waited = self.freed.wait_timeout_while(free, LOOK, |free| *free < wanted);
+            (free, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
         let places = wanted.min(*free);
         *free -= places;
         LinkPlaces { room: self.clone(), places }
+    }
+
+    /// True while somebody waits.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -57,12 +69,12 @@ mod tests {
     #[test]
     fn who_finds_no_room_waits_until_others_are_done() {
         let room = Arc::new(LinkRoom::default());
-        let (many, few) = (room.take(ROOM - 1), room.take(1));
+        let (many, few) = (room.take(ROOM - 1, || true), room.take(1, || true));
         let (told, heard) = std::sync::mpsc::channel();
         let other = std::thread::spawn({
             let room = room.clone();
             move || {
-                let places = room.take(10 * ROOM).places;
+                let places = room.take(10 * ROOM, || true).places;
                 told.send(places).unwrap();
             }
         });
@@ -71,6 +83,13 @@ mod tests {
         drop(many);
         assert_eq!(heard.recv().unwrap(), ROOM);
         other.join().unwrap();
-        assert_eq!(room.take(0).places, 0);
+        assert_eq!(room.take(0, || true).places, 0);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_ends() {
+        let room = Arc::new(LinkRoom::default());
+        let _many = room.take(ROOM - 5, || true);
+        assert_eq!(room.take(10, || false).places, 5);
     }
 }

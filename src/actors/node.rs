@@ -314,7 +314,7 @@ impl Node {
     /// What the clocks say: kept with each commit.
     #[must_use]
     pub fn clock_state(&self) -> ClockState {
-        ClockState { crawl: self.clock.now(), date: self.clock.date() }
+        ClockState { crawl: self.clock.now(), date: self.clock.date(), boot: self.clock.since_boot() }
     }
 
     /// Everything committed so far is safe against power loss.

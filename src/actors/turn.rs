@@ -62,9 +62,10 @@ pub fn take<A: Timed>(actor: &mut A, ctx: &mut Context<A>) {
     }
 }
 
+/// The time counts from its end: however long it takes (a sync of a slow disk), there is as much time for messages again.
 fn tick<A: Timed>(actor: &mut A) {
-    actor.turns().ticked = actor.clock().uptime();
     actor.tick();
+    actor.turns().ticked = actor.clock().uptime();
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ fn begin_run(
     };
     let mut txn = Txn::new(storage);
     txn.put_meta((), &run);
-    txn.put_meta((), &ClockState { crawl: now, date: clock.date() });
+    txn.put_meta((), &ClockState { crawl: now, date: clock.date(), boot: clock.since_boot() });
     if let Some(record) = &at_start.record {
         txn.put_meta((), record);
     }

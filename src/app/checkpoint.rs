@@ -127,10 +127,11 @@ pub async fn keep(node: Arc<Node>) {
         return;
     }
     let mut stop = node.stop.subscribe();
-    let began = node.clock.now();
     let newest = shelf(&node).find(None).ok();
-    let mut made = newest.map(|m| (UnixMillis(m.ts_ms), m.sequence));
-    let mut due = made.map_or(began, |(at, _)| at.min(began)).plus(every);
+    // It is dated; one of the future, by a wrong clock, is taken to be of now.
+    let age = newest.as_ref().map(|m| node.clock.date().since(UnixMillis(m.ts_ms)));
+    let mut made = newest.map(|m| m.sequence);
+    let mut due = node.clock.now().plus(every.saturating_sub(age.unwrap_or_default()));
     loop {
         let now = node.clock.now();
         tokio::select! {
@@ -146,11 +147,11 @@ pub async fn keep(node: Arc<Node>) {
             continue;
         }
         due = now.plus(every);
-        if made.is_some_and(|(_, sequence)| sequence == node.storage.sequence()) {
+        if made == Some(node.storage.sequence()) {
             continue;
         }
         match create(node.clone(), false).await {
-            Ok(manifest) => made = Some((now, manifest.sequence)),
+            Ok(manifest) => made = Some(manifest.sequence),
             Err(CheckpointError::Busy) => due = now.plus(LOOK),
             Err(_) => due = now.plus(every.min(AGAIN)),
         }

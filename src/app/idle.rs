@@ -20,11 +20,14 @@ use crate::storage::tables::Parked;
 use crate::storage::values::Place;
 use crate::storage::{StorageError, read};
 use crate::telemetry::StatusSnapshot;
+use crate::telemetry::trouble::CLOCK;
 
 /// Parked hosts looked at.
 const LOOKED_AT: usize = 256;
 /// A page that the parser has for longer is worth a word; most take it milliseconds.
 const LONG_PARSE: Duration = Duration::from_secs(5);
+/// What to do about a slow store.
+const SLOW_DISK: &str = "look at the disk; durability.sync says how often it is waited for";
 /// A jump of the clock is told for so long.
 const A_DAY: Duration = Duration::from_secs(86_400);
 /// A trouble is told for so long.
@@ -111,6 +114,10 @@ fn resting(node: &Node) -> Option<Finding> {
 fn long_parse(node: &Node) -> Option<Finding> {
     let since = node.pulses.at_work_since("parser")?;
     let taken = node.clock.now().since(since);
+    if node.links.is_short() {
+        let sentence = "the store is slow: parsers wait until it has written the links of other pages";
+        return Some(finding(IdleCode::StoreSlow, sentence, SLOW_DISK));
+    }
     let sentence = format!("the parser has worked on one page for {}", roughly(taken));
     let advice = "wait; a page that takes longer than supervision.blocked_after ends the process, and is given up after a few starts";
     (taken >= LONG_PARSE).then(|| finding(IdleCode::ParserSlow, sentence, advice))
@@ -161,10 +168,7 @@ fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
         (p, s) if p > s => {
             finding(IdleCode::ParserSlow, format!("{all}: the parser is slow, {p} pages wait"), "raise parse.threads")
         }
-        (_, s) => {
-            let advice = "look at the disk; durability.sync says how often it is waited for";
-            finding(IdleCode::StoreSlow, format!("{all}: the store is slow, {s} messages wait"), advice)
-        }
+        (_, s) => finding(IdleCode::StoreSlow, format!("{all}: the store is slow, {s} messages wait"), SLOW_DISK),
     }
 }
 
@@ -314,6 +318,8 @@ fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[&Finding]) -> String {
     }
     if let Some((when, reason, example)) = node.troubles.latest()
         && node.clock.now().since(when) < LATELY
+        && reason != CLOCK
+    // which is said at the end
     {
         let _ = write!(text, "; last trouble: {reason} {example}");
     }

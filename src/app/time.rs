@@ -15,7 +15,7 @@ pub(super) const ADVICE: &str = "see `timedatectl`; no wait is longer or shorter
 /// Goes on from the last commit. Before anything is reckoned by the clock.
 pub(super) fn take_up(storage: &dyn Storage, clock: &Clock) -> Result<(), StartError> {
     if let Some(last) = read::meta::<ClockState>(storage, ())? {
-        clock.take_up(last.crawl, last.date);
+        clock.take_up(last.crawl, last.date, last.boot);
     }
     Ok(())
 }

@@ -99,13 +99,13 @@ impl Desk<'_> {
     pub fn undo(&self, book: &mut Book<'_>, key: PageKey, page: &PageRecord) -> Result<Batch> {
         let seen = key.seen();
         let own = match look_one::<Seen>(book.storage, &seen)? {
-            Some(UrlState::Done { captured, .. }) => captured == key.captured.0,
-            Some(UrlState::Error { .. }) | None => true,
-            Some(UrlState::Waiting { .. } | UrlState::Rejected { .. }) => false,
+            Some(UrlState::Done { captured, reach, .. }) => (captured == key.captured.0).then_some(reach.limit),
+            Some(UrlState::Error { .. }) | None => Some(None),
+            Some(UrlState::Waiting { .. } | UrlState::Rejected { .. }) => None,
         };
-        let mut batch = match self.url_at(&page.url, seen) {
-            Some(url) if own => self.queue_again(book, seen, &url, Entry::of_page(page))?,
-            _ => Batch::new(),
+        let mut batch = match self.url_at(&page.url, seen).zip(own) {
+            Some((url, limit)) => self.queue_again(book, seen, &url, Entry { limit, ..Entry::of_page(page) })?,
+            None => Batch::new(),
         };
         batch.delete::<Pages>(&key);
         if let Some(digest) = page.content {
@@ -122,6 +122,7 @@ impl Desk<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub depth: u16,
+    pub limit: Option<u16>,
     pub hops: u8,
     pub discovered: crate::domain::time::UnixMillis,
     pub via: Option<String>,
@@ -135,7 +136,8 @@ impl Entry {
         let (found, via) = page.sitemap.clone().map_or((FoundAs::Link, None), |sitemap| (sitemap.found, sitemap.via));
         let origin = page.origin.clone();
         let spelling = page.spelling.clone();
-        Self { depth: page.depth, hops: page.hops, discovered: page.fetched, via, origin, found, spelling }
+        let (depth, hops, discovered) = (page.depth, page.hops, page.fetched);
+        Self { depth, limit: None, hops, discovered, via, origin, found, spelling }
     }
 
     fn of(self, url: &PageUrl) -> QueueEntry {
@@ -144,7 +146,7 @@ impl Entry {
             port: url.port(),
             tail: url.tail().to_owned(),
             depth: self.depth,
-            limit: None,
+            limit: self.limit,
             hops: self.hops,
             attempts: 0,
             seed: false,

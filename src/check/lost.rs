@@ -8,6 +8,7 @@ use super::stream::{Stream, look_one};
 use super::texts;
 use crate::domain::fingerprint::{KeyMap, KeySet};
 use crate::domain::found_as::FoundAs;
+use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::Batch;
@@ -22,8 +23,8 @@ const CAP: usize = 500_000;
 /// What is to become of a URL when its text is found.
 #[derive(Clone, Copy, Debug)]
 pub enum Want {
-    /// Queue it; its depth is known, or that of where it is found.
-    Queue(Option<u16>),
+    /// Queue it; the way to it is known, or its depth that of where it is found.
+    Queue(Option<Reach>),
     /// Keep it as rejected.
     Keep { reason: Rejection, generation: u32, depth: u16 },
 }
@@ -136,9 +137,9 @@ fn offer_url(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>, url: &Pa
     }
     let Some((fault, want)) = desk.lost.urls.remove(&key) else { return Ok(()) };
     let (batch, how) = match want {
-        Want::Queue(depth) => {
-            let depth = depth.unwrap_or(text.depth);
-            let entry = Entry { depth, via: text.via.map(str::to_owned), ..Entry::default() };
+        Want::Queue(reach) => {
+            let Reach { depth, limit } = reach.unwrap_or(Reach { depth: text.depth, limit: None });
+            let entry = Entry { depth, limit, via: text.via.map(str::to_owned), ..Entry::default() };
             (desk.queue_again(book, key, url, entry)?, "its text was found: queued")
         }
         Want::Keep { reason, generation, depth } => {

@@ -9,6 +9,7 @@ use super::judge::{Bond, bond_of_entry, bond_of_retry, mark_of_entry, mark_of_pa
 use super::lost::Want;
 use super::stream::{Row, Stream, look, look_one};
 use super::tally::Totals;
+use crate::domain::reach::Reach;
 use crate::domain::url::PageUrl;
 use crate::storage::Batch;
 use crate::storage::error::hex;
@@ -95,6 +96,7 @@ fn entry(book: &mut Book<'_>, row: &Row<Queue>, url: &PageUrl, key: SeenKey, bon
 fn moved(desk: &Desk<'_>, book: &mut Book<'_>, row: &Row<Queue>, url: &PageUrl, key: SeenKey) -> Result<()> {
     let again = Entry {
         depth: row.value.depth,
+        limit: row.value.limit,
         hops: row.value.hops,
         discovered: row.value.discovered,
         spelling: row.value.spelling.clone(),
@@ -140,26 +142,26 @@ pub fn look_for_entries(desk: &mut Desk<'_>, book: &mut Book<'_>, unit: &Unit) -
             .iter()
             .filter_map(|row| match row.value {
                 UrlState::Waiting { rank, order, reach, due: None } => {
-                    Some((row.key, unit.at.queue(rank, order), reach.depth))
+                    Some((row.key, unit.at.queue(rank, order), reach))
                 }
                 _ => None,
             })
             .collect();
         let keys: Vec<_> = waiting.iter().map(|(_, key, _)| *key).collect();
-        for ((key, _, depth), entry) in waiting.iter().zip(look::<Queue>(book.storage, &keys)?) {
+        for ((key, _, reach), entry) in waiting.iter().zip(look::<Queue>(book.storage, &keys)?) {
             let own = |entry: &QueueEntry| match &unit.name {
                 Some(name) => url_of(name, entry).is_some_and(|url| desk.prints.url(&url) == key.url),
                 None => true,
             };
             if !entry.as_ref().is_some_and(own) {
-                unqueued(desk, book, *key, Some(*depth))?;
+                unqueued(desk, book, *key, Some(*reach))?;
             }
         }
     }
 }
 
 /// A waiting URL in no queue: another record may say what it is; else it is looked for.
-pub fn unqueued(desk: &mut Desk<'_>, book: &mut Book<'_>, key: SeenKey, depth: Option<u16>) -> Result<()> {
+pub fn unqueued(desk: &mut Desk<'_>, book: &mut Book<'_>, key: SeenKey, reach: Option<Reach>) -> Result<()> {
     let captures = KeyRange::captures(key);
     let page = book.storage.scan(Pages::FAMILY, &captures.from, &captures.until, 1)?.pop();
     let page = page.and_then(|(_, bytes)| <Pages as Table>::Value::decode(&bytes).ok());
@@ -170,12 +172,13 @@ pub fn unqueued(desk: &mut Desk<'_>, book: &mut Book<'_>, key: SeenKey, depth: O
     let row = look_one::<Rejected>(book.storage, &key)?;
     if let Some((row, url)) = row.and_then(|row| Some((desk.url_at(&row.url, key)?, row))).map(|(url, row)| (row, url))
     {
-        let again = Entry { depth: depth.unwrap_or(row.depth), via: row.via, found: row.found, ..Entry::default() };
+        let Reach { depth, limit } = reach.unwrap_or(Reach { depth: row.depth, limit: None });
+        let again = Entry { depth, limit, via: row.via, found: row.found, ..Entry::default() };
         let mut again = desk.queue_again(book, key, &url, again)?;
         again.delete::<Rejected>(&key);
         return book.find(Fault::WaitingUnqueued, url.as_str(), "was kept as rejected", |b| b.append(again));
     }
-    desk.lost.url(key, Fault::WaitingUnqueued, Want::Queue(depth));
+    desk.lost.url(key, Fault::WaitingUnqueued, Want::Queue(reach));
     book.find(Fault::WaitingUnqueued, &hex(&key.encode()), "its text is not known", |_| {})
 }
 
@@ -235,7 +238,12 @@ fn retry(
 fn strayed(desk: &Desk<'_>, book: &mut Book<'_>, row: &Row<Due>, url: &PageUrl, own: SeenKey) -> Result<()> {
     let mut batch = match look_one::<Seen>(book.storage, &own)? {
         Some(_) => Batch::new(),
-        None => desk.queue_again(book, own, url, Entry { depth: row.value.depth, ..Entry::default() })?,
+        None => desk.queue_again(
+            book,
+            own,
+            url,
+            Entry { depth: row.value.depth, limit: row.value.limit, ..Entry::default() },
+        )?,
     };
     batch.delete::<Due>(&row.key);
     book.find(Fault::DueUnmarked, url.as_str(), "stands at the key of another URL", |all| all.append(batch))

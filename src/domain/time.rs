@@ -23,6 +23,23 @@ impl UnixMillis {
     }
 }
 
+/// What a machine has counted since it booted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SinceBoot {
+    /// Which boot of which machine.
+    pub boot: u64,
+    /// Milliseconds since then.
+    pub ms: u64,
+}
+
+impl SinceBoot {
+    /// Milliseconds from `earlier` to this moment; none when that was in another boot, or has to have been.
+    #[must_use]
+    pub fn after(self, earlier: Self) -> Option<u64> {
+        self.ms.checked_sub(earlier.ms).filter(|_| self.boot == earlier.boot)
+    }
+}
+
 /// A duration in whole milliseconds, rounded up, so that a wait is never cut short.
 #[must_use]
 pub fn millis(d: Duration) -> u64 {

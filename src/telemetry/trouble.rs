@@ -15,7 +15,7 @@ pub const ROBOTS_UNREACHABLE: &str = "robots_unreachable";
 /// A certificate that a browser would refuse.
 pub const CERTIFICATE: &str = "certificate";
 
-/// The system's clock was set, or stands before the last commit.
+/// The system's clock was set.
 pub const CLOCK: &str = "clock";
 /// A copy elsewhere failed and is tried again.
 pub const UPLOAD: &str = "upload_failed";

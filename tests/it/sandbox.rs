@@ -10,6 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
+use lycosa::domain::url::{Canonicaliser, CleanRules};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -122,7 +123,7 @@ impl Sandbox {
         files(&self.data().join("warc"), ".open")
     }
 
-    /// How many index lines each URL has.
+    /// How many index lines each URL has, whatever spelling it was asked for under.
     ///
     /// Each line is followed to its record, which must be one gzip member with that URL; each file must be sorted.
     pub fn index(&self) -> BTreeMap<String, u32> {
@@ -133,7 +134,7 @@ impl Sandbox {
             let record = record(&dir, &entry);
             let head = record.split("\r\n\r\n").next().unwrap();
             assert!(head.contains(&format!("\r\nWARC-Target-URI: {url}\r\n")), "{entry}\n{head}");
-            *urls.entry(url.to_owned()).or_insert(0) += 1;
+            *urls.entry(canonical(url)).or_insert(0) += 1;
         }
         urls
     }
@@ -193,6 +194,11 @@ fn files(dir: &Path, ending: &str) -> Vec<String> {
     names.retain(|n| n.ends_with(ending));
     names.sort();
     names
+}
+
+/// A URL as a page's key: records bear it as it was asked for.
+pub fn canonical(url: &str) -> String {
+    Canonicaliser::new(CleanRules::default()).parse(url).unwrap().as_str().to_owned()
 }
 
 /// True for what a crawler fetches to learn the rules, not as a page.

@@ -194,7 +194,9 @@ impl Deduper {
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
             return Ok(Some(Again::Sitemap)); // its row may lack in a folder of an older program
         }
-        let Some(lastmod) = new.lastmod.filter(|at| *at > captured) else { return Ok(None) };
+        // A capture in the future was dated by a wrong clock: any date that is past may be later.
+        let said = new.lastmod.filter(|at| *at > captured || captured > now);
+        let Some(lastmod) = said else { return Ok(None) };
         let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
         let visit = LastVisit { captured, unchanged: page.map_or(0, |page| page.unchanged) };
         Ok(visit.is_outdated_by(lastmod, now, sitemaps.lastmod_gap).then_some(Again::Lastmod))

@@ -1,14 +1,17 @@
 //! One page: from the exchange to its links, facts and records.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::archive::{Said, Tools, payload_of};
 use super::{Parse, links, revisit, sitemap};
 use crate::actors::deduper::{PageParts, Parsed};
 use crate::actors::fetcher::ending_of_verdict;
 use crate::actors::lease::Lease;
+use crate::actors::link_room::LinkPlaces;
 use crate::actors::node::Node;
 use crate::answer::{Looked, Onward};
+use crate::app::moved;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
@@ -23,6 +26,14 @@ use crate::warc::page::PageRecords;
 /// Characters of a title that are kept.
 const TITLE: usize = 512;
 
+/// Room for the links of a page. Whoever waits for it stands still because of the Store, which has a pulse of its own.
+fn room_for(node: &Node, links: usize) -> LinkPlaces {
+    node.links.take(links, || {
+        moved();
+        !node.closed.load(Ordering::Acquire)
+    })
+}
+
 /// Reads a page. What cannot be read is stored and recorded all the same.
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
@@ -32,7 +43,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     let looked = looked.bounded(&node.live().canon, &lease.url, node.rules.settings.parse.max_links_per_page);
     node.faults.pass("parser.looked");
-    lease.room = Some(node.links.take(looked.page.as_ref().map_or(0, links::at_most)));
+    lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
     let set = head.sets_cookies && node.rules.settings.cookies.enabled;
     let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
     let onward = onward.with_cookies(&lease.url, set);

@@ -130,3 +130,27 @@ fn links_of(change: &Change) -> u64 {
     };
     (links.new.len() + links.turned.len() + links.readmitted.len() + links.nearer.len() + links.again.len()) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
+    use crate::domain::partition::Partition;
+    use crate::storage::keys::HostAt;
+    use crate::storage::ledger::LinkChange;
+
+    #[test]
+    fn however_large_a_commit_is_there_is_room_for_it_and_however_small_it_takes_a_groups_share() {
+        let at = HostAt { partition: Partition(1), host: HostKey([2; 8]) };
+        let rows = |n: usize| Commit::bare(Change::TryAgain(vec![at.crawl(CrawlId(1)).url(UrlKey([3; 12])); n]));
+        for (n, permits) in [(0, 32), (1, 32), (64, 32), (8_192, 4_096), (32_768, 16_384), (1_000_000, 16_384)] {
+            let commit = rows(n);
+            assert_eq!(commit.permits(), permits, "{n}");
+            let room = room();
+            let taken = room.clone().try_acquire_many_owned(commit.permits()).unwrap();
+            assert_eq!(room_taken(&room), u64::from(permits) * UNIT);
+            drop(taken);
+        }
+        assert_eq!(Commit::bare(Change::Links(Box::<LinkChange>::default())).permits(), 32);
+    }
+}

@@ -13,7 +13,7 @@ pub struct AuditEntry {
     pub t_end_us: u64,
     /// Host of the request, without port, lower case.
     pub host: String,
-    /// Path and query as asked for.
+    /// Path and query that were asked for, percent-encodings read as servers read them.
     pub path: String,
     /// User-Agent.
     pub user_agent: String,

@@ -104,9 +104,32 @@ impl Request {
             if !path.starts_with('/') {
                 self.path.push('/');
             }
-            self.path.push_str(path);
+            push_read(path, &mut self.path);
         } else {
-            self.path.push_str(target);
+            push_read(target, &mut self.path);
+        }
+    }
+}
+
+/// Appends a path as servers read it: percent-encodings of unreserved characters are these characters (RFC 3986 section 6.2.2), the
+/// others are in capitals.
+fn push_read(path: &str, out: &mut String) {
+    let mut parts = path.split('%');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let hex = part.get(..2).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let rest = part.get(2..).unwrap_or_default();
+        match byte {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                out.push(char::from(byte));
+                out.push_str(rest);
+            }
+            Some(byte) => out.push_str(&format!("%{byte:02X}{rest}")),
+            None => {
+                out.push('%');
+                out.push_str(part);
+            }
         }
     }
 }
@@ -210,6 +233,12 @@ mod tests {
     fn an_absolute_target_names_the_host() {
         let request = parsed("GET http://h5.test:80/p/1 HTTP/1.1\r\nHost: h0.test\r\n\r\n");
         assert_eq!((request.host.as_str(), request.path.as_str()), ("h5.test", "/p/1"));
+        for (sent, read) in
+            [("/%70/%7e%c3%a9%2f", "/p/~%C3%A9%2F"), ("/%", "/%"), ("/%zz%4", "/%zz%4"), ("/a?b=%2D", "/a?b=-")]
+        {
+            let request = parsed(&format!("GET {sent} HTTP/1.1\r\nHost: h5.test\r\n\r\n"));
+            assert_eq!(request.path, read, "{sent}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The state of the run, and of its clocks.
 
-use super::wire::fields;
-use crate::domain::time::UnixMillis;
+use super::ValueError;
+use super::wire::{Reader, Wire, fields};
+use crate::domain::time::{SinceBoot, UnixMillis};
 
 fields! {
     /// What the clocks said at the last commit: where the next run goes on.
@@ -10,6 +11,19 @@ fields! {
         crawl: UnixMillis,
         /// The date.
         date: UnixMillis,
+        /// What the machine had counted since it booted.
+        boot: Option<SinceBoot>,
+    }
+}
+
+impl Wire for SinceBoot {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.boot.to_be_bytes().put(out);
+        self.ms.put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Ok(Self { boot: u64::from_be_bytes(Wire::read(from)?), ms: u64::read(from)? })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
+use crate::domain::time::{SinceBoot, UnixMillis};
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, SeenKey};
 
@@ -245,7 +245,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         last_stop: Some(UnixMillis(7)),
     };
     check(&run);
-    check(&ClockState { crawl: UnixMillis(9), date: UnixMillis(1) });
+    check(&ClockState { crawl: UnixMillis(9), date: UnixMillis(1), boot: None });
+    let boot = Some(SinceBoot { boot: u64::MAX, ms: 300 });
+    check(&ClockState { crawl: UnixMillis(9), date: UnixMillis(1), boot });
     check(&live_settings());
     check(&JoinedHost("a.test".into()));
     check(&ScopeJoined(vec!["a.test".into(), String::new()]));
@@ -279,7 +281,7 @@ fn format_2_writes_these_bytes() {
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
     assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0201680107", "0105", "00000000"));
     assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
-    assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1) }.encode()), "010201");
+    assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1), boot: None }.encode()), "01020100");
 }
 
 #[test]
@@ -394,6 +396,9 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<UrlState>(bytes)?;
     same::<PageRecord>(bytes)?;
     same::<RejectedValue>(bytes)?;
+    same::<FailedValue>(bytes)?;
+    same::<SeedValue>(bytes)?;
+    same::<OrderedHosts>(bytes)?;
     same::<ContentValue>(bytes)?;
     same::<Counters>(bytes)?;
     same::<Tails>(bytes)?;
@@ -426,6 +431,51 @@ fn samples() -> Vec<Vec<u8>> {
     ]
 }
 
+fn of<T: Copy + Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
+    prop::sample::select(all)
+}
+
+fn texts() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of(".{0,60}")
+}
+
+fn reaches() -> impl Strategy<Value = Reach> {
+    any::<(u16, Option<u16>)>().prop_map(|(depth, limit)| Reach { depth, limit })
+}
+
+/// Every way of being found, again or for the first time, under whatever spelling.
+fn entries() -> impl Strategy<Value = QueueEntry> {
+    let ways = prop_oneof![
+        Just(FoundAs::Link),
+        Just(FoundAs::SitemapEntry),
+        Just(FoundAs::WellKnown),
+        (0_u8..16).prop_map(|nesting| FoundAs::SitemapFile { nesting }),
+    ];
+    let again = proptest::option::of((any::<u64>(), of(Again::ALL)));
+    let numbers = any::<(u16, u8, u8, bool, u64)>();
+    (ways, reaches(), again, numbers, (texts(), texts(), texts())).prop_map(|(found, reach, again, numbers, said)| {
+        let (port, hops, attempts, seed, discovered) = numbers;
+        let (spelling, origin, via) = said;
+        let again = again.map(|(at, why)| LastTime { captured: UnixMillis(at), why });
+        let (Reach { depth, limit }, discovered) = (reach, UnixMillis(discovered));
+        QueueEntry {
+            port,
+            depth,
+            limit,
+            hops,
+            attempts,
+            seed,
+            found,
+            discovered,
+            origin,
+            via,
+            again,
+            spelling,
+            ..queue_entry()
+        }
+    })
+}
+
 proptest! {
     #[test]
     fn garbage_is_no_value_or_comes_back_as_it_was(mut bytes in prop::collection::vec(any::<u8>(), 0..80)) {
@@ -436,7 +486,7 @@ proptest! {
 
     #[test]
     fn a_damaged_value_is_no_value_or_comes_back_as_it_was(
-        which in 0_usize..8,
+        which in 0_usize..samples().len(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let mut bytes = samples().swap_remove(which);
@@ -445,6 +495,71 @@ proptest! {
             bytes[place] = byte;
         }
         same_as_anything(&bytes)?;
+    }
+
+    #[test]
+    fn whatever_a_url_in_the_queue_is_it_comes_back_in_the_lowest_version_that_can_say_it(entry in entries()) {
+        let version = match (&entry.spelling, &entry.again, entry.found) {
+            (Some(_), _, _) => 4,
+            (None, Some(_), _) => 3,
+            (None, None, FoundAs::Link) => 1,
+            _ => 2,
+        };
+        prop_assert_eq!(entry.encode()[0], version);
+        prop_assert_eq!(QueueEntry::decode(&entry.encode()), Ok(entry.clone()));
+        let page = UnsyncedPage { page: seen().page(UnixMillis(5)), rank: 1, order: 2, entry, warc: warc_place() };
+        let list = Unsynced(vec![page.clone(), UnsyncedPage { entry: queue_entry(), ..page }]);
+        prop_assert_eq!(list.encode()[0], version);
+        prop_assert_eq!(Unsynced::decode(&list.encode()), Ok(list));
+    }
+
+    #[test]
+    fn whatever_the_way_to_a_url_its_state_comes_back(
+        reach in reaches(), when: u64, rank: u8, order: u64, due: Option<u64>, generation: u32,
+        how in of(How::ALL), reason in of(Rejection::ALL),
+    ) {
+        let waiting = UrlState::Waiting { rank, order, reach, due: due.map(UnixMillis) };
+        let done = UrlState::Done { captured: UnixMillis(when), how, reach };
+        for state in [waiting, done, UrlState::Rejected { reason, generation, reach }] {
+            prop_assert_eq!(UrlState::decode(&state.encode()), Ok(state));
+        }
+    }
+
+    #[test]
+    fn whatever_was_given_up_or_turned_away_comes_back(
+        entry in entries(), failure in of(Failure::ALL), reason in of(Rejection::ALL), status: Option<u16>, captured: Option<u64>,
+    ) {
+        let QueueEntry { depth, limit, hops, seed, found, origin, via, spelling, .. } = entry;
+        let (url, captured) = ("http://h0.test/a".to_owned(), captured.map(UnixMillis));
+        let rejected = RejectedValue {
+            url: url.clone(), reason, generation: 7, depth, via: via.clone(), origin: origin.clone(), found, spelling: spelling.clone(),
+        };
+        prop_assert_eq!(RejectedValue::decode(&rejected.encode()), Ok(rejected));
+        let (when, discovered, attempts) = (UnixMillis(9), entry.discovered, entry.attempts);
+        let failed = FailedValue {
+            url, reason: failure, status, when, captured, attempts, depth, limit, hops, seed, found, discovered, origin, via, spelling,
+        };
+        prop_assert_eq!(FailedValue::decode(&failed.encode()), Ok(failed));
+    }
+
+    #[test]
+    fn whatever_is_kept_of_a_page_whole_or_half_comes_back(
+        cut in proptest::option::of(of(Cut::ALL)), how in of(How::ALL), notes in prop::collection::btree_set(of(Note::ALL), 0..4),
+        (spelling, refused, origin) in (texts(), texts(), texts()), unchanged: u8, depth: u16, hops: u8, map: Option<bool>,
+    ) {
+        let notes: Vec<Note> = notes.into_iter().collect();
+        let sitemap = map.map(|put_off| AsSitemap { found: FoundAs::SitemapFile { nesting: 2 }, via: None, put_off });
+        let remarks = Remarks { notes, target: origin.clone(), ..Remarks::default() };
+        let page = PageRecord { cut, how, remarks, spelling, refused, origin, unchanged, depth, hops, sitemap, ..page_record() };
+        prop_assert_eq!(PageRecord::decode(&page.encode()), Ok(page));
+    }
+
+    #[test]
+    fn whatever_is_said_of_a_seed_comes_back(
+        url in ".{0,80}", added: u64, rank: Option<u8>, max_depth: Option<u16>, tags in prop::collection::vec(".{0,9}", 0..4), guessed: bool,
+    ) {
+        let seed = SeedValue { url, added: UnixMillis(added), rank, max_depth, tags, guessed };
+        prop_assert_eq!(SeedValue::decode(&seed.encode()), Ok(seed));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Program {
             missed: r.counter("lycosa_events_missed", "Events that went by clients that were too slow"),
             clock_jumps: r.counter(
                 "lycosa_clock_jumps",
-                "How often the system's clock was set, or stood before the last commit at the start",
+                "How often the system's clock was set, since the last commit before the start included",
             ),
             clock_ahead: r.gauge_in(
                 "lycosa_clock_ahead",

@@ -147,7 +147,7 @@ impl Walk<'_> {
     fn record(&mut self, header: &WarcHeader, text: &str) -> Result<(), JobError> {
         let Some(page) = header.target() else { return Ok(()) };
         self.about.records += 1;
-        let (mut newest, mut told) = (None, HashSet::new());
+        let (mut newest, mut canonical, mut told) = (None, None, HashSet::new());
         for link in outlinks(text) {
             let Some(number) = self.dead_one(&link.url) else { continue };
             if !told.insert(number) {
@@ -160,6 +160,7 @@ impl Walk<'_> {
             if !is_newest {
                 break; // the page was fetched again, or this capture was undone
             }
+            let page = canonical.get_or_insert_with(|| self.canonical(page));
             self.hold(number, page, link.context)?;
         }
         self.about.links_omitted += omitted_links(text);
@@ -173,6 +174,12 @@ impl Walk<'_> {
             let url = self.node.live().canon.parse(link).ok()?;
             self.dead.find(&self.key(&url))
         })
+    }
+
+    /// A page by its key, whatever it was asked for as.
+    fn canonical(&self, page: &str) -> String {
+        let url = self.node.live().canon.parse(page);
+        url.map_or_else(|_| page.to_owned(), |url| url.as_str().to_owned())
     }
 
     fn key(&self, url: &PageUrl) -> SeenKey {
