@@ -366,7 +366,7 @@ impl Node {
                 let port = port.map(|port| format!(":{port}")).unwrap_or_default();
                 let standing = self.rules.robots.standing(&copy_of(value), self.clock.now());
                 let at = format!("{}://{host}{port}/robots.txt", key.scheme.as_str());
-                self.trouble(ROBOTS_UNREACHABLE, format!("{at} ({what})"));
+                self.trouble(ROBOTS_UNREACHABLE, &at, Some(what));
                 self.robots_failed(host, &at, value.failures, standing == RobotsAccess::Stale);
                 return;
             }
@@ -389,10 +389,11 @@ impl Node {
     }
 
     /// Keeps a failure for people; the first of its kind is worth a line.
-    fn trouble(&self, reason: &'static str, example: String) {
-        let line = format!("first trouble of its kind: reason={reason} at={example:?}");
+    fn trouble(&self, reason: &'static str, url: &str, said: Option<String>) {
+        let example = said.as_ref().map_or_else(|| url.to_owned(), |said| format!("{url} ({said})"));
         if self.troubles.note(self.clock.now(), reason, example) {
-            log::warn!("{line}");
+            let said = said.map(|said| format!(" said={said:?}")).unwrap_or_default();
+            log::warn!("first trouble of its kind: reason={reason} url={url}{said}");
         }
     }
 
@@ -421,8 +422,7 @@ impl Node {
                 if *failure == Failure::RobotsUnreachable {
                     return; // it was told with what robots.txt answered
                 }
-                let status = status.map(|status| format!(" (status {status})")).unwrap_or_default();
-                self.trouble(failure.as_str(), format!("{}{status}", page.url));
+                self.trouble(failure.as_str(), page.url.as_str(), status.map(|status| format!("status {status}")));
             }
             Ending::Rejected(rejection) => self.troubles.tally(rejection.as_str(), page.url.to_string()),
             Ending::Wait { .. } | Ending::Done(_) | Ending::Kept(_) => {}

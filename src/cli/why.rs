@@ -206,7 +206,11 @@ fn left(outcome: &Outcome, again: &str) -> Option<String> {
     }
     let are = if left == 1 { "is" } else { "are" };
     let why = if outcome.left.is_empty() { String::new() } else { format!(": {}", outcome.left) };
-    let until = outcome.next_try.filter(|_| !why.is_empty()).map(|at| format!(" (at {})", iso(at))).unwrap_or_default();
+    let until = outcome
+        .next_try
+        .filter(|_| !why.is_empty())
+        .map(|at| format!("; the next try at {}", iso(at)))
+        .unwrap_or_default();
     let higher = |limit| format!("a higher limit on the command line (`{limit}`) goes on with it");
     let way = match &outcome.stop {
         Stop::Pages => higher("--max-pages"),
@@ -280,7 +284,7 @@ mod tests {
         let left = StatusSnapshot { done: 500, waiting: 2, ..s.clone() };
         assert_eq!(
             told(&left, Stop::Done),
-            "2 URLs are left: 1 host parked (at 1970-01-01T00:00:00.000Z); go on with: lycosa run x"
+            "2 URLs are left: 1 host parked; the next try at 1970-01-01T00:00:00.000Z; go on with: lycosa run x"
         );
         assert!(told(&left, Stop::Pages).contains("--max-pages"));
         assert!(told(&StatusSnapshot { done: 500, ..s }, Stop::Done).is_empty());

@@ -189,7 +189,7 @@ fn seeds_that_the_rules_turn_away_end_the_crawl_at_once_with_seed_and_rule() {
         (at("/"), "scope.include=[\"/news/\"]", ["no include pattern matches", "scope.include"]),
         (at("/"), "scope.exclude=[\"fine\"]", ["exclude pattern fine matches", "scope.exclude"]),
         (at("/a.zip"), "scope.mode=hosts", ["skip_extensions names zip", "scope.skip_extensions"]),
-        (at("/a/a/a/a"), "scope.mode=hosts", ["repeats", "max_repeats"]),
+        (at("/a/a/a/a"), "traps.max_repeats=2", ["repeats", "max_repeats"]),
     ] {
         let folder = tempfile::tempdir().unwrap();
         // With the default patience it would wait for half a minute, or for an hour, if it waited.
@@ -222,7 +222,7 @@ fn no_patience_means_that_retries_are_not_waited_for_and_what_is_left_is_told() 
         "the next in",
         "status_5xx",
         "/busy",
-        "(at 2",
+        "; the next try at 2",
         "go on with: lycosa run --until-done",
     ] {
         assert!(note.contains(part), "{part} in {note}");
@@ -239,7 +239,7 @@ fn a_gap_is_no_retry_and_is_waited_for_however_short_the_patience() {
     let folder = tempfile::tempdir().unwrap();
     let seed = format!("http://fine.test:{}/", site.port());
     let (code, text) = crawl(folder.path(), &["--seed", &seed, "--set", "crawl.until_done_patience=0s"]);
-    assert!(code == 0 && row(&text, "status 200") == "3" && row(&text, "outcome") == "done", "{text}");
+    assert!(code == 0 && row(&text, "status 200") == "2" && row(&text, "outcome") == "done", "{text}");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn limits_end_a_crawl_with_their_exit_codes_and_say_what_is_left() {
     {
         let folder = tempfile::tempdir().unwrap();
         let (code, text) = crawl(folder.path(), &["--seed", &seed, flag, value, "--set", "crawl.max_depth=none"]);
-        let way = if flag == "--max-time" { "the same command goes on" } else { "a higher limit on the command line" };
+        let way = if flag == "--max-time" { "go on with: lycosa run" } else { "a higher limit on the command line" };
         assert!(code == expected && text.contains(way), "{flag}: {code}\n{text}");
     }
 }
