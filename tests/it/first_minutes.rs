@@ -206,7 +206,10 @@ fn seeds_that_the_rules_turn_away_end_the_crawl_at_once_with_seed_and_rule() {
 fn no_patience_means_that_retries_are_not_waited_for_and_what_is_left_is_told() {
     let site = Site::http(|_, path| match path {
         "/robots.txt" => none(),
-        "/" => html("<a href=/1>1</a><a href=/2>2</a><a href=/busy>3</a>"),
+        // The busy one comes last: a host that says 503 is left alone for a while.
+        "/" => html("<a href=/1>1</a>"),
+        "/1" => html("<a href=/2>2</a>"),
+        "/2" => html("<a href=/busy>3</a>"),
         "/busy" => page(503, "text/plain", "", "busy"),
         _ => html("fine"),
     });
