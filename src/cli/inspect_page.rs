@@ -106,9 +106,10 @@ fn links(page: &Page, url: &PageUrl, rules: &Rules) -> Vec<Value> {
         Ok(url) => url.as_str().to_owned(),
         Err(_) => base.join(href).map_or_else(|_| href.to_owned(), String::from),
     };
-    let named = page.facts.sitemap.iter().flat_map(|map| &map.entries).map(|entry| {
-        let at = url.to_url();
-        let url = shown(rules.canon.join(&at, &entry.loc, Some(page.charset)), &entry.loc, &at);
+    let entries = || page.facts.sitemap.iter().flat_map(|map| &map.entries);
+    let joiner = rules.canon.joiner_of(entries().map(|entry| entry.loc.as_str()), url.to_url(), Some(page.charset));
+    let named = entries().map(|entry| {
+        let url = shown(joiner.join(&entry.loc), &entry.loc, joiner.base());
         json!({ "url": url, "kind": entry.kind(), "nofollow": false, "text": entry.said() })
     });
     let head = HeadMarks::default();
@@ -214,7 +215,7 @@ mod tests {
         let all = inspect_by(page, None, &["parse.assets=true"]);
         assert_eq!(urls(&all)[..2], ["/i.png", "/s.png"]);
         let few = inspect_by(page, None, &["parse.max_links_per_page=1"]);
-        assert_eq!((urls(&few).len(), &few["notes"]), (1, &json!(["refresh", "links_cut"])));
+        assert_eq!((urls(&few).len(), &few["notes"]), (1, &json!(["links_cut"])));
         let behind = [&[b' '; 1_024][..], page].concat();
         let cut = inspect_by(&behind, None, &["parse.max_parse=1KiB"]);
         assert_eq!((urls(&cut).len(), &cut["notes"]), (0, &json!(["parse_cut"])));

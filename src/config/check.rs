@@ -11,8 +11,6 @@ mod store;
 use std::sync::Arc;
 use std::time::Duration;
 
-use url::Url;
-
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
 use self::agent::agent;
 use self::crawl::{check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
@@ -22,7 +20,7 @@ use self::pages::{check_extract, check_pages, check_sitemaps};
 use self::store::{check_checkpoint, check_dedup, check_disk, check_exact, check_store};
 use super::file::FileForm;
 use super::settings::Settings;
-use crate::domain::url::with_schemes;
+use crate::domain::url::{parse_any, with_schemes};
 
 /// A value out of its range.
 #[derive(Debug)]
@@ -125,5 +123,5 @@ pub fn is_seed(text: &str) -> bool {
 /// Whether a text is an absolute http or https URL.
 #[must_use]
 pub fn is_web_url(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
+    parse_any(text).is_some_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
 }

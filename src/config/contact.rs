@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use url::{Host, Url};
+use url::Host;
 
 use super::error::ConfigError;
 use super::secrets::without_credentials;
 use super::settings::Settings;
+use crate::domain::url::{parse_any, without_stand_in};
 use crate::net::guard::is_public;
 
 /// Top-level names that never lead to a public address (RFC 6761, RFC 8375, RFC 9476 and ICANN's `.internal`).
@@ -47,11 +48,13 @@ impl Settings {
     }
 
     fn is_public_seed(&self, seed: &str) -> bool {
-        let Ok(url) = Url::parse(seed) else { return false };
+        let Some(url) = parse_any(seed) else { return false };
         match url.host() {
             Some(Host::Ipv4(ip)) => is_public(IpAddr::V4(ip)),
             Some(Host::Ipv6(ip)) => is_public(IpAddr::V6(ip)),
-            Some(Host::Domain(name)) => !self.is_own_name(&name.trim_end_matches('.').to_ascii_lowercase()),
+            Some(Host::Domain(name)) => {
+                !self.is_own_name(&without_stand_in(name).trim_end_matches('.').to_ascii_lowercase())
+            }
             None => false,
         }
     }

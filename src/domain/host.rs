@@ -27,6 +27,18 @@ pub fn without_www(host: &str) -> &str {
     }
 }
 
+/// A host as a user writes it, as it stands in a canonical URL: letters beyond ASCII in the form of DNS, addresses as the standards
+/// write them. A name whose label `xn--…` is no Punycode stands for itself. None for what is no host.
+#[must_use]
+pub fn parse_host(text: &str) -> Option<String> {
+    let itself = || {
+        let name = text.to_ascii_lowercase();
+        let odd = name.split('.').any(|label| label.starts_with("xn--"));
+        (odd && is_canonical_host(name.strip_suffix('.').unwrap_or(&name))).then_some(name)
+    };
+    url::Host::parse(text).map(|host| host.to_string()).ok().or_else(itself)
+}
+
 /// A host as a user writes it, perhaps with `*.` before it, with letters beyond ASCII in the form of DNS (`xn--`); unchanged where
 /// there are none, or no such form.
 #[must_use]
@@ -120,6 +132,23 @@ mod tests {
             ("example.org", "example.org"),
         ] {
             assert_eq!(without_www(host), bare, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_host_as_a_user_writes_it_is_read_as_in_a_url() {
+        for (text, host) in [
+            ("Example.ORG", Some("example.org")),
+            ("中文.test", Some("xn--fiq228c.test")),
+            ("127.1", Some("127.0.0.1")),
+            ("[0:0::1]", Some("[::1]")),
+            ("XN--Board-ngr.palungjit.org", Some("xn--board-ngr.palungjit.org")),
+            ("a b.test", None),
+            ("xn--a b.test", None),
+            ("http://a.test/", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_host(text).as_deref(), host, "{text}");
         }
     }
 

@@ -32,7 +32,8 @@ pub fn leads<'c, 'p: 'c>(
     let of_page = page.into_iter().flat_map({
         let at = at.clone();
         move |page| {
-            let joiner = canon.joiner(page.facts.base_url(&at), Some(page.charset));
+            let hrefs = page.facts.links.iter().map(|link| link.href.as_str());
+            let joiner = canon.joiner_of(hrefs, page.facts.base_url(&at), Some(page.charset));
             page.facts.links.iter().map(move |link| Lead {
                 url: joiner.join(&link.href),
                 href: &link.href,

@@ -8,6 +8,7 @@ use crate::domain::link_header::{self, HeaderLink};
 use crate::domain::mime::is_nosniff;
 use crate::domain::note::Note;
 use crate::domain::text::url_text;
+use crate::domain::url::{join_any, without_stand_in};
 use crate::domain::usage::Statements;
 
 /// A refresh of a page without content within so many seconds is meant as a redirect; any other is a link.
@@ -59,8 +60,8 @@ impl HeadMarks {
     pub fn canonical(&self, page: Option<&Page>, url: &Url) -> Option<String> {
         let of_page = page.and_then(|page| page.facts.canonical.clone());
         let of_head = || {
-            let target = url.join(link_header::canonical(&self.links)?).ok()?;
-            matches!(target.scheme(), "http" | "https").then(|| String::from(target))
+            let target = join_any(url, link_header::canonical(&self.links)?)?;
+            matches!(target.scheme(), "http" | "https").then(|| without_stand_in(target.as_str()).into_owned())
         };
         of_page.or_else(of_head).filter(|canonical| canonical.len() <= LONGEST_CANONICAL)
     }

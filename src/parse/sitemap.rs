@@ -44,10 +44,10 @@ fn ends_as_packed_xml(path: &str) -> bool {
     path.len() > 7 && path.to_ascii_lowercase().ends_with(".xml.gz")
 }
 
-/// `sitemap….txt`.
+/// `…sitemap….txt`, or `urllist.txt`, as Yahoo had it.
 fn is_named_as_list(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    name.starts_with("sitemap") && name.ends_with(".txt")
+    name.contains("sitemap") && name.ends_with(".txt") || name == "urllist.txt"
 }
 
 fn begins_with_url(head: &[u8]) -> bool {

@@ -9,14 +9,16 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
+use crate::domain::url::{parse_any, without_stand_in};
+
 /// The key of an absolute http or https URL. Text that is no such URL is its own key, without spaces.
 #[must_use]
 pub fn surt(url: &str) -> String {
-    let Ok(parsed) = url::Url::parse(url) else { return one_word(url) };
+    let Some(parsed) = parse_any(url) else { return one_word(url) };
     let (Some(host), true) = (parsed.host_str(), matches!(parsed.scheme(), "http" | "https")) else {
         return one_word(url);
     };
-    let mut key = reversed_host(host);
+    let mut key = reversed_host(&without_stand_in(host));
     if let Some(port) = parsed.port() {
         key.push_str(&format!(":{port}"));
     }

@@ -153,6 +153,36 @@ fn pages_that_lead_on_by_themselves_are_all_found_however_many() {
 }
 
 #[test]
+fn redirects_between_pages_that_lead_on_by_themselves_have_room_in_the_limit() {
+    let word = |n: u32| "abcdefghijklmnopqrstuvwxyz".get(n as usize..).unwrap();
+    let site = Site::http(move |_, path| match path.rsplit('/').next().and_then(|n| n.parse::<u32>().ok()) {
+        Some(n) if path.starts_with("/go/") => to(&format!("/on/{n}")),
+        Some(n) if path.starts_with("/on/") => to(&format!("/{n}")),
+        Some(n) if n < 16 => {
+            let on = format!("<meta http-equiv=refresh content='0; url=/go/{}'>", n + 1);
+            html(&format!("<title>{n}</title>{on}<p>wait {} <img src=/{}.png>", word(n), word(n)))
+        }
+        _ => html("<a href=/0>x</a>"),
+    });
+    let (lines, _) = crawl(&in_front_of(&site), &["http://a.test/"]);
+    let found: BTreeSet<u32> = lines.keys().filter_map(|path| path.strip_prefix('/')?.parse().ok()).collect();
+    assert_eq!(found, (0..=16).collect());
+}
+
+#[test]
+fn what_looks_like_session_ids_and_names_pages_is_asked_for() {
+    let ids = ["550e8400-e29b-41d4-a716-446655440000", SESSION, "9e107d9d372bb6826bd81d3542a419d6"];
+    let site = Site::http(move |_, path| match path {
+        "/" => html(&ids.map(|id| format!("<a href='/talk?session={id}'>{id}</a>")).concat()),
+        _ if path.starts_with("/talk?session=") => html(&format!("<title>{path}</title><a href='/'>back</a>")),
+        _ => page(404, "text/plain", "", "none"),
+    });
+    let (lines, _) = crawl(&in_front_of(&site), &["http://a.test/"]);
+    assert_eq!(lines.len(), 4, "{:?}", lines.keys());
+    assert!(lines.values().all(|line| line["status"] == 200), "{lines:?}");
+}
+
+#[test]
 fn a_seeds_refresh_widens_the_scope_only_from_a_page_without_content() {
     let site = Site::http(|host, path| match (host, path) {
         ("a.test", "/") => html("<meta http-equiv=refresh content='0; url=http://b.test/'><p>moved"),

@@ -108,10 +108,10 @@ pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> b
 }
 
 /// Whether the way on is a redirect. A refresh of a page that shows something, or links to where it leads, is a link from the place
-/// on where no redirect is followed any more.
+/// on where half of the redirects that are followed are used up: behind it may stand redirects again.
 fn is_redirect(node: &Node, lease: &Lease, onward: &Onward, page: Option<&Page>) -> bool {
     let Onward::To { url, way, shows } = onward else { return false };
-    if *way == Way::Location || lease.entry.hops < node.rules.settings.fetch.max_redirects {
+    if *way == Way::Location || lease.entry.hops < node.rules.settings.fetch.max_redirects.div_ceil(2) {
         return true;
     }
     let live = node.live();

@@ -27,7 +27,8 @@ pub(super) fn found(
 ) -> Found<'static> {
     node.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
     let live = node.live();
-    let joiner = live.canon.joiner(lease.url.to_url(), Some(page.charset));
+    let named = sitemap.entries.iter().map(|entry| entry.loc.as_str());
+    let joiner = live.canon.joiner_of(named, lease.url.to_url(), Some(page.charset));
     let mut known = KeySet::default();
     known.insert(node.prints.url(&lease.url)); // an index of itself
     known.extend(next.iter().map(|new| node.prints.url(&new.url)));

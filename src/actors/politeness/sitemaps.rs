@@ -54,5 +54,15 @@ fn at<'t>(
         rank: None,
         lastmod: None,
     };
-    texts.filter_map(|text| node.rules.canon.join(&base, text.trim(), None).ok()).map(new).collect()
+    let join = |text: &str| match node.rules.canon.join(&base, text.trim(), None) {
+        Ok(url) => Some(url),
+        Err(why) => {
+            node.metrics.link_refused(why);
+            log::debug!(
+                "a sitemap's line in robots.txt is no URL that can be asked for: robots={robots} line={text:?} why={why}"
+            );
+            None
+        }
+    };
+    texts.filter_map(join).map(new).collect()
 }

@@ -41,6 +41,13 @@ impl Target {
     /// # Errors
     /// As [`Target::parse`]; storage that does not answer.
     pub fn typed(node: &Node, text: &str) -> Result<Typed, ControlError> {
+        // As the crawl has it, whatever would be taken away elsewhere.
+        let itself = PageUrl::from_canonical(text.trim()).ok().map(|url| Self::of(node, url));
+        if let Some(target) = itself
+            && target.known(node).map_err(unread)? == Known::Url
+        {
+            return Ok(Typed { target, text: text.to_owned(), assumed: None });
+        }
         let typed = Self::in_utf8(node, text)?;
         let query = typed.text.split_once('?').map_or("", |(_, query)| query);
         if query.is_ascii() || typed.target.known(node).map_err(unread)? == Known::Url {

@@ -12,7 +12,8 @@ use crate::domain::url::PageUrl;
 /// The entries of the sitemap at `url`, in the order of the file; judged in the order in which a crawl takes them.
 pub(super) fn reports(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sitemap) -> Vec<LinkReport> {
     let (rules, (found, via)) = (&judge.session.rules, read.way());
-    let joiner = judge.session.live.canon.joiner(url.to_url(), Some(page.charset));
+    let named = map.entries.iter().map(|entry| entry.loc.as_str());
+    let joiner = judge.session.live.canon.joiner_of(named, url.to_url(), Some(page.charset));
     let sites = Sites::of(url, via, found.is_sitemap()).given(judge.is_seed());
     let mut chooser = Chooser::new(sites, found, rules.settings.sitemaps.file_rules());
     let mut known: HashSet<PageUrl> = read.next().into_iter().map(|(next, _)| next).chain([url]).cloned().collect();

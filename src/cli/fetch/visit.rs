@@ -12,7 +12,7 @@ use crate::actors::admit::LINK;
 use crate::answer::Onward;
 use crate::cli::exit::CliError;
 use crate::domain::reason::Rejection;
-use crate::domain::url::PageUrl;
+use crate::domain::url::{PageUrl, UrlError};
 
 /// Why redirects were followed no further, though they lead on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -73,7 +73,7 @@ fn onward(
             let detail = "redirect loop: the answer redirects to itself".to_owned();
             (Some(RedirectReport::itself(been.last())), Some(Stopped { reason: "loop", detail }))
         }
-        (Onward::Nowhere(why), _) => (Some(RedirectReport::nowhere(*why)), None),
+        (Onward::Nowhere(why), _) => (Some(RedirectReport::nowhere(*why)), why.and_then(refused)),
         (Onward::To { url, way, .. }, None) => {
             (Some(RedirectReport::to(url, *way, written, "nofollow".into(), false)), None)
         }
@@ -91,6 +91,12 @@ fn onward(
             (Some(RedirectReport::to(url, *way, written, verdict, stopped.is_none())), stopped)
         }
     }
+}
+
+/// Where a redirect leads was meant as the URL of a page, and is none that is asked for.
+fn refused(why: UrlError) -> Option<Stopped> {
+    let detail = format!("a crawl turns the target away: {why}");
+    why.is_fault().then(|| Stopped { reason: why.rejection().as_str(), detail })
 }
 
 /// Whether a crawl goes no further than this.

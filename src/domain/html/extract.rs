@@ -22,6 +22,7 @@ use super::srcset::parse_refresh;
 use super::tag::Tag;
 use super::tokenizer::{Sink, Tokenizer};
 use crate::domain::textprint::{Printer, Shown};
+use crate::domain::url::{join_any, parse_any, without_stand_in};
 
 /// The most bytes of a title, a description or one keyword.
 const MAX_FIELD: usize = 4096;
@@ -242,7 +243,7 @@ impl Collector {
     /// Frames that have a base of their own have it relative to that of the page; to an absolute one where that is not known yet.
     fn resolve_framed(&mut self, base: Option<&Url>) {
         for (from, to, own) in std::mem::take(&mut self.framed) {
-            let absolute = || Url::parse(&own).ok();
+            let absolute = || parse_any(&own);
             let (Some(links), Some(base)) = (self.links.part_mut(from, to), base.cloned().or_else(absolute)) else {
                 continue;
             };
@@ -427,14 +428,14 @@ fn link_text(mut text: String) -> String {
 
 /// The document's base (WHATWG HTML, 2.4.3): a bad one, or one of scheme `data` or `javascript`, counts as none.
 fn base(page: &Url, href: &str) -> Option<String> {
-    let url = page.join(href).ok()?;
-    (!matches!(url.scheme(), "data" | "javascript")).then(|| url.into())
+    let url = join_any(page, href)?;
+    (!matches!(url.scheme(), "data" | "javascript")).then(|| without_stand_in(url.as_str()).into_owned())
 }
 
 fn web_url(base: &Url, href: &str) -> Option<String> {
     let href = links::usable(href)?;
-    let url = base.join(href).ok()?;
-    matches!(url.scheme(), "http" | "https").then(|| url.into())
+    let url = join_any(base, href)?;
+    matches!(url.scheme(), "http" | "https").then(|| without_stand_in(url.as_str()).into_owned())
 }
 
 #[cfg(test)]

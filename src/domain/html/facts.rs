@@ -6,6 +6,7 @@ use url::Url;
 use super::directives::Directives;
 use crate::domain::sitemap::Sitemap;
 use crate::domain::textprint::Shown;
+use crate::domain::url::parse_any;
 
 /// Everything the crawler takes from one HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl PageFacts {
     /// The URL that relative links resolve against: the page's `<base>`, else the page itself.
     #[must_use]
     pub fn base_url(&self, page: &Url) -> Url {
-        self.base.as_deref().and_then(|b| Url::parse(b).ok()).unwrap_or_else(|| page.clone())
+        self.base.as_deref().and_then(parse_any).unwrap_or_else(|| page.clone())
     }
 }
 

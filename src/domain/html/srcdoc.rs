@@ -5,6 +5,7 @@ use url::Url;
 
 use super::extract::{ExtractOptions, Extractor};
 use super::facts::Link;
+use crate::domain::url::join_any;
 
 /// Frames within each other at most.
 pub(super) const DEEPEST: u8 = 4;
@@ -33,9 +34,9 @@ pub(super) fn read(markup: &str, opts: &ExtractOptions, depth: u8) -> Framed {
 
 /// The links of a frame made absolute: `outer` is the base of the page around it.
 pub(super) fn resolve(links: &mut [Link], base: &str, outer: &Url) {
-    let Ok(base) = outer.join(base) else { return };
+    let Some(base) = join_any(outer, base) else { return };
     for link in links {
-        if let Ok(url) = base.join(&link.href) {
+        if let Some(url) = join_any(&base, &link.href) {
             link.href = url.into();
         }
     }

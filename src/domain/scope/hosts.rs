@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::error::ScopeError;
+use crate::domain::host::parse_host;
 
 /// Hosts by name (`example.org`) and by what they lie below (`*.example.org`).
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ impl HostPatterns {
             let wrong = || ScopeError::Host { key, pattern: pattern.clone() };
             let trimmed = pattern.trim();
             let below = trimmed.strip_prefix("*.");
-            let host = url::Host::parse(below.unwrap_or(trimmed)).map_err(|_| wrong())?.to_string();
+            let host = parse_host(below.unwrap_or(trimmed)).ok_or_else(wrong)?;
             let set = if below.is_some() { &mut made.below } else { &mut made.exact };
             set.insert(host.trim_end_matches('.').into());
         }

@@ -106,7 +106,19 @@ impl Canonicaliser {
     /// `base` and `query_encoding` are as there.
     #[must_use]
     pub fn joiner(&self, base: Url, query_encoding: Option<&'static Encoding>) -> Joiner<'_> {
-        Joiner::new(self, base, query_encoding)
+        Joiner::new(Cow::Borrowed(self), base, query_encoding)
+    }
+
+    /// The same for all `links` of one page or list. Marks of sessions in whose values alone some of them differ name pages, and stay.
+    #[must_use]
+    pub fn joiner_of<'l>(
+        &self,
+        links: impl Iterator<Item = &'l str>,
+        base: Url,
+        query_encoding: Option<&'static Encoding>,
+    ) -> Joiner<'_> {
+        let own = self.cleaner.for_links(links).map(|cleaner| Self { cleaner, ..self.clone() });
+        Joiner::new(own.map_or(Cow::Borrowed(self), Cow::Owned), base, query_encoding)
     }
 
     /// The URL, unless it is too long.

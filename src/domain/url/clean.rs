@@ -1,5 +1,7 @@
 //! Which parameters say nothing about the page: tracking marks and session ids.
 
+use std::collections::HashMap;
+
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,9 @@ const SESSION: &[&str] = &[
     "sess",
     "s_id",
 ];
+
+/// Those of them that are words enough to name something else; the others are names that servers and shops give.
+const WORDS: &[&str] = &["sessionid", "session_id", "sessid", "sid", "session", "sess", "s_id"];
 
 /// What is removed from a URL besides what the standards say, and how long it may be.
 ///
@@ -126,6 +131,8 @@ pub(super) struct Cleaner {
     tracking: Names,
     sessions: Names,
     session_tokens: Names,
+    /// Such names that name pages here.
+    page_names: Names,
 }
 
 impl Cleaner {
@@ -134,7 +141,30 @@ impl Cleaner {
             tracking: Names::new(&rules.tracking),
             sessions: Names::new(&rules.sessions),
             session_tokens: Names::new(&rules.session_tokens),
+            page_names: Names::default(),
         }
+    }
+
+    /// The same for links of one page, where some of them show that what looks like session ids names pages: a visitor has one id, so
+    /// links that differ in the value alone lead to several pages.
+    pub(super) fn for_links<'l>(&self, links: impl Iterator<Item = &'l str>) -> Option<Self> {
+        let mut known: HashMap<(&str, &str), &str> = HashMap::new();
+        let mut names = Vec::new();
+        for link in links {
+            let link = link.split('#').next().unwrap_or_default();
+            for (before, value, behind) in values(link).filter(|(_, value, _)| looks_like_session(&normal(value))) {
+                let name = before.rsplit(['?', '&']).next().and_then(|name| name.strip_suffix('=')).unwrap_or_default();
+                let name = normal(name);
+                let may_name_pages = WORDS.iter().any(|word| word.eq_ignore_ascii_case(&name));
+                let is_token = may_name_pages && self.session_tokens.contain(name.as_bytes());
+                if is_token && *known.entry((before, behind)).or_insert(value) != value {
+                    names.push(name.into_owned());
+                }
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        (!names.is_empty()).then(|| Self { page_names: Names::new(&names), ..self.clone() })
     }
 
     /// Appends to `out` the parameters of `query` that stay, in their order and as they are written.
@@ -190,7 +220,8 @@ impl Cleaner {
 
     fn is_session(&self, part: &str) -> bool {
         let name = name_of(part).as_bytes();
-        self.sessions.contain(name) || (self.session_tokens.contain(name) && looks_like_session(value_of(part)))
+        let is_token = || self.session_tokens.contain(name) && !self.page_names.contain(name);
+        self.sessions.contain(name) || (is_token() && looks_like_session(value_of(part)))
     }
 }
 
@@ -200,4 +231,16 @@ fn name_of(part: &str) -> &str {
 
 fn value_of(part: &str) -> &str {
     part.split_once('=').map_or("", |(_, value)| value)
+}
+
+/// The values in the query of a link, each with what stands before and behind it.
+fn values(link: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut at = link.find('?').map_or(link.len(), |at| at + 1);
+    let parts = link.get(at..).unwrap_or_default().split('&');
+    parts.filter_map(move |part| {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let (from, to) = (at + name.len() + 1, at + part.len());
+        at = to + 1;
+        (!value.is_empty()).then(|| Some((link.get(..from)?, value, link.get(to..)?)))?
+    })
 }

@@ -4,6 +4,8 @@
 //! segments at the beginning at most. Their canonical form is a piece of the base's and a piece of the link, so they need
 //! no parser. Everything else goes the long way; a property test holds the two together.
 
+use std::borrow::Cow;
+
 use encoding_rs::Encoding;
 use url::Url;
 
@@ -12,7 +14,7 @@ use super::{Canonicaliser, PageUrl, UrlError};
 /// Joins links to one base; made by [`Canonicaliser::joiner`].
 #[derive(Clone, Debug)]
 pub struct Joiner<'a> {
-    canonicaliser: &'a Canonicaliser,
+    canonicaliser: Cow<'a, Canonicaliser>,
     base: Url,
     query_encoding: Option<&'static Encoding>,
     /// The base in canonical form, when it is one of a page.
@@ -20,7 +22,11 @@ pub struct Joiner<'a> {
 }
 
 impl<'a> Joiner<'a> {
-    pub(super) fn new(canonicaliser: &'a Canonicaliser, base: Url, query_encoding: Option<&'static Encoding>) -> Self {
+    pub(super) fn new(
+        canonicaliser: Cow<'a, Canonicaliser>,
+        base: Url,
+        query_encoding: Option<&'static Encoding>,
+    ) -> Self {
         let page = canonicaliser.canonical(&base).ok();
         Self { canonicaliser, base, query_encoding, page }
     }

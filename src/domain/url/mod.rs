@@ -25,7 +25,7 @@ pub use clean::CleanRules;
 pub use joiner::Joiner;
 pub use page_url::{MAX_PAGE_URL_LENGTH, PageUrl, Scheme};
 pub use pattern::{PatternError, UrlPatterns};
-pub use stand_in::named as without_stand_in;
+pub use stand_in::{join_any, named as without_stand_in, parse_any};
 pub use typed::with_schemes;
 
 use crate::domain::reason::Rejection;

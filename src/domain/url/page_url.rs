@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
 use super::UrlError;
-use super::stand_in::masked;
+use super::stand_in::parse_any;
 use crate::domain::host::is_canonical_host;
 
 /// The longest text a [`PageUrl`] can hold, in bytes; the limit that users set lies below it.
@@ -232,8 +232,7 @@ impl PageUrl {
     #[must_use]
     #[expect(clippy::expect_used, reason = "every constructor admits only hosts that the url crate accepts (proptest)")]
     pub fn to_url(&self) -> Url {
-        let parse = |text: &str| Url::parse(text).ok().or_else(|| Url::parse(&masked(text)?).ok());
-        parse(&self.asked()).or_else(|| parse(&self.text)).expect("a page's URL parses")
+        parse_any(&self.asked()).or_else(|| parse_any(&self.text)).expect("a page's URL parses")
     }
 
     /// The URL with this checked host and port whose path and query `push_tail` appends (about `tail_length` bytes).

@@ -23,8 +23,8 @@ pub struct UrlPatterns {
     /// As the user wrote them.
     written: Vec<String>,
     canonical: RegexSet,
-    /// The same for the form that people read.
-    readable: RegexSet,
+    /// The same for the form that people read, where it is another.
+    readable: Option<RegexSet>,
 }
 
 /// What is wrong with a list of patterns.
@@ -67,7 +67,7 @@ impl UrlPatterns {
             RegexSetBuilder::new(forms).size_limit(SIZE_LIMIT).build().map_err(|_| fault_of(written))
         };
         let set = compile(&canonical)?;
-        let readable = if readable == canonical { set.clone() } else { compile(&readable)? };
+        let readable = if readable == canonical { None } else { Some(compile(&readable)?) };
         Ok(Self { written: written.to_vec(), canonical: set, readable })
     }
 
@@ -80,17 +80,26 @@ impl UrlPatterns {
     /// Whether one of them matches a canonical URL.
     #[must_use]
     pub fn is_match(&self, url: &str) -> bool {
-        let readable = || readable(url).is_some_and(|form| self.readable.is_match(&form));
-        !self.is_empty() && (self.canonical.is_match(url) || readable())
+        !self.is_empty()
+            && (self.canonical.is_match(url) || self.read(url, |set, form| set.is_match(form).then_some(())).is_some())
     }
 
     /// The first that matches a canonical URL, as the user wrote it.
     #[must_use]
     pub fn first(&self, url: &str) -> Option<&str> {
         let first = |set: &RegexSet, form: &str| set.matches(form).into_iter().next();
-        let readable = readable(url).and_then(|form| first(&self.readable, &form));
+        let readable = self.read(url, first);
         let nth = first(&self.canonical, url).into_iter().chain(readable).min()?;
         self.written.get(nth).map(String::as_str)
+    }
+
+    /// What is found in the form that people read, where URL or patterns have another than the canonical one.
+    fn read<T>(&self, url: &str, find: impl Fn(&RegexSet, &str) -> Option<T>) -> Option<T> {
+        match (readable(url), &self.readable) {
+            (Some(form), set) => find(set.as_ref().unwrap_or(&self.canonical), &form),
+            (None, Some(set)) => find(set, url),
+            (None, None) => None,
+        }
     }
 }
 

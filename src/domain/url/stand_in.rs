@@ -3,11 +3,25 @@
 
 use std::borrow::Cow;
 
+use url::Url;
+
 /// How such a label begins.
 const PREFIX: &str = "xn--";
 
 /// How it begins in a value of the `url` crate. `=` is no forbidden code point of the URL Standard, but none of a DNS name.
 const STAND_IN: &str = "xn=-";
+
+/// A URL of any host, which has a stand-in where the `url` crate refuses its name.
+#[must_use]
+pub fn parse_any(text: &str) -> Option<Url> {
+    Url::parse(text).ok().or_else(|| Url::parse(&masked(text)?).ok())
+}
+
+/// The same for a reference and its base.
+#[must_use]
+pub fn join_any(base: &Url, href: &str) -> Option<Url> {
+    base.join(href).ok().or_else(|| base.join(&masked(href)?).ok())
+}
 
 /// `text`, a URL or a reference, with stand-ins in its host; nothing where it names no such host.
 pub(super) fn masked(text: &str) -> Option<String> {
@@ -90,6 +104,11 @@ mod tests {
                 assert_eq!(named(&masked), text);
             }
         }
+        let base = parse_any("http://XN--board-ngr.a.example/x/").unwrap();
+        let joined = |href| join_any(&base, href).map(|url| named(url.as_str()).into_owned());
+        assert_eq!(joined("y").as_deref(), Some("http://xn--board-ngr.a.example/x/y"));
+        assert_eq!(joined("//xn--board-ngr.b.example").as_deref(), Some("http://xn--board-ngr.b.example/"));
+        assert_eq!((joined("http://a b.example/"), parse_any("http://a b.example/")), (None, None));
         assert_eq!((named("xn=-a.example"), named("a.example")), ("xn--a.example".into(), "a.example".into()));
     }
 }

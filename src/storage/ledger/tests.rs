@@ -72,9 +72,14 @@ impl Bench {
     }
 
     fn commit(&mut self, changes: &[Change]) -> Vec<HostNews> {
+        self.commit_while(false, changes)
+    }
+
+    /// `leased`: every URL is in somebody's hands.
+    fn commit_while(&mut self, leased: bool, changes: &[Change]) -> Vec<HostNews> {
         let mut txn = Txn::new(&self.storage);
         for change in changes {
-            self.ledger.apply(&mut txn, change, NOW, &|_| false).unwrap();
+            self.ledger.apply(&mut txn, change, NOW, &|_| leased).unwrap();
         }
         let news = self.ledger.seal(&mut txn).unwrap();
         self.storage.write(&txn.into_batch()).unwrap();
@@ -192,12 +197,7 @@ fn a_leased_url_keeps_its_place_when_a_shorter_path_is_found() {
     let a = new("http://h.test/a", 3);
     bench.found(std::slice::from_ref(&a));
     let before = bench.state(&a);
-    let shorter = LinkChange { nearer: vec![new("http://h.test/a", 1)], ..LinkChange::default() };
-    let mut txn = Txn::new(&bench.storage);
-    bench.ledger.apply(&mut txn, &Change::Links(Box::new(shorter)), NOW, &|_| true).unwrap();
-    bench.ledger.seal(&mut txn).unwrap();
-    bench.storage.write(&txn.into_batch()).unwrap();
-    bench.ledger.commit();
+    bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
     let Some(UrlState::Waiting { rank, order, reach, .. }) = before else { panic!("not waiting") };
     let now = UrlState::Waiting { rank, order, reach: Reach { depth: 1, ..reach }, due: None };
     assert_eq!((reach.depth, bench.state(&a), entry(&bench, &a).map(|entry| entry.depth)), (3, Some(now), Some(1)));
@@ -494,11 +494,7 @@ fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_
     bench.ledger.rules_are(1, Some(5));
     let page = new("http://h.test/a", 4);
     bench.found(std::slice::from_ref(&page));
-    let mut txn = Txn::new(&bench.storage);
-    bench.ledger.apply(&mut txn, &nearer(new("http://h.test/a", 1)), NOW, &|_| true).unwrap();
-    bench.ledger.seal(&mut txn).unwrap();
-    bench.storage.write(&txn.into_batch()).unwrap();
-    bench.ledger.commit();
+    bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
     bench.commit(&[with_links(&page, 7, 3)]);
     let back = entry(&bench, &page).unwrap();
     assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(Again::Depth)));
@@ -520,4 +516,50 @@ fn what_is_too_deep_keeps_the_best_way_and_a_page_takes_the_seed_that_lets_it_go
     bench.commit(&[nearer(limited(6, None)), nearer(limited(0, Some(3))), nearer(limited(8, Some(9)))]);
     let back = entry(&bench, &limited(0, None)).unwrap();
     assert_eq!((back.depth, back.limit), (6, None));
+}
+
+#[test]
+fn a_url_that_comes_last_moves_up_when_it_is_found_where_that_does_not_hold_and_stays_where_it_is_in_somebody_s_hands()
+{
+    let first = |depth| new("http://h.test/a", depth);
+    let last = |depth| NewUrl { rank: Some(NewUrl::LAST), ..first(depth) };
+    // In somebody's hands? How it is found now, whether it comes last then, and its depth then.
+    for (leased, found, comes_last, depth) in [
+        (false, first(5), false, 3),
+        (false, first(1), false, 1),
+        (false, last(1), true, 1),
+        (false, last(5), true, 3),
+        (true, first(5), true, 3),
+        (true, first(1), true, 1),
+    ] {
+        let mut bench = Bench::new();
+        let other = new("http://h.test/b", 9);
+        bench.found(&[last(3), other.clone()]);
+        bench.commit_while(leased, &[nearer(found.clone())]);
+        let place = |url: &NewUrl| match bench.state(url) {
+            Some(UrlState::Waiting { rank, order, .. }) => (rank, order),
+            state => panic!("not waiting: {state:?}"),
+        };
+        let (a, b) = (place(&found), place(&other));
+        assert_eq!((Ranker::is_last(a.1), a > b), (comes_last, comes_last), "{leased} {found:?}");
+        assert_eq!(entry(&bench, &found).map(|entry| entry.depth), Some(depth), "{leased} {found:?}");
+        assert_eq!(bench.counts(&found).queued_total(), 2);
+        bench.commit(&[bare(&found, Ending::Error(Failure::Reset)), bare(&other, Ending::Error(Failure::Reset))]);
+        assert_eq!((bench.ledger.committed().queued, bench.counts(&other).place), (0, Place::None));
+    }
+}
+
+#[test]
+fn a_retry_takes_a_better_way_and_comes_back_by_it() {
+    let mut bench = Bench::new();
+    bench.ledger.rules_are(1, Some(5));
+    let page = new("http://h.test/a", 4);
+    bench.found(std::slice::from_ref(&page));
+    let retry = Ending::Retry { at: UnixMillis(5_000), reason: Failure::Reset };
+    bench.commit(&[bare(&page, retry), nearer(new("http://h.test/a", 1)), nearer(new("http://h.test/a", 2))]);
+    let seen = bench.ledger.seen_key(&page.url);
+    bench.commit(&[Change::Promote(vec![seen.due(UnixMillis(5_000))])]);
+    let back = entry(&bench, &page).unwrap();
+    assert_eq!((back.depth, back.attempts), (1, 1));
+    assert!(matches!(bench.state(&page), Some(UrlState::Waiting { reach, due: None, .. }) if reach.depth == 1));
 }

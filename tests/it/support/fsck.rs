@@ -363,10 +363,10 @@ impl Found {
     }
 
     fn lines_are_one_a_finished_url(&mut self, again: bool) {
-        let canon = Canonicaliser::new(CleanRules::default());
         let mut known = BTreeSet::new();
         for (_, line) in self.lines.clone() {
-            let state = canon.parse(&line).ok().and_then(|url| self.seen.get(&self.key(&url)).copied());
+            let url = PageUrl::from_canonical(&line).ok();
+            let state = url.and_then(|url| self.seen.get(&self.key(&url)).copied());
             if !known.insert(line.clone()) && !again {
                 self.wrong("a URL with two lines in crawl.jsonl", &line);
             }
