@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lycosa::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Extractor, PageReader};
+use lycosa::domain::textprint::Printer;
 use select::document::Document;
 use select::predicate::Name;
 use url::Url;
@@ -56,6 +57,11 @@ fn pages() -> Vec<(String, Vec<u8>)> {
     pages
 }
 
+/// What stands between tags, roughly: the part of a page that its print is made of.
+fn between_tags(page: &str) -> Vec<&str> {
+    page.split('<').filter_map(|part| Some(part.split_once('>')?.1)).filter(|text| !text.is_empty()).collect()
+}
+
 fn extract(c: &mut Criterion) {
     let Ok(url) = Url::parse("http://h.test/dir/page.html") else { return };
     let mut group = c.benchmark_group("html");
@@ -76,6 +82,14 @@ fn extract(c: &mut Criterion) {
                     reader.push(black_box(piece));
                 }
                 reader.finish()
+            });
+        });
+        let shown = between_tags(&text);
+        group.bench_function(format!("print_of_text/{name}"), |b| {
+            b.iter(|| {
+                let mut printer = Printer::new(url.path());
+                shown.iter().for_each(|piece| printer.push(black_box(piece)));
+                printer.finish()
             });
         });
         group.bench_function(format!("links_by_select/{name}"), |b| {

@@ -72,8 +72,13 @@ pub fn status(node: &Node) -> StatusSnapshot {
 }
 
 fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {
-    let is_held = |code: &u8| Rejection::from_code(*code).is_some_and(Rejection::is_held_back);
-    let urls = rejected.iter().filter(|(code, _)| is_held(code)).map(|(_, n)| *n).sum();
+    let held = |code: u8| Rejection::from_code(code).filter(|reason| reason.is_held_back());
+    let reasons: BTreeMap<String, u64> = rejected
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .filter_map(|(code, n)| Some((held(*code)?.as_str().to_owned(), *n)))
+        .collect();
+    let urls = reasons.values().sum();
     let view = |held: HeldShape| HeldShapeView {
         host: held.host,
         reason: held.reason.as_str().to_owned(),
@@ -81,7 +86,7 @@ fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {
         urls: held.urls,
     };
     let shapes = lock(&node.shapes).held_back(HELD_SHAPES).0;
-    HeldBack { urls, shapes: shapes.into_iter().map(view).collect() }
+    HeldBack { urls, reasons, shapes: shapes.into_iter().map(view).collect() }
 }
 
 fn next_try_seconds(node: &Node) -> Option<f64> {

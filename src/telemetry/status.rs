@@ -111,6 +111,9 @@ pub struct StatusSnapshot {
 pub struct HeldBack {
     /// All of them; they are among the rejected ones.
     pub urls: u64,
+    /// The same by reason: `barren`, `self_fed`, `session` or `permuted`.
+    #[serde(default)]
+    pub reasons: BTreeMap<String, u64>,
     /// Their shapes, those with most URLs first, as far as they were told apart since the process began.
     pub shapes: Vec<HeldShapeView>,
 }
@@ -134,11 +137,21 @@ impl HeldBack {
     pub fn sentence(&self) -> String {
         let urls = match self.urls {
             0 => return String::new(),
-            1 => "1 URL is held back, for many pages of its shape".to_owned(),
-            n => format!("{n} URLs are held back, for many pages of their shapes"),
+            1 => format!("1 URL is held back{}, for many pages of its shape", self.why()),
+            n => format!("{n} URLs are held back{}, for many pages of their shapes", self.why()),
         };
         let example = self.shapes.first().map(|shape| format!(", such as {}", shape.example)).unwrap_or_default();
         format!("{urls} brought nothing new{example}")
+    }
+
+    /// The reasons in brackets, behind a space.
+    fn why(&self) -> String {
+        let one = |(reason, n): (&String, &u64)| match self.reasons.len() {
+            1 => reason.clone(),
+            _ => format!("{n} {reason}"),
+        };
+        let reasons: Vec<String> = self.reasons.iter().map(one).collect();
+        if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
     }
 }
 

@@ -41,11 +41,12 @@ const errors = new Bars($("errors"), "no errors", { label: "retry", act: retry }
 const rejected = new Bars($("rejected"), "nothing turned away");
 
 /** What is held back by suspicion, and how it is taken up again. */
-function showHeld({ urls, shapes }) {
+function showHeld({ urls, reasons, shapes }) {
   show($("held"), urls > 0);
   const [first] = shapes;
-  const example = first ? ` (${first.urls} of ${first.host}, ${words(first.reason)}, such as ${first.example})` : "";
-  say($("held"), `${urls} held back, for many pages of their shapes brought nothing new${example}; lycosa ctl urls readmit --held-back takes them up`);
+  const example = first ? ` (${first.urls} of ${first.host}, such as ${first.example})` : "";
+  const why = Object.entries(reasons).map(([reason, n]) => `${n} ${words(reason)}`).join(", ");
+  say($("held"), `${urls} held back: ${why}, for many pages of their shapes brought nothing new${example}; lycosa ctl urls readmit --held-back takes them up`);
 }
 
 /** What it does, in a word: that nothing holds it is no running yet. */

@@ -39,6 +39,8 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
+/// Pages of a query's shape that are read before it is judged by its space when its turn has come.
+const FIRST: u32 = 3;
 /// A host made up on the fly costs a robots.txt and a look-up of its name too, and counts like so many pages.
 const OF_A_HOST: u32 = 5;
 
@@ -98,6 +100,8 @@ struct OfHost {
     texts: Recent,
     media: Recent,
     words: Met,
+    /// Pages without news or words.
+    without: Recent,
     /// Whether a page of it has been taken in.
     has_pages: bool,
     /// Another host of its domain led to it, and its first page showed nothing new.
@@ -180,8 +184,11 @@ impl Shapes {
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok()).filter(|via| via.host() == url.host());
         let shape = Shape::of(url);
         of_host.by_aliases(url, &shape, rules)?;
-        let without = Without { news: true, words: true };
-        via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, without, rules))
+        let pages = of_host.shapes.known(shape.key).map_or(0, |count| count.yields.pages);
+        if url.query().is_some() && pages < FIRST {
+            return Ok(()); // the first of a shape are asked for, whatever others of its space brought
+        }
+        via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, of_host.lacked(&via), rules))
     }
 
     /// When a URL is taken that is known and waits to come last, now that it is found again.
@@ -322,7 +329,9 @@ impl OfHost {
         let without = Without { news: !finder.has_news(), words: !finder.has_words() };
         self.fed(&finder.shape, shape, without, rules)?;
         let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
-        Ok(if without.news && same_space && rules.barren_pages > 0 { Turn::Last } else { turn })
+        let last = without.news && same_space && rules.barren_pages > 0
+            || without.words && self.leads_on(&finder.shape, shape, rules.barren_pages);
+        Ok(if last { Turn::Last } else { turn })
     }
 
     /// The judgement of pages read under other URLs that may be the same.
@@ -343,6 +352,13 @@ impl OfHost {
             }
         }
         Ok(turn)
+    }
+
+    /// Whether pages of both their shape or space have led on for a while without a new word.
+    fn leads_on(&self, from: &Shape, shape: &Shape, most: u32) -> bool {
+        let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key).map(|count| &count.yields);
+        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space && !shape.top);
+        [of_shape, of_space].into_iter().flatten().any(|yields| yields.leads_on(most))
     }
 
     /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without.

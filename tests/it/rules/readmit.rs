@@ -130,13 +130,41 @@ fn budgets_of_shapes_hold_for_what_is_judged_again_unless_they_are_named() {
     live.end().assert_none_twice();
 }
 
-#[test]
-fn what_is_held_back_is_shown_by_shape_and_taken_up_again_by_one_command() {
-    let site = Site::http(|_, path| match path.strip_prefix("/list/").and_then(|n| n.parse::<u32>().ok()) {
+/// A list that goes on and on and says nothing.
+fn without_end() -> Site {
+    Site::http(|_, path| match path.strip_prefix("/list/").and_then(|n| n.parse::<u32>().ok()) {
         Some(n) => html(&format!("<p>Nothing here<a href=/list/{}>on</a>", n + 1)),
         None if path == "/" => html("<p>All of it<a href=/list/1>on</a>"),
         None => none(),
-    });
+    })
+}
+
+#[test]
+fn what_was_held_back_before_a_restart_is_counted_by_reason_and_taken_up_again() {
+    let site = without_end();
+    let sandbox = in_front_of(&site).set("traps.barren_pages=10");
+    let live = sandbox.start();
+    live.seed(&["http://a.test/"]);
+    live.until("something to be held back", |s| s.held_back.urls == 1 && idle(s));
+    let before = lycosa::app::status(&live.node).done;
+    live.end();
+    let live = sandbox.start();
+    let admin = Admin::of(&live);
+    let held = lycosa::app::status(&live.node).held_back;
+    assert_eq!((held.urls, held.reasons.get("barren"), held.shapes.len()), (1, Some(&1), 0));
+    let why = admin.told("GET", "/api/v1/why-idle", &Value::Null).to_string();
+    assert!(why.contains("1 URL is held back (barren)"), "{why}");
+    let job = admin.told("POST", "/api/v1/urls/readmit", &json!({"held_back": true}));
+    assert_eq!(admin.until_done(&job)["changed"], 1);
+    live.until("as many pages more", |s| s.done >= before + 10 && s.held_back.urls == 1 && idle(s));
+    assert_eq!(lycosa::app::status(&live.node).held_back.shapes.len(), 1, "and told of anew");
+    drop(admin);
+    live.end().assert_none_twice();
+}
+
+#[test]
+fn what_is_held_back_is_shown_by_shape_and_taken_up_again_by_one_command() {
+    let site = without_end();
     let sandbox = in_front_of(&site).set("traps.barren_pages=10");
     let live = sandbox.start();
     let admin = Admin::of(&live);
