@@ -39,8 +39,8 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
-/// Pages of a query's shape that are read before it is judged by its space when its turn has come.
-const FIRST: u32 = 3;
+/// Shapes of a space that are so few that each is judged by its own pages.
+const FEW: usize = 8;
 /// A host made up on the fly costs a robots.txt and a look-up of its name too, and counts like so many pages.
 const OF_A_HOST: u32 = 5;
 
@@ -112,6 +112,7 @@ struct OfHost {
 struct Count {
     /// URLs taken.
     urls: u32,
+    space: u64,
     yields: Yield,
     /// Pages in a row that were as that of their alias, by what is left out.
     same: [u32; 2],
@@ -184,10 +185,6 @@ impl Shapes {
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok()).filter(|via| via.host() == url.host());
         let shape = Shape::of(url);
         of_host.by_aliases(url, &shape, rules)?;
-        let pages = of_host.shapes.known(shape.key).map_or(0, |count| count.yields.pages);
-        if url.query().is_some() && pages < FIRST {
-            return Ok(()); // the first of a shape are asked for, whatever others of its space brought
-        }
         via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, of_host.lacked(&via), rules))
     }
 
@@ -257,7 +254,8 @@ impl Shapes {
         let of_host = self.of_host(host);
         let within = finder.filter(|finder| finder.host == host);
         let turn = of_host.judge(within, url, shape, rules)?;
-        of_host.shapes.of(shape.key).urls += 1;
+        let count = of_host.shapes.of(shape.key);
+        (count.urls, count.space) = (count.urls.saturating_add(1), shape.space);
         aliases::of(url, shape).for_each(|(_, alias)| of_host.aliases.find(alias));
         Ok(turn)
     }
@@ -368,15 +366,26 @@ impl OfHost {
         let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
         let spaces = [(of_shape, shape.key, false), (of_space, shape.space, shape.top)];
         for (space, key, top) in spaces.into_iter().filter_map(|(space, key, top)| Some((space?, key, top))) {
-            if without.news && space.is_barren(most) {
+            let (barren, endless) = (without.news && space.is_barren(most), without.words && space.is_endless(most));
+            if (barren || endless) && key == shape.space && self.is_spared(shape, most) {
+                continue;
+            }
+            if barren {
                 return Err(Refusal::of(Rejection::Barren, key));
             }
             // Whole sites lie at the top of their host and lead to themselves alone.
-            if !top && without.words && space.is_endless(most) {
+            if endless && !top {
                 return Err(Refusal::of(Rejection::SelfFed, key));
             }
         }
         Ok(())
+    }
+
+    /// Whether a shape is one of few in its space, and its own pages do not speak against it: then those of the others do not either.
+    fn is_spared(&self, shape: &Shape, most: u32) -> bool {
+        let fine = |count: &Count| count.yields.pages > 0 && !count.yields.is_barren((most / 10).max(1));
+        let of_space = || self.shapes.values().filter(|count| count.space == shape.space).count();
+        self.shapes.known(shape.key).is_some_and(fine) && of_space() <= FEW
     }
 }
 
