@@ -27,11 +27,12 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
             continue;
         }
         let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
-        let verdict = judge(&live, &scope, &new.url, new.depth, way).and_then(|()| match new.limit {
+        let by_its_way = match new.limit {
             Some(limit) if new.depth > limit => Err(Rejection::TooDeep), // as was said of its seed
             _ if new.hops > node.rules.settings.fetch.max_redirects => Err(Rejection::Redirects),
             _ => Ok(()),
-        });
+        };
+        let verdict = judge(&live, &scope, &new.url, new.depth, way).and(by_its_way);
         match verdict {
             Ok(()) => out.new.push(new),
             Err(reason) => out.turned.push(Turned { new, reason }),
