@@ -160,7 +160,7 @@ impl PageSink for XmlReader {
 enum Collecting {
     /// The root has not come.
     Nobody(Box<(Url, ParseRules)>),
-    Sitemap(sitemap::Collector),
+    Sitemap(Box<sitemap::Collector>),
     Feed(Box<feed::Collector>),
     /// It is some other document.
     Other,
@@ -185,7 +185,7 @@ impl Collecting {
 
     fn of_sitemap(&self) -> Self {
         match self {
-            Self::Nobody(known) => Self::Sitemap(sitemap::Collector::new(known.1.sitemaps.max_urls)),
+            Self::Nobody(known) => Self::Sitemap(Box::new(sitemap::Collector::new(known.1.sitemaps.max_urls))),
             _ => Self::Other,
         }
     }
