@@ -39,7 +39,7 @@ fn a_depth_limit_over_many_hosts_is_exact_in_every_order() {
 }
 
 /// URLs may be asked for again, by a way that leads further: counts may go back.
-fn crawled<'s>(sandbox: Sandbox) -> (Sandbox, Ended) {
+fn crawled(sandbox: Sandbox) -> (Sandbox, Ended) {
     let sandbox = sandbox.fetching_again();
     let ended = sandbox.crawl();
     (sandbox, ended)

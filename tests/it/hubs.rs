@@ -17,7 +17,7 @@ const CHUNK: u64 = 4_096;
 /// A host whose start page has these anchors, and whose other pages have nothing.
 fn site(anchors: u32, href: impl Fn(u32) -> String + Send + Sync + 'static) -> Site {
     let mut hub = String::from("<title>hub</title>");
-    (0..anchors).for_each(|n| write!(hub, "<a href='{}'>{n}</a>\n", href(n)).unwrap());
+    (0..anchors).for_each(|n| writeln!(hub, "<a href='{}'>{n}</a>", href(n)).unwrap());
     Site::http(move |_, path| match path {
         "/robots.txt" => none(),
         "/" => html(&hub),

@@ -44,7 +44,7 @@ fn server(
                 *count += 1;
                 *count - 1
             };
-            let (body, chunked) = (body(path), path.len() % 2 == 0);
+            let (body, chunked) = (body(path), path.len().is_multiple_of(2));
             let (head, body) = match chunked {
                 true => {
                     let head =
