@@ -383,7 +383,9 @@ impl OfHost {
 
     /// Whether a shape is one of few in its space, and its own pages do not speak against it: then those of the others do not either.
     fn is_spared(&self, shape: &Shape, most: u32) -> bool {
-        let fine = |count: &Count| count.yields.pages > 0 && !count.yields.is_barren((most / 10).max(1));
+        let fine = |count: &Count| {
+            count.yields.pages > 0 && !count.yields.is_barren((most / 10).max(1)) && !count.yields.leads_on(most)
+        };
         let of_space = || self.shapes.values().filter(|count| count.space == shape.space).count();
         self.shapes.known(shape.key).is_some_and(fine) && of_space() <= FEW
     }
