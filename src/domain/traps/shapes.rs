@@ -367,10 +367,7 @@ impl OfHost {
         let spaces = [(of_shape, shape.key, false), (of_space, shape.space, shape.top)];
         for (space, key, top) in spaces.into_iter().filter_map(|(space, key, top)| Some((space?, key, top))) {
             let (barren, endless) = (without.news && space.is_barren(most), without.words && space.is_endless(most));
-            if (barren || endless) && key == shape.space && self.is_spared(shape, most) {
-                continue;
-            }
-            if barren {
+            if barren && !(key == shape.space && self.is_spared(shape, most)) {
                 return Err(Refusal::of(Rejection::Barren, key));
             }
             // Whole sites lie at the top of their host and lead to themselves alone.
