@@ -47,7 +47,7 @@ pub struct TextPrint {
 pub struct Told {
     /// Digest of its other tokens; 0 when there are none.
     pub whole: u64,
-    /// The same without tokens that hold a digit, whatever their order: rows that are sorted otherwise say nothing new.
+    /// The same without tokens that hold a digit.
     pub words: u64,
     /// Its distinct words, a part of the hash of each, in the order of the text; none when there are too many.
     pub vocabulary: Vec<u16>,
@@ -165,7 +165,7 @@ impl Made {
             let [whole, words] = &mut self.told;
             *whole = mixed(*whole, hash);
             if word {
-                *words = words.wrapping_add(hash | 1);
+                *words = mixed(*words, hash);
             }
             let list = if word { &mut self.vocabulary } else { &mut self.numbers };
             let part = (hash >> 40) as u16;

@@ -35,11 +35,6 @@ impl<V: Weighed, const ROOM: usize> Counted<V, ROOM> {
         self.values.get(&key)
     }
 
-    /// All values.
-    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
-        self.values.values()
-    }
-
     fn make_room(&mut self) {
         let lightest = self.values.values().map(V::weight).min().unwrap_or_default();
         self.floor = self.floor.max(lightest);

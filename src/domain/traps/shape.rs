@@ -1,7 +1,7 @@
 //! The shape of a URL: what is left of it without what varies.
 
 use smallvec::SmallVec;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::{date, segments};
 use crate::domain::url::PageUrl;
@@ -63,17 +63,6 @@ fn space(kind: &[u8], hash: &Xxh3) -> u64 {
     hash.update(b"\0");
     hash.update(kind);
     hash.digest()
-}
-
-/// The words among the segments of a path, as numbers of sixteen bits.
-pub(super) fn names(url: &PageUrl) -> SmallVec<[u16; 8]> {
-    let is_word = |name: &&str| {
-        name.bytes().any(|b| b.is_ascii_alphabetic() || b >= 0x80)
-            && !name.bytes().any(|b| b.is_ascii_digit())
-            && !is_identifier(name)
-    };
-    let names = segments(url).into_iter().filter(is_word);
-    names.map(|name| (xxh3_64_with_seed(name.as_bytes(), 2) >> 24) as u16).collect()
 }
 
 /// The place of a URL with identifiers.

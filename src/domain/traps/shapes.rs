@@ -39,8 +39,6 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
-/// Shapes of a space that are so few that each is judged by its own pages.
-const FEW: usize = 8;
 /// A host made up on the fly costs a robots.txt and a look-up of its name too, and counts like so many pages.
 const OF_A_HOST: u32 = 5;
 
@@ -100,8 +98,6 @@ struct OfHost {
     texts: Recent,
     media: Recent,
     words: Met,
-    /// Pages without news or words.
-    without: Recent,
     /// Whether a page of it has been taken in.
     has_pages: bool,
     /// Another host of its domain led to it, and its first page showed nothing new.
@@ -112,7 +108,6 @@ struct OfHost {
 struct Count {
     /// URLs taken.
     urls: u32,
-    space: u64,
     yields: Yield,
     /// Pages in a row that were as that of their alias, by what is left out.
     same: [u32; 2],
@@ -185,7 +180,8 @@ impl Shapes {
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok()).filter(|via| via.host() == url.host());
         let shape = Shape::of(url);
         of_host.by_aliases(url, &shape, rules)?;
-        via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, of_host.lacked(&via), rules))
+        let without = Without { news: true, words: true };
+        via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, without, rules))
     }
 
     /// When a URL is taken that is known and waits to come last, now that it is found again.
@@ -254,8 +250,7 @@ impl Shapes {
         let of_host = self.of_host(host);
         let within = finder.filter(|finder| finder.host == host);
         let turn = of_host.judge(within, url, shape, rules)?;
-        let count = of_host.shapes.of(shape.key);
-        (count.urls, count.space) = (count.urls.saturating_add(1), shape.space);
+        of_host.shapes.of(shape.key).urls += 1;
         aliases::of(url, shape).for_each(|(_, alias)| of_host.aliases.find(alias));
         Ok(turn)
     }
@@ -327,9 +322,7 @@ impl OfHost {
         let without = Without { news: !finder.has_news(), words: !finder.has_words() };
         self.fed(&finder.shape, shape, without, rules)?;
         let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
-        let last = without.news && same_space && rules.barren_pages > 0
-            || without.words && self.leads_on(&finder.shape, shape, rules.barren_pages);
-        Ok(if last { Turn::Last } else { turn })
+        Ok(if without.news && same_space && rules.barren_pages > 0 { Turn::Last } else { turn })
     }
 
     /// The judgement of pages read under other URLs that may be the same.
@@ -352,13 +345,6 @@ impl OfHost {
         Ok(turn)
     }
 
-    /// Whether pages of both their shape or space have led on for a while without a new word.
-    fn leads_on(&self, from: &Shape, shape: &Shape, most: u32) -> bool {
-        let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key).map(|count| &count.yields);
-        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space && !shape.top);
-        [of_shape, of_space].into_iter().flatten().any(|yields| yields.leads_on(most))
-    }
-
     /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without.
     fn fed(&self, from: &Shape, shape: &Shape, without: Without, rules: &ShapeRules) -> Result<(), Refusal> {
         let most = rules.barren_pages;
@@ -366,25 +352,15 @@ impl OfHost {
         let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
         let spaces = [(of_shape, shape.key, false), (of_space, shape.space, shape.top)];
         for (space, key, top) in spaces.into_iter().filter_map(|(space, key, top)| Some((space?, key, top))) {
-            let (barren, endless) = (without.news && space.is_barren(most), without.words && space.is_endless(most));
-            if barren && !(key == shape.space && self.is_spared(shape, most)) {
+            if without.news && space.is_barren(most) {
                 return Err(Refusal::of(Rejection::Barren, key));
             }
             // Whole sites lie at the top of their host and lead to themselves alone.
-            if endless && !top {
+            if !top && without.words && space.is_endless(most) {
                 return Err(Refusal::of(Rejection::SelfFed, key));
             }
         }
         Ok(())
-    }
-
-    /// Whether a shape is one of few in its space, and its own pages do not speak against it: then those of the others do not either.
-    fn is_spared(&self, shape: &Shape, most: u32) -> bool {
-        let fine = |count: &Count| {
-            count.yields.pages > 0 && !count.yields.is_barren((most / 10).max(1)) && !count.yields.leads_on(most)
-        };
-        let of_space = || self.shapes.values().filter(|count| count.space == shape.space).count();
-        self.shapes.known(shape.key).is_some_and(fine) && of_space() <= FEW
     }
 }
 

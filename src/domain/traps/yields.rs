@@ -20,8 +20,8 @@ pub(super) struct Brought {
     pub inside: u32,
     /// New URLs beyond it, where pages bring something.
     pub outside: u32,
-    /// Known URLs of the same space, other than that of the page it was found on, and whether each lies above the page.
-    pub met: SmallVec<[(u32, bool); MET]>,
+    /// Known URLs of the same space, other than that of the page it was found on.
+    pub met: SmallVec<[u32; MET]>,
 }
 
 /// What a page itself has brought.
@@ -35,15 +35,13 @@ pub(super) struct News {
     pub number: bool,
     /// It is of a kind that often is without end.
     pub suspicious: bool,
-    /// Its path has a word that is new.
-    pub named: bool,
 }
 
 /// The signs of one space, each since it was last contradicted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {
-    /// Pages in a row that brought nothing: no new text or picture, no new URL beyond the space, and no new name beside a link across.
-    /// One counts twice that led to three or more new URLs within, or is suspicious.
+    /// Pages in a row that brought nothing: no new text or picture, and no new URL beyond the space. One counts twice that led to
+    /// three or more new URLs within, or is suspicious.
     barren: u32,
     /// Pages in a row that brought no new word, and led to new pages of the space alone, and to no known one: nothing crosses,
     /// nothing comes to an end.
@@ -61,10 +59,10 @@ impl Yield {
     pub(super) fn note(&mut self, news: News, brought: &Brought) {
         self.pages = self.pages.saturating_add(1);
         self.dull = if news.content || news.number { 0 } else { self.dull.saturating_add(1) };
-        let (crosses, across) = self.crosses(&brought.met);
-        let barren = !news.content && brought.outside == 0 && !(news.named && across);
+        let barren = !news.content && brought.outside == 0;
         let times = if brought.inside < MANY && !news.suspicious { 1 } else { 2 };
         self.barren = if barren { self.barren.saturating_add(times) } else { 0 };
+        let crosses = self.crosses(&brought.met);
         self.alone = match brought.inside {
             0 => 0,
             _ if news.word || crosses || brought.outside > 0 => 0,
@@ -83,11 +81,6 @@ impl Yield {
         pages > 0 && self.alone >= pages.saturating_mul(ON_AND_ON)
     }
 
-    /// Whether pages have led on for a while without a new word: not yet so many that it ends.
-    pub(super) fn leads_on(&self, pages: u32) -> bool {
-        pages > 0 && self.alone >= pages
-    }
-
     /// Whether a new URL of it is no news by itself.
     pub(super) fn is_dull(&self, pages: u32) -> bool {
         pages > 0 && self.dull >= pages / 4
@@ -98,19 +91,18 @@ impl Yield {
         (self.barren, self.alone, self.dull) = (0, 0, 0);
     }
 
-    /// Whether a page links to a known page of the space that others do not link to as well, and whether to one that does not lie above it.
-    fn crosses(&mut self, met: &[(u32, bool)]) -> (bool, bool) {
-        let (mut crosses, mut across) = (false, false);
-        for (link, above) in met {
+    /// Whether a page links across: to a page of the space that others do not link to as well.
+    fn crosses(&mut self, met: &[u32]) -> bool {
+        let mut crosses = false;
+        for link in met {
             if !self.fixed.contains(link) {
                 crosses = true;
-                across |= !above;
                 if let Some(place) = self.fixed.get_mut(self.next % FIXED) {
                     *place = *link;
                 }
                 self.next = self.next.wrapping_add(1);
             }
         }
-        (crosses, across)
+        crosses
     }
 }

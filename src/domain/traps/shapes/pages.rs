@@ -3,15 +3,12 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::super::aliases::{self, pairs};
-use super::super::shape::{Shape, names};
+use super::super::shape::Shape;
 use super::super::yields::{Brought, MET, News};
-use super::{OfHost, SHOWN, Shapes, Without, domain, hash};
+use super::{OfHost, SHOWN, Shapes, domain, hash};
 use crate::domain::fingerprint::HostKey;
 use crate::domain::textprint::Shown;
 use crate::domain::url::PageUrl;
-
-/// What a page may lack: news, and words.
-const LACKS: [u64; 2] = [0, 1];
 
 /// A page whose links are being judged.
 #[derive(Debug)]
@@ -38,8 +35,6 @@ struct OfPage {
     space: bool,
     word: bool,
     number: bool,
-    /// A word of its path.
-    named: bool,
 }
 
 impl Finder {
@@ -73,10 +68,9 @@ impl Finder {
         if to == self.own || Some(to) == self.via {
             return;
         }
-        let above = self.url.path().starts_with(url.path());
         let add = |brought: &mut Brought| {
             if brought.met.len() < MET {
-                brought.met.push((to as u32, above));
+                brought.met.push(to as u32);
             }
         };
         if shape.key == self.shape.key {
@@ -124,16 +118,10 @@ impl Shapes {
     /// Counts a page that was read, behind its links.
     pub fn count(&mut self, page: &Finder) {
         let (Some(news), Some(of_host)) = (page.news, self.hosts.get_mut(&page.host)) else { return };
-        let (suspicious, named) = (page.shape.suspicious, news.named);
-        let of = |content| News { content, word: news.word, number: news.number, suspicious, named };
+        let suspicious = page.shape.suspicious;
+        let of = |content| News { content, word: news.word, number: news.number, suspicious };
         of_host.shapes.of(page.shape.key).yields.note(of(news.shape), &page.in_shape);
         of_host.spaces.of(page.shape.space).note(of(news.space), &page.in_space);
-        let lacks = [!page.has_news(), !page.has_words() && of_host.leads_on(&page.shape, &page.shape, 1)];
-        for (what, lacks) in LACKS.into_iter().zip(lacks) {
-            if lacks {
-                of_host.without.is_new(mix(page.own, what));
-            }
-        }
     }
 
     /// The first page of a host that another host of its domain led to: whether it shows nothing new.
@@ -154,7 +142,6 @@ impl OfHost {
         let media = shown.media.iter().filter(|address| self.media.is_new(spread(**address))).count() > 0;
         let mut new = |words: &[u16]| words.iter().filter(|word| self.words.is_new(**word)).count() > 0;
         let (word, number) = (new(&told.vocabulary) || told.many, new(&told.numbers));
-        let named = new(&names(&page.url));
         let pairs = pairs(&page.url);
         // Known values in a new combination, one of three or more new at most, and known words in a new order: what filters show.
         let fresh = pairs.iter().filter(|pair| new(&[**pair])).count();
@@ -172,13 +159,7 @@ impl OfHost {
         let (shape, space) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.space));
         // Numbers alone make no page of a new shape: what is not there repeats what was asked for, with the time of day.
         let space = space || media || number && !young;
-        OfPage { shape: shape || media, space, word: word || media, number, named }
-    }
-
-    /// What a page lacked that was read, as far as that is remembered.
-    pub(super) fn lacked(&self, page: &PageUrl) -> Without {
-        let [news, words] = LACKS.map(|what| self.without.knows(mix(hash(page), what)));
-        Without { news, words }
+        OfPage { shape: shape || media, space, word: word || media, number }
     }
 }
 

@@ -1,6 +1,3 @@
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use super::super::shape::Shape;
 use super::super::{TrapRules, aliases};
 use super::*;
@@ -19,9 +16,8 @@ const HOST: HostKey = HostKey([1; 8]);
 const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
 
 fn url(text: &str) -> PageUrl {
-    static CANON: LazyLock<Canonicaliser> = LazyLock::new(|| Canonicaliser::new(CleanRules::keep_all()));
     let text = if text.starts_with('/') { format!("http://a.test{text}") } else { text.to_owned() };
-    CANON.parse(&text).unwrap()
+    Canonicaliser::new(CleanRules::keep_all()).parse(&text).unwrap()
 }
 
 fn shown(at: &PageUrl, body: &str) -> Shown {
@@ -193,13 +189,8 @@ fn hosts_that_hosts_of_their_domain_lead_to_end_when_they_show_nothing_new() {
 /// What a crawl of the site asks for by default, by kind, and why it was turned away from the rest.
 fn crawled(site: &sites::Site<'_>, most: usize, newest: bool) -> (sites::Asked, Vec<Rejection>) {
     let (mut shapes, rules, mut why) = (Shapes::default(), ShapeRules::default(), Vec::new());
-    let mut urls: HashMap<String, PageUrl> = HashMap::new();
-    let mut known = |text: &str| match urls.get(text) {
-        Some(known) => known.clone(),
-        None => urls.entry(text.to_owned()).or_insert(url(text)).clone(),
-    };
     let asked = sites::crawl(site, (most, newest), |page, via, body, links| {
-        let page = known(page);
+        let page = url(page);
         if body == sites::AGAIN {
             let refused = shapes.judge_again(HOST, &page, via, &rules).err();
             why.extend(refused.map(|refusal| refusal.reason));
@@ -208,7 +199,7 @@ fn crawled(site: &sites::Site<'_>, most: usize, newest: bool) -> (sites::Asked, 
         let mut finder = Finder::new(HOST, &page, via);
         shapes.read(&mut finder, &shown(&page, body));
         let mut admit = |(text, seen): &(String, sites::Seen)| {
-            let link = known(text);
+            let link = url(text);
             let odd = TrapRules::default().is_odd(&link, NOW);
             if *seen != sites::Seen::New {
                 finder.met(HOST, &link);
@@ -227,45 +218,28 @@ fn crawled(site: &sites::Site<'_>, most: usize, newest: bool) -> (sites::Asked, 
     (asked, why)
 }
 
-fn assert_right(honest: bool, newest: bool) {
+#[test]
+fn no_honest_site_loses_a_page_and_no_space_without_end_goes_on() {
     let table = sites::sites(include_str!("../../../../tests/data/traps.txt"));
-    let meant = || table.iter().filter(|site| site.kinds.iter().all(|kind| kind.most.is_none()) == honest);
-    let wrong: Vec<String> = meant().flat_map(|site| wrongs(site, newest)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(meant().count() > if honest { 45 } else { 15 });
-}
-
-#[test]
-fn no_honest_site_loses_a_page_when_what_was_found_first_comes_first() {
-    assert_right(true, false);
-}
-
-#[test]
-fn no_honest_site_loses_a_page_when_what_was_found_last_comes_first() {
-    assert_right(true, true);
-}
-
-#[test]
-fn no_space_without_end_goes_on_and_the_site_it_hangs_on_loses_no_page() {
-    assert_right(false, false);
-    assert_right(false, true);
-}
-
-/// Kinds of a site of which too few or too many pages are asked for.
-fn wrongs(site: &sites::Site<'_>, newest: bool) -> Vec<String> {
-    let (mut wrong, (asked, why)) = (Vec::new(), crawled(site, 40_000, newest));
-    for (at, kind) in site.kinds.iter().enumerate() {
-        let n = asked.get(&at).copied().unwrap_or(0);
-        let fine = match (kind.most, kind.pages) {
-            (Some(most), _) => (1..=most).contains(&n),
-            (None, pages) => Some(n as u64) == pages,
-        };
-        if !fine {
-            let (site, kind, pages, most) = (site.name, kind.name, kind.pages, kind.most);
-            wrong.push(format!("{site}, {kind}, newest first {newest}: {n} of {pages:?}, at most {most:?}; {why:?}"));
+    let mut wrong = Vec::new();
+    for (site, newest) in table.iter().flat_map(|site| [(site, false), (site, true)]) {
+        let (asked, why) = crawled(site, 40_000, newest);
+        for (at, kind) in site.kinds.iter().enumerate() {
+            let n = asked.get(&at).copied().unwrap_or(0);
+            let fine = match (kind.most, kind.pages) {
+                (Some(most), _) => (1..=most).contains(&n),
+                (None, pages) => Some(n as u64) == pages,
+            };
+            if !fine {
+                let (site, kind, pages, most) = (site.name, kind.name, kind.pages, kind.most);
+                wrong.push(format!(
+                    "{site}, {kind}, newest first {newest}: {n} of {pages:?}, at most {most:?}; {why:?}"
+                ));
+            }
         }
     }
-    wrong
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(table.len() > 30);
 }
 
 #[test]
