@@ -12,27 +12,26 @@ mod planes;
 mod token;
 
 use smallvec::SmallVec;
-use xxhash_rust::xxh3::Xxh3Default;
 
 use planes::Planes;
-use token::{Kind, Tokens};
+use token::{Tokens, finished, mixed};
 
 /// Tokens of a run that makes a feature.
 const RUN: u64 = 3;
 /// Distinct features are told apart by so many bits; one that collides is dropped, the same way each time.
 const BITS: usize = 1 << 16;
+/// Bytes of text that are cut into tokens together.
+const MUCH: usize = 2_048;
 /// Words of a URL that are left out.
 const OF_URL: usize = 64;
 /// Distinct words of a page that are told; of one with more nobody says which are new.
 const VOCABULARY: usize = 2_048;
-/// Bytes of token hashes that are digested at a time.
-const BATCH: usize = 1_024;
 const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The print of a text that has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextPrint {
-    /// XXH3 over all tokens.
+    /// A digest of all tokens.
     pub whole: u64,
     /// The same without tokens that hold a digit.
     pub words: u64,
@@ -45,9 +44,9 @@ pub struct TextPrint {
 /// What a text says beyond the words of its page's URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Digest of its other tokens; 0 when there are none.
+    /// Sum of the hashes of its other tokens, whatever their order; 0 when there are none.
     pub whole: u64,
-    /// The same without tokens that hold a digit.
+    /// The same without tokens that hold a digit: rows that are sorted otherwise say nothing new.
     pub words: u64,
     /// Its distinct words, a part of the hash of each, in the order of the text; none when there are too many.
     pub vocabulary: Vec<u16>,
@@ -71,6 +70,10 @@ pub struct Shown {
 /// Makes the print of a text that comes in pieces, cut anywhere between two characters.
 #[derive(Debug)]
 pub struct Printer {
+    /// What waits to be cut into tokens: much is quicker than little.
+    text: String,
+    /// From so many bytes on.
+    much: usize,
     tokens: Tokens,
     made: Made,
 }
@@ -82,8 +85,8 @@ struct Made {
     /// A bit for each of `of_url`, by its highest six.
     maybe: u64,
     count: u64,
-    whole: Digest,
-    words: Digest,
+    whole: u64,
+    words: u64,
     told: [u64; 2],
     last: [u64; 2],
     features: Bits,
@@ -103,34 +106,38 @@ impl Printer {
     /// Of a page whose URL has these words, in path and query.
     #[must_use]
     pub fn new(of_url: &str) -> Self {
-        let mut words = SmallVec::new();
         let mut tokens = Tokens::default();
-        let mut keep = |hash, _| {
-            if words.len() < OF_URL {
-                words.push(hash);
-            }
-        };
-        tokens.push(&percent_encoding::percent_decode_str(of_url).decode_utf8_lossy(), &mut keep);
-        tokens.end(&mut keep);
-        Self { tokens, made: Made::without(words) }
+        tokens.find(&(percent_encoding::percent_decode_str(of_url).decode_utf8_lossy() + "\n"));
+        let words = tokens.found.iter().copied().take(OF_URL).collect();
+        Self { text: String::with_capacity(2 * MUCH), much: MUCH, tokens, made: Made::without(words) }
     }
 
     /// The next piece; a token at the joint grows together.
     pub fn push(&mut self, text: &str) {
-        let made = &mut self.made;
-        self.tokens.push(text, &mut |hash, kind| made.take(hash, kind));
+        self.text.push_str(text);
+        if self.text.len() >= self.much {
+            self.take();
+        }
     }
 
     /// What comes next is another token.
     pub fn part(&mut self) {
-        let made = &mut self.made;
-        self.tokens.end(&mut |hash, kind| made.take(hash, kind));
+        self.text.push('\n');
+    }
+
+    /// Takes in the text that waits, but what may go on.
+    fn take(&mut self) {
+        let done = self.tokens.find(&self.text);
+        self.made.take(&self.tokens.found);
+        self.text.drain(..done);
+        self.much = MUCH + 2 * self.text.len();
     }
 
     /// The text has ended. A text without a token has no print.
     #[must_use]
     pub fn finish(mut self) -> (Option<TextPrint>, Told) {
         self.part();
+        self.take(); // the last token has ended
         self.made.finish()
     }
 }
@@ -142,8 +149,8 @@ impl Made {
             of_url,
             maybe,
             count: 0,
-            whole: Digest::default(),
-            words: Digest::default(),
+            whole: 0,
+            words: 0,
             told: [0; 2],
             last: [0; 2],
             features: Bits::default(),
@@ -154,30 +161,35 @@ impl Made {
         }
     }
 
-    fn take(&mut self, hash: u64, kind: Kind) {
-        self.count += 1;
-        self.whole.take(hash);
-        let word = kind == Kind::Word;
-        if word {
-            self.words.take(hash);
-        }
-        if self.maybe >> (hash >> 58) & 1 == 0 || !self.of_url.contains(&hash) {
-            let [whole, words] = &mut self.told;
-            *whole = mixed(*whole, hash);
-            if word {
-                *words = mixed(*words, hash);
+    fn take(&mut self, tokens: &[u64]) {
+        let (mut whole, mut words, [mut first, mut second]) = (self.whole, self.words, self.last);
+        let [mut told, mut told_words] = self.told;
+        for token in tokens {
+            let of_words = if is_word(*token) { *token } else { 0 };
+            whole = mixed(whole, *token);
+            words = if is_word(*token) { mixed(words, *token) } else { words };
+            if self.maybe >> (token >> 58) & 1 == 0 || !self.of_url.contains(token) {
+                told = told.wrapping_add(*token);
+                told_words = told_words.wrapping_add(of_words);
+                self.meet(*token);
             }
-            let list = if word { &mut self.vocabulary } else { &mut self.numbers };
-            let part = (hash >> 40) as u16;
-            if list.len() <= VOCABULARY && self.met.set(part) {
+            self.count += 1;
+            if self.count >= RUN {
+                self.feature(first, second, *token);
+            }
+            (first, second) = (second, *token);
+        }
+        (self.whole, self.words, self.last, self.told) = (whole, words, [first, second], [told, told_words]);
+    }
+
+    fn meet(&mut self, token: u64) {
+        let part = (token >> 40) as u16;
+        if self.met.set(part) {
+            let list = if is_word(token) { &mut self.vocabulary } else { &mut self.numbers };
+            if list.len() <= VOCABULARY {
                 list.push(part);
             }
         }
-        let [first, second] = self.last;
-        if self.count >= RUN {
-            self.feature(first, second, hash);
-        }
-        self.last = [second, hash];
     }
 
     fn feature(&mut self, first: u64, second: u64, third: u64) {
@@ -203,50 +215,22 @@ impl Made {
         let [whole, words] = self.told;
         let told = Told { whole, words, vocabulary, numbers, many };
         let (sim, features) = self.planes.finish();
-        let print = TextPrint { whole: self.whole.finish(), words: self.words.finish(), sim, features };
+        let print = TextPrint { whole: finished(self.whole, false), words: finished(self.words, false), sim, features };
         ((self.count > 0).then_some(print), told)
     }
 }
 
-fn mixed(sum: u64, hash: u64) -> u64 {
-    (sum.rotate_left(7) ^ hash).wrapping_mul(PRIME).max(1)
-}
-
-/// XXH3 over hashes, many at a time.
-#[derive(Default)]
-struct Digest {
-    state: Xxh3Default,
-    batch: Vec<u8>,
-}
-
-impl Digest {
-    fn take(&mut self, hash: u64) {
-        if self.batch.len() >= BATCH {
-            self.state.update(&self.batch);
-            self.batch.clear();
-        }
-        self.batch.extend_from_slice(&hash.to_le_bytes());
-    }
-
-    fn finish(mut self) -> u64 {
-        self.state.update(&self.batch);
-        self.state.digest()
-    }
-}
-
-impl std::fmt::Debug for Digest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Digest")
-    }
+fn is_word(token: u64) -> bool {
+    token & 1 == 0
 }
 
 /// A set of numbers of sixteen bits.
 #[derive(Debug)]
-struct Bits(Box<[u64]>);
+struct Bits(Box<[u64; BITS / 64]>);
 
 impl Default for Bits {
     fn default() -> Self {
-        Self(vec![0; BITS / 64].into_boxed_slice())
+        Self(Box::new([0; BITS / 64]))
     }
 }
 

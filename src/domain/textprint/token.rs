@@ -1,138 +1,133 @@
-//! Tokens of a text that comes in pieces.
+//! Tokens of a text.
+//!
+//! First the runs of letters, digits and bytes beyond ASCII are found, 64 bytes at a time and without a branch for each: most time
+//! would go to branches that are guessed wrong. Then each run is hashed, eight bytes at a time.
 
-/// What a token is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Letters alone.
-    Word,
-    /// At least one digit.
-    Number,
-}
+/// A run of more bytes is several.
+pub(super) const LONGEST: usize = 16 * 1_024;
+const EACH: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x80 * EACH;
 
-/// The beginning of a token that may go on with the next piece.
+/// Cuts texts into tokens; its room is used again.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// In lower case.
-    held: Vec<u8>,
-    digits: bool,
+    /// Hashes: odd ones of tokens with a digit, even ones of words.
+    pub found: Vec<u64>,
+    /// Where runs begin and end, in turns.
+    edges: Vec<usize>,
 }
-
-/// A longer token counts as several.
-const LONGEST: usize = 256;
-const LETTER: u8 = 1;
-const DIGIT: u8 = 2;
-/// A byte of a character that is not ASCII.
-const WIDE: u8 = 4;
-/// What each byte is; 0 parts tokens.
-static CLASSES: [u8; 256] = {
-    let mut all = [0; 256];
-    let mut at = 0;
-    while at < 256 {
-        let byte = at as u8;
-        all[at] = if byte >= 0x80 {
-            WIDE
-        } else if byte.is_ascii_digit() {
-            DIGIT
-        } else if byte.is_ascii_alphabetic() {
-            LETTER
-        } else {
-            0
-        };
-        at += 1;
-    }
-    all
-};
 
 impl Tokens {
-    /// The next piece; `take` is told the hash and the kind of each token that ends in it.
-    pub(super) fn push(&mut self, text: &str, take: &mut impl FnMut(u64, Kind)) {
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (run, classes, stop) = run(rest.as_bytes());
-            let (token, after) = rest.split_at_checked(run).unwrap_or((rest, ""));
-            let ends = stop == 0 && !after.is_empty() || token.len() >= LONGEST;
-            if ends && self.held.is_empty() {
-                if !token.is_empty() {
-                    take(hash_of(token.as_bytes(), true), kind(classes & DIGIT != 0));
-                }
-            } else {
-                self.hold(token, classes & DIGIT != 0, take);
-                if ends {
-                    self.end(take);
-                }
-            }
-            rest = match after.as_bytes().first() {
-                Some(byte) if class(*byte) == WIDE => self.wide(after, take),
-                Some(byte) if class(*byte) == 0 => after.get(1..).unwrap_or_default(),
-                _ => after,
-            };
+    /// Finds the tokens of a text; not yet those of a run at its end, which may go on. How many bytes were looked at.
+    pub(super) fn find(&mut self, text: &str) -> usize {
+        self.find_edges(text.as_bytes());
+        self.found.clear();
+        let (runs, last) = self.edges.as_chunks::<2>();
+        for [start, end] in runs {
+            let rest = hash_parts(text, *start, *end, &mut self.found);
+            hash_run(text, rest, *end, &mut self.found);
         }
+        last.first().map_or(text.len(), |start| hash_parts(text, *start, text.len(), &mut self.found))
     }
 
-    /// The token ends here.
-    pub(super) fn end(&mut self, take: &mut impl FnMut(u64, Kind)) {
-        if !self.held.is_empty() {
-            take(hash_of(&self.held, false), kind(self.digits));
-            self.held.clear();
-        }
-        self.digits = false;
-    }
-
-    fn hold(&mut self, ascii: &str, digits: bool, take: &mut impl FnMut(u64, Kind)) {
-        if self.held.len() + ascii.len() > LONGEST {
-            self.end(take);
-        }
-        self.held.extend(ascii.bytes().map(|byte| byte | 0x20)); // digits have that bit
-        self.digits |= digits;
-    }
-
-    /// Characters that are not ASCII, up to the next that is.
-    fn wide<'t>(&mut self, text: &'t str, take: &mut impl FnMut(u64, Kind)) -> &'t str {
-        let mut chars = text.chars();
-        loop {
-            let rest = chars.as_str();
-            let Some(c) = chars.next().filter(|c| !c.is_ascii()) else { return rest };
-            if stands_alone(c) {
-                self.end(take);
-                self.add(c);
-                self.end(take);
-            } else if c.is_alphanumeric() {
-                if self.held.len() + 16 > LONGEST {
-                    self.end(take);
-                }
-                self.add(c);
-            } else {
-                self.end(take);
+    fn find_edges(&mut self, bytes: &[u8]) {
+        self.edges.clear();
+        let mut within = 0;
+        for (nth, block) in bytes.chunks(64).enumerate() {
+            let runs = block.chunks(8).rev().fold(0, |bits, eight| bits << 8 | runs_of(eight_of(eight)));
+            self.edges.reserve(64);
+            let mut edges = runs ^ (runs << 1 | within);
+            within = runs >> 63;
+            while edges != 0 {
+                self.edges.push(64 * nth + edges.trailing_zeros() as usize);
+                edges &= edges - 1;
             }
         }
     }
-
-    fn add(&mut self, c: char) {
-        self.digits |= c.is_numeric();
-        let mut bytes = [0; 4];
-        c.to_lowercase().for_each(|c| self.held.extend_from_slice(c.encode_utf8(&mut bytes).as_bytes()));
-    }
 }
 
-/// Letters and digits of ASCII at the start: how many, of which classes, and of which class the byte is that ends them.
-fn run(bytes: &[u8]) -> (usize, u8, u8) {
-    let mut classes = 0;
-    for (at, byte) in bytes.iter().enumerate().take(LONGEST) {
-        let class = class(*byte);
-        if class == 0 || class == WIDE {
-            return (at, classes, class);
+/// A bit for each of eight bytes, set for letters, digits and what is not ASCII.
+fn runs_of(eight: u64) -> u64 {
+    let low = eight & !HIGH; // of seven bits each, so that no sum reaches the next
+    let lower = low | 0x20 * EACH;
+    let letters = (lower + (0x80 - 0x61) * EACH) & !(lower + (0x80 - 0x7b) * EACH); // a..z
+    let high = (letters | digits_of(low) | eight) & HIGH;
+    (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// The highest bit of each byte that is a digit, and others below.
+fn digits_of(low: u64) -> u64 {
+    (low + (0x80 - 0x30) * EACH) & !(low + (0x80 - 0x3a) * EACH)
+}
+
+/// The first parts of a very long run; where the last begins.
+fn hash_parts(text: &str, mut start: usize, end: usize, found: &mut Vec<u64>) -> usize {
+    while end - start > LONGEST {
+        let next = text.floor_char_boundary(start + LONGEST);
+        hash_run(text, start, next, found);
+        start = next;
+    }
+    start
+}
+
+/// The tokens of a run: one, when it is ASCII.
+fn hash_run(text: &str, start: usize, end: usize, found: &mut Vec<u64>) {
+    let (mut hash, mut digits, mut at) = (0, 0, start);
+    loop {
+        let left = end - at;
+        let within = if left < 8 { !(u64::MAX << (8 * left)) } else { u64::MAX };
+        let eight = eight_of(text.as_bytes().get(at..).unwrap_or_default()) & within;
+        if eight & HIGH != 0 {
+            return hash_wide(text.get(start..end).unwrap_or_default(), found);
         }
-        classes |= class;
+        digits |= digits_of(eight) & HIGH;
+        hash = mixed(hash, lower_of(eight));
+        if left <= 8 {
+            return found.push(finished(hash, digits != 0));
+        }
+        at += 8;
     }
-    (bytes.len().min(LONGEST), classes, LETTER)
 }
 
-fn class(byte: u8) -> u8 {
-    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+/// Letters in lower case; digits have the bit that letters get, and zeros stay.
+fn lower_of(eight: u64) -> u64 {
+    eight | (eight & 0x40 * EACH) >> 1
 }
 
-fn kind(digits: bool) -> Kind {
-    if digits { Kind::Number } else { Kind::Word }
+/// The tokens of a run with characters that are not ASCII.
+#[inline(never)]
+fn hash_wide(run: &str, found: &mut Vec<u64>) {
+    let (mut token, mut digits) = (String::new(), false);
+    for c in run.chars() {
+        let (alone, belongs) = (stands_alone(c), c.is_alphanumeric());
+        if alone || !belongs {
+            end(&mut token, &mut digits, found);
+        }
+        if belongs {
+            token.extend(c.to_lowercase());
+            digits |= c.is_numeric();
+        }
+        if alone {
+            end(&mut token, &mut digits, found);
+        }
+    }
+    end(&mut token, &mut digits, found);
+}
+
+fn end(token: &mut String, digits: &mut bool, found: &mut Vec<u64>) {
+    if !token.is_empty() {
+        found.push(finished(token.as_bytes().chunks(8).map(eight_of).fold(0, mixed), *digits));
+    }
+    token.clear();
+    *digits = false;
+}
+
+/// The first eight bytes, the first one lowest; zeros beyond the end.
+fn eight_of(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)),
+    }
 }
 
 /// Whether a character is a token by itself: its script is written without spaces.
@@ -148,15 +143,13 @@ pub(super) fn stands_alone(c: char) -> bool {
         && c.is_alphanumeric()
 }
 
-/// Eight bytes at a time; `ascii` letters are made lower case.
-pub(super) fn hash_of(token: &[u8], ascii: bool) -> u64 {
-    let case = if ascii { 0x2020_2020_2020_2020 } else { 0 };
-    let hash = token.chunks(8).fold(0xcbf2_9ce4_8422_2325, |hash: u64, chunk| {
-        let mut bytes = [0; 8];
-        bytes.iter_mut().zip(chunk).for_each(|(to, from)| *to = *from);
-        let lower = case >> (8 * (8 - chunk.len().clamp(1, 8)));
-        (hash ^ (u64::from_le_bytes(bytes) | lower)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-    });
+/// A hash with eight bytes more.
+pub(super) fn mixed(hash: u64, eight: u64) -> u64 {
+    (hash ^ eight).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+/// Every bit of it but the last hangs on all that was mixed; that says whether there are digits.
+pub(super) fn finished(hash: u64, digits: bool) -> u64 {
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash ^ (hash >> 32)
+    (hash ^ (hash >> 32)) & !1 | u64::from(digits)
 }
