@@ -18,8 +18,8 @@ pub(super) struct Shape {
     pub key: u64,
     /// The wider space it lies in: everything below its first folder, every query of its path, or all that lies at the top.
     pub space: u64,
-    /// That is the top of the host, where a whole site may lie.
-    pub top: bool,
+    /// That is the top of the host.
+    top: bool,
     /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
     pub place: Option<u64>,
     /// A calendar, or a path that goes round.
@@ -27,6 +27,11 @@ pub(super) struct Shape {
 }
 
 impl Shape {
+    /// Whether this is the key of the top of the host: whole sites lie there and lead to themselves alone.
+    pub(super) fn is_site(&self, key: u64) -> bool {
+        self.top && key == self.space
+    }
+
     pub(super) fn of(url: &PageUrl) -> Self {
         let mut names = segments(url);
         let (length, first) = (names.len(), names.first().copied());

@@ -322,7 +322,8 @@ impl OfHost {
         let without = Without { news: !finder.has_news(), words: !finder.has_words() };
         self.fed(&finder.shape, shape, without, rules)?;
         let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
-        Ok(if without.news && same_space && rules.barren_pages > 0 { Turn::Last } else { turn })
+        let dull = without.news && same_space && rules.barren_pages > 0;
+        Ok(if dull || without.words && self.leads_on(&finder.shape, shape, rules) { Turn::Last } else { turn })
     }
 
     /// The judgement of pages read under other URLs that may be the same.
@@ -348,19 +349,29 @@ impl OfHost {
     /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without.
     fn fed(&self, from: &Shape, shape: &Shape, without: Without, rules: &ShapeRules) -> Result<(), Refusal> {
         let most = rules.barren_pages;
-        let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key).map(|count| &count.yields);
-        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
-        let spaces = [(of_shape, shape.key, false), (of_space, shape.space, shape.top)];
-        for (space, key, top) in spaces.into_iter().filter_map(|(space, key, top)| Some((space?, key, top))) {
-            if without.news && space.is_barren(most) {
+        // A shape that brings something is not judged by what others of its space lack.
+        let fruitful = self.shapes.known(shape.key).is_some_and(|count| count.yields.is_fruitful(most));
+        for (yields, key) in self.of_both(from, shape).filter(|(_, key)| *key == shape.key || !fruitful) {
+            if without.news && yields.is_barren(most) {
                 return Err(Refusal::of(Rejection::Barren, key));
             }
-            // Whole sites lie at the top of their host and lead to themselves alone.
-            if !top && without.words && space.is_endless(most) {
+            if without.words && yields.is_endless(most) && !shape.is_site(key) {
                 return Err(Refusal::of(Rejection::SelfFed, key));
             }
         }
         Ok(())
+    }
+
+    /// Whether pages of the shape, or the space, of both have led on for a while without a new word.
+    fn leads_on(&self, from: &Shape, shape: &Shape, rules: &ShapeRules) -> bool {
+        self.of_both(from, shape).any(|(yields, key)| yields.leads_on(rules.barren_pages) && !shape.is_site(key))
+    }
+
+    /// What the shape and the space have yielded that both lie in, each with its key.
+    fn of_both(&self, from: &Shape, shape: &Shape) -> impl Iterator<Item = (&Yield, u64)> {
+        let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key);
+        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
+        of_shape.map(|count| (&count.yields, shape.key)).into_iter().chain(of_space.map(|of| (of, shape.space)))
     }
 }
 

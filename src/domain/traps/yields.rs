@@ -8,8 +8,11 @@ pub(super) const MET: usize = 12;
 const FIXED: usize = 8;
 /// New URLs of its space that are many for one page.
 const MANY: u32 = 3;
-/// A page that leads to several new ones counts so many times as one that leads to the next alone.
+/// A page that leads to the next alone counts so many times as one that leads back as well, and one that leads to several new ones.
+const ONWARD: u32 = 4;
 const BRANCHING: u32 = 10;
+/// Pages that are enough to say what a shape brings.
+const FEW: u32 = 3;
 /// Pages that lead on and on count a fifth of those that bring nothing new.
 const ON_AND_ON: u32 = 5;
 
@@ -20,6 +23,8 @@ pub(super) struct Brought {
     pub inside: u32,
     /// New URLs beyond it, where pages bring something.
     pub outside: u32,
+    /// Whether it leads back to the page it was found on.
+    pub back: bool,
     /// Known URLs of the same space, other than that of the page it was found on.
     pub met: SmallVec<[u32; MET]>,
 }
@@ -66,7 +71,8 @@ impl Yield {
         self.alone = match brought.inside {
             0 => 0,
             _ if news.word || crosses || brought.outside > 0 => 0,
-            1 => self.alone.saturating_add(1),
+            1 if brought.back => self.alone.saturating_add(1),
+            1 => self.alone.saturating_add(ONWARD),
             _ => self.alone.saturating_add(BRANCHING),
         };
     }
@@ -79,6 +85,16 @@ impl Yield {
     /// Whether pages led on and on without a new word.
     pub(super) fn is_endless(&self, pages: u32) -> bool {
         pages > 0 && self.alone >= pages.saturating_mul(ON_AND_ON)
+    }
+
+    /// Whether they have done so for a while.
+    pub(super) fn leads_on(&self, pages: u32) -> bool {
+        pages > 0 && self.alone >= pages / 2
+    }
+
+    /// Whether one of its last pages brought something, of a few at least.
+    pub(super) fn is_fruitful(&self, pages: u32) -> bool {
+        self.pages >= FEW && self.barren < pages / 25 && self.alone < BRANCHING
     }
 
     /// Whether a new URL of it is no news by itself.

@@ -65,11 +65,13 @@ impl Finder {
             return;
         }
         let (to, shape) = (hash(url), Shape::of(url));
-        if to == self.own || Some(to) == self.via {
+        if to == self.own {
             return;
         }
+        let back = Some(to) == self.via;
         let add = |brought: &mut Brought| {
-            if brought.met.len() < MET {
+            brought.back |= back;
+            if !back && brought.met.len() < MET {
                 brought.met.push(to as u32);
             }
         };
@@ -142,11 +144,13 @@ impl OfHost {
         let media = shown.media.iter().filter(|address| self.media.is_new(spread(**address))).count() > 0;
         let mut new = |words: &[u16]| words.iter().filter(|word| self.words.is_new(**word)).count() > 0;
         let (word, number) = (new(&told.vocabulary) || told.many, new(&told.numbers));
+        // Where there is no word at all, numbers are what is told.
+        let (word, words) = if told.words == 0 { (number, told.whole) } else { (word, told.words) };
         let pairs = pairs(&page.url);
         // Known values in a new combination, one of three or more new at most, and known words in a new order: what filters show.
         let fresh = pairs.iter().filter(|pair| new(&[**pair])).count();
         let combined = !pairs.is_empty() && fresh <= usize::from(pairs.len() > 2) && !word;
-        let text = |texts: &mut super::Recent, space: u64| texts.is_new(mix(told.words, space)) && !combined;
+        let text = |texts: &mut super::Recent, space: u64| texts.is_new(mix(words, space)) && !combined;
         let count = self.shapes.of(page.shape.key);
         let young = count.yields.pages == 0;
         let as_before = mix(told.whole, media_of(shown));
