@@ -131,6 +131,24 @@ fn a_long_text_is_counted_as_its_definition_says() {
     assert!(print(&text).unwrap().features > 40_000);
 }
 
+/// Base64 without a space and Chinese without a sign are cut at the same places; so is what has many words.
+#[test]
+fn a_long_text_is_the_same_in_any_pieces() {
+    for text in ["Abc9".repeat(20_000), "天a".repeat(15_000), words(6_000)] {
+        let whole = told(&text, "");
+        for size in [1_000, 9_999, 30_001] {
+            let mut pieces = Printer::default();
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let at = (0..=size.min(rest.len())).rev().find(|at| rest.is_char_boundary(*at)).unwrap();
+                pieces.push(&rest[..at]);
+                rest = &rest[at..];
+            }
+            assert_eq!(pieces.finish(), whole, "{size}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn the_print_is_that_of_its_definition_in_any_pieces(

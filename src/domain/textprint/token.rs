@@ -43,13 +43,14 @@ impl Tokens {
                 edges &= edges - 1;
             }
         }
+        self.edges.pop_if(|edge| *edge == bytes.len()); // a run at the end has not ended
     }
 }
 
 /// A bit for each of eight bytes, set for letters, digits and what is not ASCII.
 fn runs_of(eight: u64) -> u64 {
     let low = eight & !HIGH; // of seven bits each, so that no sum reaches the next
-    let lower = low | 0x20 * EACH;
+    let lower = low | (0x20 * EACH);
     let letters = (lower + (0x80 - 0x61) * EACH) & !(lower + (0x80 - 0x7b) * EACH); // a..z
     let high = (letters | digits_of(low) | eight) & HIGH;
     (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
@@ -63,7 +64,8 @@ fn digits_of(low: u64) -> u64 {
 /// The first parts of a very long run; where the last begins.
 fn hash_parts(text: &str, mut start: usize, end: usize, found: &mut Vec<u64>) -> usize {
     while end - start > LONGEST {
-        let next = text.floor_char_boundary(start + LONGEST);
+        let cut = (start..start + LONGEST).rev().find(|at| text.is_char_boundary(at + 1));
+        let next = cut.map_or(end, |at| at + 1);
         hash_run(text, start, next, found);
         start = next;
     }
@@ -91,7 +93,7 @@ fn hash_run(text: &str, start: usize, end: usize, found: &mut Vec<u64>) {
 
 /// Letters in lower case; digits have the bit that letters get, and zeros stay.
 fn lower_of(eight: u64) -> u64 {
-    eight | (eight & 0x40 * EACH) >> 1
+    eight | ((eight & (0x40 * EACH)) >> 1)
 }
 
 /// The tokens of a run with characters that are not ASCII.
