@@ -38,7 +38,7 @@ pub struct Looked {
     pub page: Option<Page>,
     /// Of a body that came whole.
     pub content: Option<ContentDigest>,
-    /// What it shows, of a page or a text that was read to its end.
+    /// What it shows, as far as it came; nothing of a sitemap, nor of what its verdict says is not read.
     pub shown: Option<Shown>,
     /// The media type as sent, or where none was sent as found; without parameters.
     pub mime: String,
@@ -69,7 +69,8 @@ impl Eyes<'_> {
         let content_type = fetched.header("content-type");
         let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
         if !verdict.parses() || fetched.body.is_empty() {
-            return Looked { mime: mime_of(declared, None), ..Looked::default() };
+            let shown = verdict.parses().then(Shown::default);
+            return Looked { shown, mime: mime_of(declared, None), ..Looked::default() };
         }
         let mut body = fetched.decoded_body(self.max_decoded);
         let mut hasher = ContentHasher::new();
@@ -108,10 +109,20 @@ impl Eyes<'_> {
         // Of a body that is cut, or decoded only in part, nobody knows what followed: it is the duplicate of nothing.
         let whole = fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole;
         let (mut page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
-        let is_text = matches!(looked.kind, Some(Kind::Html | Kind::Xhtml | Kind::Text)) && !sitemap;
-        let read = page.as_mut().filter(|page| is_text && whole && !page.cut);
-        let shown = read.map(|page| std::mem::take(&mut page.facts.shown));
+        let shown = (!sitemap).then(|| shown(looked.kind, page.as_mut(), content));
         Looked { page, content, shown, coding: body.notes(), ..looked }
+    }
+}
+
+/// What a page shows, or that part of it which came; of what is no text that it is another than others.
+fn shown(kind: Option<Kind>, page: Option<&mut Page>, content: Option<ContentDigest>) -> Shown {
+    match (kind, page) {
+        (Some(Kind::Html | Kind::Xhtml | Kind::Text), Some(page)) => std::mem::take(&mut page.facts.shown),
+        (Some(Kind::Other) | None, _) => {
+            let body = content.map(|ContentDigest([a, b, c, d, ..])| u32::from_be_bytes([a, b, c, d]));
+            Shown { media: body.into_iter().collect(), ..Shown::default() }
+        }
+        _ => Shown::default(),
     }
 }
 

@@ -180,11 +180,15 @@ impl Deduper {
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
         let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        let shown_nothing = shown.is_none() && lease.entry.again.is_none();
         // A page that is as it was at its last visit wastes nothing.
         if let Some(shown) = shown.filter(|_| lease.entry.again.is_none()) {
             lock(&self.node.shapes).read(&mut finder, &shown);
         }
         let hop = self.hop_of(&links, &lease);
+        if shown_nothing && hop.is_some() {
+            finder.is_passed();
+        }
         let (mut links, itself) = led_back(links, &lease);
         let by_http = self.by_http(&lease, &mut ending)?;
         let seeds = by_http.map(|(found, said)| {

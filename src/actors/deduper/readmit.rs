@@ -37,7 +37,7 @@ impl Deduper {
         for ((mut new, key), state) in admitted.into_iter().zip(keys).zip(states) {
             let Some(UrlState::Rejected { reason, reach, .. }) = state else { continue };
             if reason.is_held_back() {
-                lock(&self.node.shapes).pardon(key.host, &new.url);
+                lock(&self.node.shapes).pardon(key.host, &new.url, &self.node.live().shapes);
             }
             if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &mut new, None).is_ok()) {
                 let pending = self.pending.get(&key.url).copied();

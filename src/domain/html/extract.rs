@@ -308,8 +308,13 @@ impl Collector {
         }
     }
 
+    /// What stands for a picture says something of the page, though it is no text of it.
     fn image(&mut self, tag: &Tag<'_>) {
-        if let (Some(anchor), Some(alt)) = (&mut self.anchor, tag.attr("alt")) {
+        let Some(alt) = tag.attr("alt") else { return };
+        self.printer.part();
+        self.printer.push(&alt);
+        self.printer.part();
+        if let Some(anchor) = &mut self.anchor {
             anchor.alt.part();
             anchor.alt.push(&alt);
         }

@@ -30,6 +30,27 @@ pub(super) fn of(url: &PageUrl, shape: &Shape) -> impl Iterator<Item = (Idle, u6
     identifiers.into_iter().chain(in_order(url).map(|alias| (Idle::Order, alias)))
 }
 
+/// Pages in a row that were as that of their alias. One alias alone proves nothing: what is left when nothing but an identifier names
+/// a page is the same for all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Proof {
+    pages: u32,
+    last: u64,
+}
+
+impl Proof {
+    /// Takes in a page under an alias: whether it was as the one before.
+    pub(super) fn note(&mut self, same: bool, alias: u64) {
+        let another = self.last != alias;
+        self.last = alias;
+        self.pages = if same { self.pages.saturating_add(u32::from(another)) } else { 0 };
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.pages
+    }
+}
+
 /// How an alias stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {

@@ -40,9 +40,9 @@ pub(super) fn is_out_of_time(url: &PageUrl, now: UnixMillis) -> bool {
     }
 }
 
-/// Whether the query says a month, a week or a day.
+/// Whether the query says a month, a week or a day, or the path ends in one.
 pub(super) fn is_calendar(url: &PageUrl) -> bool {
-    year_of_query(url).is_some()
+    year_of_query(url).is_some() || year_of_path(url).is_some()
 }
 
 /// The names and values of the query's parameters.

@@ -16,7 +16,7 @@ use std::collections::{HashMap, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::aliases::{self, Aliases, Idle, Known, PROOF};
+use super::aliases::{self, Aliases, Idle, Known, PROOF, Proof};
 use super::counted::{Counted, Weighed};
 use super::known::{Met, Recent};
 use super::shape::Shape;
@@ -39,6 +39,8 @@ const SPACES: usize = 32;
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
 const SHOWN: usize = 512;
+/// Pages of a shape in a row, none of which leads on, that show that it has an end.
+const LEAVES: u32 = 3;
 /// A host made up on the fly costs a robots.txt and a look-up of its name too, and counts like so many pages.
 const OF_A_HOST: u32 = 5;
 
@@ -77,6 +79,8 @@ pub enum Turn {
 struct Without {
     news: bool,
     words: bool,
+    /// Anything that its host had not shown.
+    of_host: bool,
 }
 
 /// What has been found, by host.
@@ -98,6 +102,8 @@ struct OfHost {
     texts: Recent,
     media: Recent,
     words: Met,
+    /// Pages in a row that showed what the host had shown before, and led to shapes and spaces that nobody knew.
+    astray: u32,
     /// Whether a page of it has been taken in.
     has_pages: bool,
     /// Another host of its domain led to it, and its first page showed nothing new.
@@ -109,8 +115,10 @@ struct Count {
     /// URLs taken.
     urls: u32,
     yields: Yield,
-    /// Pages in a row that were as that of their alias, by what is left out.
-    same: [u32; 2],
+    /// Pages in a row that led to no new one of their space.
+    leaves: u32,
+    /// That pages were as that of their alias, by what is left out.
+    same: [Proof; 2],
 }
 
 impl Weighed for Count {
@@ -155,12 +163,11 @@ impl Shapes {
         rules: &ShapeRules,
     ) -> Result<Turn, Refusal> {
         let shape = Shape::of(url);
+        let known = self.hosts.get(&host).and_then(|of_host| of_host.shapes.known(shape.key));
+        let (unknown, dull) = (known.is_none(), known.is_some_and(|count| count.yields.is_dull(rules.barren_pages)));
         let judged = self.judge(finder.as_deref(), host, url, &shape, rules);
         if let Some(finder) = finder {
-            let of_host = self.hosts.get(&host);
-            let dull =
-                of_host.and_then(|of| of.shapes.known(shape.key)).is_some_and(|c| c.yields.is_dull(rules.barren_pages));
-            finder.leads_to(host, &shape, judged.is_ok() && !dull);
+            finder.leads_to(host, &shape, judged.is_ok() && !dull, unknown);
         }
         judged.map(|turn| if odd { Turn::Last } else { turn })
     }
@@ -180,7 +187,7 @@ impl Shapes {
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok()).filter(|via| via.host() == url.host());
         let shape = Shape::of(url);
         of_host.by_aliases(url, &shape, rules)?;
-        let without = Without { news: true, words: true };
+        let without = Without { news: true, words: true, of_host: true };
         via.map_or(Ok(()), |via| of_host.fed(&Shape::of(&via), &shape, without, rules))
     }
 
@@ -200,14 +207,16 @@ impl Shapes {
         self.held.count(host, url, refusal);
     }
 
-    /// Forgets what speaks against the shape and the space of a URL that is taken up again.
-    pub fn pardon(&mut self, host: HostKey, url: &PageUrl) {
+    /// Forgets what speaks against the shape and the space of a URL that is taken up again; what had been enough to hold them back is
+    /// enough no more.
+    pub fn pardon(&mut self, host: HostKey, url: &PageUrl, rules: &ShapeRules) {
         let shape = Shape::of(url);
         if let Some(of_host) = self.hosts.get_mut(&host) {
             let count = of_host.shapes.of(shape.key);
-            count.yields.renew();
-            count.same = [0; 2];
-            of_host.spaces.of(shape.space).renew();
+            count.yields.pardon(rules.barren_pages);
+            count.same = [Proof::default(); 2];
+            of_host.spaces.of(shape.space).pardon(rules.barren_pages);
+            of_host.astray = 0;
         }
         if let Some(of_domain) = self.shown.get_mut(&domain(url)) {
             of_domain.barren = 0;
@@ -319,10 +328,12 @@ impl OfHost {
         }
         let turn = self.by_aliases(url, shape, rules)?;
         let Some(finder) = finder else { return Ok(turn) };
-        let without = Without { news: !finder.has_news(), words: !finder.has_words() };
+        let (news, words) = (!finder.has_news(), !finder.has_words());
+        let without = Without { news, words, of_host: !finder.is_new_to_host() };
         self.fed(&finder.shape, shape, without, rules)?;
         let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
-        let dull = without.news && same_space && rules.barren_pages > 0;
+        let dull = without.news && same_space || without.of_host && self.is_untrodden(shape);
+        let dull = dull && rules.barren_pages > 0;
         Ok(if dull || without.words && self.leads_on(&finder.shape, shape, rules) { Turn::Last } else { turn })
     }
 
@@ -335,7 +346,7 @@ impl OfHost {
                 Idle::Order => (rules.permutations, Rejection::Permuted),
             };
             let same =
-                self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize)).copied().unwrap_or(0);
+                self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize)).map_or(0, Proof::pages);
             match self.aliases.known(alias) {
                 _ if !wanted || same == 0 => {}
                 Known::Not => {}
@@ -346,11 +357,23 @@ impl OfHost {
         Ok(turn)
     }
 
-    /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without.
+    /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without; what shapes find of each other that
+    /// bring nothing; and what is unknown, once such pages have led a host astray.
     fn fed(&self, from: &Shape, shape: &Shape, without: Without, rules: &ShapeRules) -> Result<(), Refusal> {
         let most = rules.barren_pages;
+        let count = self.shapes.known(shape.key);
+        if count.is_some_and(|count| count.leaves >= LEAVES) {
+            return Ok(()); // where nothing leads on there is an end
+        }
+        let is_barren = |shape: &Shape| self.shapes.known(shape.key).is_some_and(|count| count.yields.is_barren(most));
+        if without.news && is_barren(from) && is_barren(shape) {
+            return Err(Refusal::of(Rejection::Barren, shape.key));
+        }
+        if without.of_host && most > 0 && self.astray >= most && self.is_untrodden(shape) {
+            return Err(Refusal::of(Rejection::Barren, shape.key));
+        }
         // A shape that brings something is not judged by what others of its space lack.
-        let fruitful = self.shapes.known(shape.key).is_some_and(|count| count.yields.is_fruitful(most));
+        let fruitful = count.is_some_and(|count| count.yields.is_fruitful(most));
         for (yields, key) in self.of_both(from, shape).filter(|(_, key)| *key == shape.key || !fruitful) {
             if without.news && yields.is_barren(most) {
                 return Err(Refusal::of(Rejection::Barren, key));
@@ -360,6 +383,12 @@ impl OfHost {
             }
         }
         Ok(())
+    }
+
+    /// Whether no page of its shape, nor of its space, has been read.
+    fn is_untrodden(&self, shape: &Shape) -> bool {
+        self.shapes.known(shape.key).is_none_or(|count| count.yields.pages == 0)
+            && self.spaces.known(shape.space).is_none_or(|space| space.pages == 0)
     }
 
     /// Whether pages of the shape, or the space, of both have led on for a while without a new word.

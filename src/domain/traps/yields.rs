@@ -6,8 +6,10 @@ use smallvec::SmallVec;
 pub(super) const MET: usize = 12;
 /// Links that many pages of a space have, such as to its top.
 const FIXED: usize = 8;
-/// New URLs of its space that are many for one page.
+/// New URLs of its kin that are many for one page.
 const MANY: u32 = 3;
+/// A page that is suspicious counts as often as it has new URLs of its space, at most so many times.
+const SUSPICIOUS: u32 = 25;
 /// A page that leads to the next alone counts so many times as one that leads back as well, and one that leads to several new ones.
 const ONWARD: u32 = 4;
 const BRANCHING: u32 = 10;
@@ -21,8 +23,12 @@ const ON_AND_ON: u32 = 5;
 pub(super) struct Brought {
     /// New URLs of the same space.
     pub inside: u32,
+    /// Those of them that are of the page's own shape, or of one that nobody knew: from others nothing need lead on.
+    pub kin: u32,
     /// New URLs beyond it, where pages bring something.
     pub outside: u32,
+    /// New URLs wherever they are.
+    pub found: u32,
     /// Whether it leads back to the page it was found on.
     pub back: bool,
     /// Known URLs of the same space, other than that of the page it was found on.
@@ -53,6 +59,8 @@ pub(super) struct Yield {
     alone: u32,
     /// Pages in a row without anything new in themselves, wherever they lead.
     dull: u32,
+    /// How often it was held back and taken up again.
+    pardons: u32,
     /// Pages taken in.
     pub pages: u32,
     fixed: [u32; FIXED],
@@ -65,12 +73,18 @@ impl Yield {
         self.pages = self.pages.saturating_add(1);
         self.dull = if news.content || news.number { 0 } else { self.dull.saturating_add(1) };
         let barren = !news.content && brought.outside == 0;
-        let times = if brought.inside < MANY && !news.suspicious { 1 } else { 2 };
+        let times = match brought.found {
+            0 => 0, // what leads nowhere is no part of what never ends
+            found if news.suspicious && brought.kin > 0 => found.clamp(2, SUSPICIOUS),
+            _ if brought.kin >= MANY => 2,
+            _ => 1,
+        };
         self.barren = if barren { self.barren.saturating_add(times) } else { 0 };
         let crosses = self.crosses(&brought.met);
         self.alone = match brought.inside {
             0 => 0,
             _ if news.word || crosses || brought.outside > 0 => 0,
+            _ if brought.kin == 0 => self.alone.saturating_add(1),
             1 if brought.back => self.alone.saturating_add(1),
             1 => self.alone.saturating_add(ONWARD),
             _ => self.alone.saturating_add(BRANCHING),
@@ -79,12 +93,12 @@ impl Yield {
 
     /// Whether so many pages in a row brought nothing new.
     pub(super) fn is_barren(&self, pages: u32) -> bool {
-        pages > 0 && self.barren >= pages
+        pages > 0 && self.barren >= self.most(pages)
     }
 
     /// Whether pages led on and on without a new word.
     pub(super) fn is_endless(&self, pages: u32) -> bool {
-        pages > 0 && self.alone >= pages.saturating_mul(ON_AND_ON)
+        pages > 0 && self.alone >= self.most(pages).saturating_mul(ON_AND_ON)
     }
 
     /// Whether they have done so for a while.
@@ -94,7 +108,7 @@ impl Yield {
 
     /// Whether one of its last pages brought something, of a few at least.
     pub(super) fn is_fruitful(&self, pages: u32) -> bool {
-        self.pages >= FEW && self.barren < pages / 25 && self.alone < BRANCHING
+        self.pages >= FEW && self.barren < pages / 50 && self.alone < BRANCHING
     }
 
     /// Whether a new URL of it is no news by itself.
@@ -102,9 +116,16 @@ impl Yield {
         pages > 0 && self.dull >= pages / 4
     }
 
-    /// What was counted against it is forgotten.
-    pub(super) fn renew(&mut self) {
+    /// What was counted against it is forgotten. Where that was enough to hold it back, the next time takes ten times as much.
+    pub(super) fn pardon(&mut self, pages: u32) {
+        if self.is_barren(pages) || self.is_endless(pages) {
+            self.pardons += 1;
+        }
         (self.barren, self.alone, self.dull) = (0, 0, 0);
+    }
+
+    fn most(&self, pages: u32) -> u32 {
+        pages.saturating_mul(10_u32.saturating_pow(self.pardons))
     }
 
     /// Whether a page links across: to a page of the space that others do not link to as well.

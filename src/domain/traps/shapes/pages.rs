@@ -24,6 +24,8 @@ pub struct Finder {
     news: Option<OfPage>,
     in_shape: Brought,
     in_space: Brought,
+    /// It leads to the first URL of another shape, elsewhere on its host.
+    astray: bool,
 }
 
 /// What a page that was read brought by itself.
@@ -35,6 +37,8 @@ struct OfPage {
     space: bool,
     word: bool,
     number: bool,
+    /// To its host.
+    host: bool,
 }
 
 impl Finder {
@@ -55,6 +59,7 @@ impl Finder {
             news: None,
             in_shape: Brought::default(),
             in_space: Brought::default(),
+            astray: false,
         }
     }
 
@@ -88,18 +93,32 @@ impl Finder {
         self.news.is_none_or(|news| news.shape && news.space)
     }
 
+    /// It is no page, and brings nothing but where it leads: a redirect.
+    pub fn is_passed(&mut self) {
+        self.news = Some(OfPage { shape: false, space: false, word: false, number: false, host: false });
+    }
+
+    /// Whether its host had not shown what it shows.
+    pub(super) fn is_new_to_host(&self) -> bool {
+        self.news.is_none_or(|news| news.host)
+    }
+
     /// Whether it had a word, or a picture, that is new to its host.
     pub(super) fn has_words(&self) -> bool {
         self.news.is_none_or(|news| news.word)
     }
 
-    /// Takes in a link to a new URL: whether it is of the same shape, and of the same space.
-    pub(super) fn leads_to(&mut self, host: HostKey, shape: &Shape, counts: bool) {
+    /// Takes in a link to a new URL: whether it is of the same shape, and of the same space; `counts`: pages of its shape bring
+    /// something, as far as is known; `unknown`: it is the first of its shape.
+    pub(super) fn leads_to(&mut self, host: HostKey, shape: &Shape, counts: bool, unknown: bool) {
         let same_host = host == self.host;
         let same_shape = same_host && shape.key == self.shape.key;
         let same_space = same_host && shape.space == self.shape.space;
+        self.astray |= same_host && !same_space && unknown;
         for (same, brought) in [(same_shape, &mut self.in_shape), (same_space, &mut self.in_space)] {
             brought.inside += u32::from(same);
+            brought.found += 1;
+            brought.kin += u32::from(same && (same_shape || unknown));
             brought.outside += u32::from(!same && counts);
         }
     }
@@ -122,8 +141,15 @@ impl Shapes {
         let (Some(news), Some(of_host)) = (page.news, self.hosts.get_mut(&page.host)) else { return };
         let suspicious = page.shape.suspicious;
         let of = |content| News { content, word: news.word, number: news.number, suspicious };
-        of_host.shapes.of(page.shape.key).yields.note(of(news.shape), &page.in_shape);
+        let count = of_host.shapes.of(page.shape.key);
+        count.yields.note(of(news.shape), &page.in_shape);
+        count.leaves = if page.in_space.found == 0 { count.leaves.saturating_add(1) } else { 0 };
         of_host.spaces.of(page.shape.space).note(of(news.space), &page.in_space);
+        match (news.host, page.astray) {
+            (true, _) => of_host.astray = 0,
+            (false, true) => of_host.astray = of_host.astray.saturating_add(1),
+            (false, false) => {}
+        }
     }
 
     /// The first page of a host that another host of its domain led to: whether it shows nothing new.
@@ -156,14 +182,15 @@ impl OfHost {
         let as_before = mix(told.whole, media_of(shown));
         for (idle, alias) in aliases::of(&page.url, &page.shape) {
             let same = self.aliases.read(alias, as_before);
-            if let (Some(same), Some(count)) = (same, count.same.get_mut(idle as usize)) {
-                *count = if same { count.saturating_add(1) } else { 0 };
+            if let (Some(same), Some(proof)) = (same, count.same.get_mut(idle as usize)) {
+                proof.note(same, alias);
             }
         }
         let (shape, space) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.space));
         // Numbers alone make no page of a new shape: what is not there repeats what was asked for, with the time of day.
         let space = space || media || number && !young;
-        OfPage { shape: shape || media, space, word: word || media, number }
+        let host = text(&mut self.texts, 0) || media;
+        OfPage { shape: shape || media, space, word: word || media, number, host }
     }
 }
 
