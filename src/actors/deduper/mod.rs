@@ -187,7 +187,7 @@ impl Deduper {
         }
         let hop = self.hop_of(&links, &lease);
         if shown_nothing && hop.is_some() {
-            finder.is_passed();
+            finder.is_redirect();
         }
         let (mut links, itself) = led_back(links, &lease);
         let by_http = self.by_http(&lease, &mut ending)?;

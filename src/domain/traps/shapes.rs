@@ -328,6 +328,9 @@ impl OfHost {
         }
         let turn = self.by_aliases(url, shape, rules)?;
         let Some(finder) = finder else { return Ok(turn) };
+        if finder.redirects {
+            return self.fed_by_shape(&finder.shape, shape, rules).map(|()| turn);
+        }
         let (news, words) = (!finder.has_news(), !finder.has_words());
         let without = Without { news, words, of_host: !finder.is_new_to_host() };
         self.fed(&finder.shape, shape, without, rules)?;
@@ -365,9 +368,8 @@ impl OfHost {
         if count.is_some_and(|count| count.leaves >= LEAVES) {
             return Ok(()); // where nothing leads on there is an end
         }
-        let is_barren = |shape: &Shape| self.shapes.known(shape.key).is_some_and(|count| count.yields.is_barren(most));
-        if without.news && is_barren(from) && is_barren(shape) {
-            return Err(Refusal::of(Rejection::Barren, shape.key));
+        if without.news {
+            self.fed_by_shape(from, shape, rules)?;
         }
         if without.of_host && most > 0 && self.astray >= most && self.is_untrodden(shape) {
             return Err(Refusal::of(Rejection::Barren, shape.key));
@@ -383,6 +385,14 @@ impl OfHost {
             }
         }
         Ok(())
+    }
+
+    /// What a shape finds of another, or of itself, when both bring nothing.
+    fn fed_by_shape(&self, from: &Shape, shape: &Shape, rules: &ShapeRules) -> Result<(), Refusal> {
+        let barren = |shape: &Shape| {
+            self.shapes.known(shape.key).is_some_and(|count| count.yields.is_barren(rules.barren_pages))
+        };
+        if barren(from) && barren(shape) { Err(Refusal::of(Rejection::Barren, shape.key)) } else { Ok(()) }
     }
 
     /// Whether no page of its shape, nor of its space, has been read.

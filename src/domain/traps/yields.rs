@@ -48,6 +48,10 @@ pub(super) struct News {
     pub suspicious: bool,
 }
 
+impl News {
+    pub(super) const NONE: Self = Self { content: false, word: false, number: false, suspicious: false };
+}
+
 /// The signs of one space, each since it was last contradicted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {

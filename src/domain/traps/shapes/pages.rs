@@ -26,6 +26,7 @@ pub struct Finder {
     in_space: Brought,
     /// It leads to the first URL of another shape, elsewhere on its host.
     astray: bool,
+    pub(super) redirects: bool,
 }
 
 /// What a page that was read brought by itself.
@@ -60,6 +61,7 @@ impl Finder {
             in_shape: Brought::default(),
             in_space: Brought::default(),
             astray: false,
+            redirects: false,
         }
     }
 
@@ -93,9 +95,9 @@ impl Finder {
         self.news.is_none_or(|news| news.shape && news.space)
     }
 
-    /// It is no page, and brings nothing but where it leads: a redirect.
-    pub fn is_passed(&mut self) {
-        self.news = Some(OfPage { shape: false, space: false, word: false, number: false, host: false });
+    /// It is a redirect, and shows nothing itself.
+    pub fn is_redirect(&mut self) {
+        self.redirects = true;
     }
 
     /// Whether its host had not shown what it shows.
@@ -136,8 +138,11 @@ impl Shapes {
         }
     }
 
-    /// Counts a page that was read, behind its links.
+    /// Counts a page that was read, behind its links; a redirect against its own shape alone.
     pub fn count(&mut self, page: &Finder) {
+        if page.redirects {
+            return self.of_host(page.host).shapes.of(page.shape.key).yields.note(News::NONE, &page.in_shape);
+        }
         let (Some(news), Some(of_host)) = (page.news, self.hosts.get_mut(&page.host)) else { return };
         let suspicious = page.shape.suspicious;
         let of = |content| News { content, word: news.word, number: news.number, suspicious };

@@ -126,6 +126,33 @@ fn what_is_held_back_is_counted_by_shape_and_a_pardon_lasts() {
     assert!((20..110).all(|n| chain.go(&format!("/list/{n}"), "<p>Nothing").is_ok()), "ten times as much from then on");
 }
 
+/// How many of 1,000 pages, each reached from the one before over a redirect of its own, are asked for until a link is turned away.
+fn over_redirects(body: impl Fn(u32) -> String) -> u32 {
+    let mut shapes = Shapes::default();
+    let mut go = |from: &mut Finder, to: &PageUrl, n: u32| {
+        let turn = shapes.admit(Some(from), HOST, to, false, &ShapeRules::default());
+        shapes.count(from);
+        let mut finder = Finder::new(HOST, to, None);
+        if to.path() == "/goto" {
+            finder.is_redirect();
+        } else {
+            shapes.read(&mut finder, &shown(to, &body(n)));
+        }
+        *from = finder;
+        turn.is_ok()
+    };
+    let mut finder = Finder::new(HOST, &url("/"), None);
+    let both = |n: &u32| [url(&format!("/goto?m={n}")), url(&format!("/cal/{n}"))];
+    (0..1_000).take_while(|n| both(n).iter().all(|to| go(&mut finder, to, *n))).count() as u32
+}
+
+#[test]
+fn a_redirect_shows_nothing_and_leads_on_like_any_page() {
+    let empty = over_redirects(|_| "<p>No events".to_owned());
+    assert!((100..150).contains(&empty), "{empty}");
+    assert_eq!(over_redirects(|n| format!("<img src=/i/{n}.png>")), 1_000, "what it leads to shows something");
+}
+
 /// How many pages of five places under ever new numbers are taken, when each shows this.
 fn under_aliases(
     rules: ShapeRules,
