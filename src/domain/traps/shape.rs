@@ -147,6 +147,8 @@ pub(super) fn is_token(value: &str) -> bool {
 
 /// A long token without dashes, a hexadecimal number, a UUID, or base64 for URLs: words with dashes are titles.
 fn is_identifier(segment: &str) -> bool {
+    // ASP.NET without cookies: `/(S(lit3py55t21z5v55vlm25s55))/`.
+    let segment = segment.strip_prefix("(S(").and_then(|rest| rest.strip_suffix("))")).unwrap_or(segment);
     let has = |what: fn(&u8) -> bool| segment.bytes().any(|b| what(&b));
     let hex = segment.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') && has(u8::is_ascii_digit);
     let dashes = segment.contains(['-', '_']);
@@ -172,6 +174,7 @@ mod tests {
             ("/d/3f2504e0-4f89-11d3-9a0c-0305e82c3301", "/d/aaaaaaa1-4f89-11d3-9a0c-0305e82c3301"),
             ("/e/dGhpcyBpcyBiYXNl_jY0", "/e/Zm9vYmFyYmF6cXV4-QzE2"),
             ("/e/0123456789abcdefx", "/e/zzzz23456789abcdex"),
+            ("/(S(lit3py55t21z5v55vlm25s55))/p", "/(S(abc3py55t21z5v55vlm25s55))/p"),
             ("/l?b=1&a=2", "/l?a=7&b=8"),
             ("/l?a=1&a=2", "/l?a=7"),
             ("/p;v=1/x", "/p;v=22/x"),

@@ -351,8 +351,8 @@ impl OfHost {
             let same =
                 self.shapes.known(shape.key).and_then(|count| count.same.get(idle as usize)).map_or(0, Proof::pages);
             match self.aliases.known(alias) {
-                _ if !wanted || same == 0 => {}
                 Known::Not => {}
+                _ if !wanted => {}
                 Known::Read if same >= PROOF => return Err(Refusal::of(reason, shape.key)),
                 Known::Found | Known::Read => turn = Turn::Last,
             }
