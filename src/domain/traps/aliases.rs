@@ -27,7 +27,9 @@ pub(super) enum Idle {
 /// The aliases of a URL.
 pub(super) fn of(url: &PageUrl, shape: &Shape) -> impl Iterator<Item = (Idle, u64)> + use<> {
     let identifiers = shape.place.map(|alias| (Idle::Identifiers, alias));
-    identifiers.into_iter().chain(in_order(url).map(|alias| (Idle::Order, alias)))
+    // With an identifier in it each order would be another: they would push out all others.
+    let order = if shape.place.is_none() { in_order(url) } else { None };
+    identifiers.into_iter().chain(order.map(|alias| (Idle::Order, alias)))
 }
 
 /// Pages in a row that were as that of their alias. One alias alone proves nothing: what is left when nothing but an identifier names

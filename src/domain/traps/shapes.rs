@@ -163,8 +163,11 @@ impl Shapes {
         rules: &ShapeRules,
     ) -> Result<Turn, Refusal> {
         let shape = Shape::of(url);
-        let known = self.hosts.get(&host).and_then(|of_host| of_host.shapes.known(shape.key));
-        let (unknown, dull) = (known.is_none(), known.is_some_and(|count| count.yields.is_dull(rules.barren_pages)));
+        let of_host = self.hosts.get(&host);
+        let known = of_host.and_then(|of_host| of_host.shapes.known(shape.key));
+        let again = of_host.is_some_and(|of_host| of_host.knows_alias(url, &shape));
+        let dull = again || known.is_some_and(|count| count.yields.is_dull(rules.barren_pages));
+        let unknown = known.is_none();
         let judged = self.judge(finder.as_deref(), host, url, &shape, rules);
         if let Some(finder) = finder {
             finder.leads_to(host, &shape, judged.is_ok() && !dull, unknown);
@@ -338,6 +341,11 @@ impl OfHost {
         let dull = without.news && same_space || without.of_host && self.is_untrodden(shape);
         let dull = dull && rules.barren_pages > 0;
         Ok(if dull || without.words && self.leads_on(&finder.shape, shape, rules) { Turn::Last } else { turn })
+    }
+
+    /// Whether it was found under another identifier, or in another order.
+    fn knows_alias(&self, url: &PageUrl, shape: &Shape) -> bool {
+        aliases::of(url, shape).any(|(_, alias)| self.aliases.known(alias) != Known::Not)
     }
 
     /// The judgement of pages read under other URLs that may be the same.
