@@ -7,13 +7,15 @@ use crate::actors::node::Node;
 use crate::admin::views::WaitWhy;
 use crate::domain::partition::Partition;
 use crate::domain::time::UnixMillis;
-use crate::storage::keys::KeyRange;
+use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables::{Due, Parked, Table};
-use crate::storage::values::Place;
+use crate::storage::values::{HostCounts, Place};
 use crate::storage::{Storage, StorageError, read};
 
 /// Parked hosts whose reason is looked at; of more, the rest counts as trouble.
 const LOOKED_AT: usize = 256;
+/// URLs of such a host's queue that are looked at; a longer one holds more than retries.
+const PIECE: usize = 64;
 
 /// What there is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +29,10 @@ pub(super) enum Ahead {
 /// The first moment of each kind at which there is something to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moments {
-    /// A retry, or the end of a host's trouble.
+    /// A retry, or the end of the trouble of a host that has nothing but those.
     pub retry: Option<UnixMillis>,
+    /// The end of the back-off, or of the pause after refusals, of a host that has URLs which were never tried.
+    pub untried: Option<UnixMillis>,
     /// The end of a pause that a server asked for (Retry-After), of a host that has further URLs.
     pub asked: Option<UnixMillis>,
     /// The end of an ordinary gap, of a host that has further URLs.
@@ -40,7 +44,9 @@ impl Ahead {
     pub(super) fn first(&self) -> Option<UnixMillis> {
         match self {
             Self::Now => None,
-            Self::Later(Moments { retry, asked, pace }) => [*retry, *asked, *pace].into_iter().flatten().min(),
+            Self::Later(Moments { retry, untried, asked, pace }) => {
+                [*retry, *untried, *asked, *pace].into_iter().flatten().min()
+            }
         }
     }
 }
@@ -66,6 +72,8 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
         let moment = match wait.map_or(WaitWhy::Gap, |wait| wait.why) {
             why if why.is_ordinary() => &mut moments.pace,
             WaitWhy::RetryAfter => &mut moments.asked,
+            WaitWhy::RobotsUnreachable | WaitWhy::DnsFailing => &mut moments.retry,
+            _ if has_untried(node, at)? => &mut moments.untried,
             _ => &mut moments.retry,
         };
         *moment = [*moment, Some(key.time)].into_iter().flatten().min();
@@ -75,6 +83,19 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
         moments.retry = [moments.retry, first].into_iter().flatten().min();
     }
     Ok(Ahead::Later(moments))
+}
+
+/// Whether the queue of a host holds URLs that were never tried: they are no retries, whatever became of the host's other pages.
+fn has_untried(node: &Node, at: HostAt) -> Result<bool, StorageError> {
+    let counts = read::host_counts(&*node.storage, at.crawl(node.crawl))?.unwrap_or_default();
+    let HostCounts { queued, heads, .. } = counts;
+    for (rank, (_, head)) in (0_u8..).zip(queued.into_iter().zip(heads)).filter(|(_, (queued, _))| *queued > 0) {
+        let found = read::queue_from(&*node.storage, at, node.crawl, rank, head, PIECE)?;
+        if found.len() == PIECE || found.iter().any(|(_, entry)| entry.attempts == 0) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Keeps the first moment for the status.

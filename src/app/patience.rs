@@ -9,6 +9,7 @@ use crate::config::CrawlSection;
 use crate::config::units::roughly;
 use crate::domain::time::UnixMillis;
 use crate::storage::values::Counters;
+use crate::telemetry::trouble::{CHECKPOINT, CLOCK, UPLOAD};
 
 /// After so long without anything finished it is asked when there will be something to do.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -18,8 +19,14 @@ const IN_FLIGHT: Duration = Duration::from_secs(60);
 const PART: u32 = 10;
 /// ... at least so long, ...
 const LEAST: Duration = Duration::from_secs(30);
-/// ... and at most so long. What is no retry is waited for so long: an ordinary gap, a pause that a server or the operator asked for.
+/// ... and at most so long. What is no retry is waited for so long: an ordinary gap, a pause that a server or the operator asked for, the
+/// back-off of a host that has URLs which were never tried.
 const MOST: Duration = Duration::from_secs(3_600);
+/// The back-off of hosts is waited for in vain, without a page, for so many times the longest wait altogether: else one that only
+/// refuses, or does not answer, would keep a crawl for as many hours as it has URLs.
+const IN_VAIN: u32 = 2;
+/// What was waited for is given so long to begin.
+const BEGINS: Duration = Duration::from_secs(10);
 
 /// `until_done`: over when nothing is left; when nothing was finished for as long as the patience is; or at once when nothing
 /// can be done before that time is over. As long as no page was fetched, `until_done_first_patience` takes its place.
@@ -33,14 +40,33 @@ pub(super) struct Patience {
     since: UnixMillis,
     /// Until when requests were in flight since then.
     busy: UnixMillis,
+    /// The last request that failed: a pause begins with its end.
+    failed: UnixMillis,
+    /// Pages done, and what was waited in vain since the last of them.
+    done: u64,
+    in_vain: Duration,
     looked: UnixMillis,
+    /// What was waited for last: when there was to be something to do.
+    awaited: UnixMillis,
     /// The wait has been told.
     told: bool,
 }
 
 impl Patience {
     pub(super) fn new(now: UnixMillis) -> Self {
-        Self { finished: 0, began: now, since: now, busy: now, looked: now, told: false }
+        let (finished, done) = Default::default();
+        Self {
+            finished,
+            began: now,
+            since: now,
+            busy: now,
+            failed: now,
+            done,
+            in_vain: Duration::ZERO,
+            looked: now,
+            awaited: UnixMillis(0),
+            told: false,
+        }
     }
 
     pub(super) fn over(&mut self, node: &Node) -> Option<Stop> {
@@ -48,8 +74,13 @@ impl Patience {
         let counters = node.counters();
         let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
         let paused = node.paused.load(Ordering::Acquire) || node.draining.load(Ordering::Acquire);
-        let busy = !node.is_quiet();
+        self.failed = last_failure(node).unwrap_or(self.failed);
+        let busy = !node.is_quiet() || node.live.is_readmitting();
         if finished != self.finished || paused {
+            let waited = Some(now.since(self.since)).filter(|waited| *waited > LEAST).unwrap_or_default();
+            let came = counters.done != self.done || paused;
+            self.in_vain = if came { Duration::ZERO } else { self.in_vain.saturating_add(waited) };
+            self.done = counters.done;
             (self.finished, self.since, self.busy, self.told) = (finished, now, now, false);
             next::publish(node, None);
         }
@@ -69,6 +100,7 @@ impl Patience {
         }
         self.looked = now;
         let ahead = if node.disk.holds() { Ahead::Now } else { look_ahead(node) };
+        self.awaited = ahead.first().unwrap_or(self.awaited);
         next::publish(node, ahead.first());
         crawl.until_done.then(|| self.gives_up(node, &counters, now, ahead)).flatten()
     }
@@ -89,16 +121,22 @@ impl Patience {
     /// Until when the crawl waits at most for what lies ahead; `None` when that comes too late.
     fn waits_until(&self, crawl: &CrawlSection, ahead: Ahead, fetched_any: bool) -> Option<UnixMillis> {
         let (begin, longest) = (self.begin(crawl), longest(crawl));
-        let Ahead::Later(Moments { retry, asked, pace }) = ahead else {
-            return Some(begin.plus(longest.max(IN_FLIGHT)));
+        let Ahead::Later(Moments { retry, untried, asked, pace }) = ahead else {
+            return Some(begin.plus(longest.max(IN_FLIGHT)).max(self.awaited.plus(BEGINS)));
         };
         let retries = begin.plus(self.with_retries(crawl, fetched_any));
-        let (asked_until, pace_until) = (begin.plus(longest), begin.plus(longest.max(MOST)));
-        if [retry, asked, pace] == [None; 3] {
-            return Some(asked_until); // the operator holds what is left
+        let pause = begin.max(self.failed.min(self.since.plus(longest.max(IN_FLIGHT))));
+        let (asked_until, pace_until) = (pause.plus(longest), pause.plus(longest.max(MOST)));
+        let in_vain = longest.saturating_mul(IN_VAIN).saturating_sub(self.in_vain);
+        let untried_until = if fetched_any { asked_until.min(self.since.plus(in_vain)) } else { retries };
+        if [retry, untried, asked, pace] == [None; 4] {
+            return Some(asked_until.max(self.awaited.plus(BEGINS))); // the operator holds what is left, or it begins just now
         }
-        let waits = [(retry, retries), (asked, asked_until), (pace, pace_until)];
-        waits.into_iter().filter(|(at, until)| at.is_some_and(|at| at <= *until)).map(|(_, until)| until).max()
+        let waits = [(retry, retries), (untried, untried_until), (asked, asked_until), (pace, pace_until)];
+        let comes = |(at, until): (Option<UnixMillis>, UnixMillis)| {
+            at.filter(|at| *at <= until).map(|at| until.max(at.plus(BEGINS)))
+        };
+        waits.into_iter().filter_map(comes).max()
     }
 
     fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, ahead: Ahead) -> Option<Stop> {
@@ -137,6 +175,12 @@ impl Patience {
 /// The longest wait without progress for what is no retry.
 fn longest(crawl: &CrawlSection) -> Duration {
     crawl.until_done_patience.unwrap_or(MOST)
+}
+
+/// When a request failed last.
+fn last_failure(node: &Node) -> Option<UnixMillis> {
+    let latest = node.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, UPLOAD].contains(reason));
+    latest.map(|(when, ..)| when)
 }
 
 /// A look that fails is repeated; the rooms that read the same records stop the node when it goes on.
@@ -215,5 +259,34 @@ mod tests {
         );
         assert!(waits(None, later(pace, 3_599)) && !waits(None, later(pace, 3_601)));
         assert!(waits(None, Ahead::Later(Moments::default())));
+    }
+
+    #[test]
+    fn what_was_never_tried_is_waited_for_while_its_host_is_in_trouble_and_no_longer_than_pages_come() {
+        let untried = |untried| Moments { untried, ..Moments::default() };
+        assert!(
+            waits(None, later(untried, 30))
+                && waits(None, later(untried, 3_600))
+                && !waits(None, later(untried, 3_700))
+        );
+        assert!(waits(Some(60), later(untried, 60)) && !waits(Some(0), later(untried, 1)), "the key says otherwise");
+        let now = UnixMillis(90_000_000);
+        let waits = |hours: u64, fetched_any, after| {
+            let waits = Patience { in_vain: seconds(3_600 * hours), ..Patience::new(now) };
+            let ahead = Ahead::Later(untried(Some(now.plus(seconds(after)))));
+            waits.waits_until(&crawl(None), ahead, fetched_any).is_some()
+        };
+        assert!(waits(1, true, 3_600) && !waits(2, true, 60), "it is refused without end");
+        assert!(waits(0, false, 29) && !waits(0, false, 60), "no page came at all");
+    }
+
+    #[test]
+    fn a_pause_of_an_hour_is_within_the_longest_wait() {
+        for kind in [(|asked| Moments { asked, ..Moments::default() }) as fn(_) -> _, |pace| Moments {
+            pace,
+            ..Moments::default()
+        }] {
+            assert!(waits(None, later(kind, 3_600)) && !waits(None, later(kind, 3_601)));
+        }
     }
 }

@@ -51,6 +51,7 @@ mod names;
 mod openapi;
 mod orders;
 mod page;
+mod patience;
 #[cfg(feature = "rocksdb")]
 mod places;
 mod politeness;

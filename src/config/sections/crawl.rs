@@ -65,7 +65,7 @@ pub struct CrawlSection {
     /// Stop after so many URLs given up as errors.
     pub max_failures: Option<u64>,
     /// How long an `until_done` crawl waits for retries, from the last URL that was finished. When absent a tenth of the time
-    /// crawled, at least 30 s, at most 1 h.
+    /// crawled, at least 30 s, at most 1 h; what was never tried is then waited for up to 1 h.
     #[serde(with = "optional_duration")]
     pub until_done_patience: Option<Duration>,
     /// The same as long as no page was fetched at all, when the seeds or the network are most likely wrong.
