@@ -401,7 +401,7 @@ impl Node {
     pub fn tell_held_back(&self) {
         for held in lock(&self.shapes).newly_held() {
             log::warn!(
-                "URLs held back, for many pages of their shape brought nothing new; `lycosa ctl urls readmit --held-back` takes them up: host={} reason={} example={}",
+                "URLs held back, for many pages of their shape brought nothing new; `lycosa ctl urls readmit --held-back` takes them up, and `lycosa run --readmit-held-back` when the crawl has ended: host={} reason={} example={}",
                 held.host,
                 held.reason,
                 held.example

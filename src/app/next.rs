@@ -8,7 +8,7 @@ use crate::admin::views::WaitWhy;
 use crate::domain::partition::Partition;
 use crate::domain::time::UnixMillis;
 use crate::storage::keys::{HostAt, KeyRange};
-use crate::storage::tables::{Due, Parked, Table};
+use crate::storage::tables::{Due, Parked, Queue, Table};
 use crate::storage::values::{HostCounts, Place};
 use crate::storage::{Storage, StorageError, read};
 
@@ -96,6 +96,15 @@ fn has_untried(node: &Node, at: HostAt) -> Result<bool, StorageError> {
         }
     }
     Ok(false)
+}
+
+/// URLs that were never tried, among so many of the queues.
+///
+/// # Errors
+/// The storage's own.
+pub(super) fn never_tried(storage: &dyn Storage, among: usize) -> Result<u64, StorageError> {
+    let queued = read::scan::<Queue>(storage, &KeyRange::all(), among)?;
+    Ok(queued.iter().filter(|(_, entry)| entry.attempts == 0 && entry.again.is_none()).count() as u64)
 }
 
 /// Keeps the first moment for the status.

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use super::live::{Readmitting, readmitted, stored};
-use super::{Job, JobError, Live};
+use super::{Job, JobError, Live, status};
 use crate::actors::admit::{judge, way};
 use crate::actors::deduper::Readmit;
 use crate::actors::node::Node;
@@ -90,6 +90,22 @@ pub fn go_on(node: &Arc<Node>) {
     }
 }
 
+/// Takes up all that is held back. A crawl that is to end does not before that is done.
+pub fn take_up_held_back(node: &Arc<Node>) {
+    let held = status(node).held_back.urls;
+    if held == 0 {
+        log::info!("nothing is held back");
+        return;
+    }
+    let which = Which { held_back: true, ..Which::default() };
+    match start(node, which, Readmitting::begin(node)) {
+        Ok(_) => log::info!("what is held back is taken up: urls={held}"),
+        Err(e) => {
+            log::warn!("what is held back is not taken up: {e}; do it with `lycosa ctl urls readmit --held-back`")
+        }
+    }
+}
+
 fn failed(error: impl std::fmt::Display) -> JobError {
     JobError::Failed(error.to_string())
 }
@@ -104,13 +120,14 @@ struct Walk<'j> {
 impl Walk<'_> {
     fn all(&self) -> Result<Json, JobError> {
         self.hand_in(&[])?;
-        let (mut looked, mut queued, mut budget) = (0_u64, 0_u64, Budget::default());
+        let (mut looked, mut meant, mut queued, mut budget) = (0_u64, 0_u64, 0_u64, Budget::default());
         let mut range = self.range();
         loop {
             let rows = read::scan::<tables::Rejected>(&*self.node.storage, &range, CHUNK).map_err(failed)?;
             let Some((last, _)) = rows.last() else { break };
             range.from = after(&last.encode());
             let n = rows.len() as u64;
+            meant += rows.iter().filter(|(_, value)| self.is_meant(value.reason)).count() as u64;
             let live = self.node.live();
             let mut chunk = Vec::new();
             for (key, value) in rows {
@@ -123,13 +140,21 @@ impl Walk<'_> {
         if let Some(generation) = self.which.generation {
             self.note_done(generation);
         }
-        Ok(json!({ "looked": looked, "readmitted": queued, "generation": self.node.live.generation() }))
+        Ok(json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": self.node.live.generation() }))
     }
 
     fn range(&self) -> KeyRange {
         let Some(host) = &self.which.host else { return KeyRange::all() };
         let at = HostAt { partition: Partition::of_host(host), host: self.node.prints.host(host) };
         KeyRange::prefix(at.crawl(self.node.crawl).encode())
+    }
+
+    fn is_meant(&self, reason: Rejection) -> bool {
+        match self.which.reason {
+            Some(of) => of == reason,
+            None if self.which.held_back => reason.is_held_back(),
+            None => is_of_rules(reason),
+        }
     }
 
     /// The URL, when it is meant and the rules in force admit it.
@@ -140,12 +165,7 @@ impl Walk<'_> {
         key: SeenKey,
         value: RejectedValue,
     ) -> Result<Option<NewUrl>, StorageError> {
-        let meant = match self.which.reason {
-            Some(reason) => reason == value.reason,
-            None if self.which.held_back => value.reason.is_held_back(),
-            None => is_of_rules(value.reason),
-        };
-        if !meant || !may_be_readmitted(value.reason) {
+        if !self.is_meant(value.reason) || !may_be_readmitted(value.reason) {
             return Ok(None);
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! A whole run: opens the data folder, starts the node and the admin endpoint, waits for the end, drains.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,14 +11,17 @@ use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, notify, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, readmit, start, status};
+use crate::actors::admit::{LINK, explain};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, RejectedSeed, SeedReport};
 use crate::clock::{Clock, Stopwatch};
 use crate::config::units::format_duration;
 use crate::config::{Settings, without_credentials, without_scheme};
+use crate::domain::reason::Rejection;
 use crate::domain::time::UnixMillis;
+use crate::domain::url::PageUrl;
 use crate::fault::Faults;
 use crate::parse::MimeModules;
 use crate::storage::values::RunState;
@@ -29,6 +32,8 @@ use crate::telemetry::{State, StateChange, StatusSnapshot};
 const SEED_TRIES: u32 = 5;
 /// Time between.
 const SEED_REST: Duration = Duration::from_millis(200);
+/// URLs left at the end that are looked at.
+const LEFT: usize = 100_000;
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -47,6 +52,10 @@ pub struct Outcome {
     pub left: String,
     /// When the first of that may be tried again.
     pub next_try: Option<UnixMillis>,
+    /// How much of it was never tried, among so many URLs as are looked at.
+    pub never_tried: u64,
+    /// The rule by which the latest link outside the scope was turned away; empty when there was none.
+    pub outside: String,
 }
 
 /// Why a run could not begin.
@@ -69,12 +78,14 @@ pub enum RunError {
 /// Reads the settings again; `None` when they are no good, which it has told.
 pub type ReadAgain = Box<dyn Fn() -> Option<Settings> + Send>;
 
-/// Runs a crawl to its end. `hangup` is called at each SIGHUP; `watched` is called once with a way to look at its counts, and lives until the end.
+/// Runs a crawl to its end. `held_back`: what is held back is taken up first. `hangup` is called at each SIGHUP; `watched` is called once
+/// with a way to look at its counts, and lives until the end.
 ///
 /// # Errors
 /// What kept it from starting; later faults end it with a [`Stop`].
 pub fn run<W>(
     mut settings: Settings,
+    held_back: bool,
     hangup: ReadAgain,
     watched: impl FnOnce(Arc<dyn Fn() -> StatusSnapshot + Send + Sync>) -> W,
 ) -> Result<Outcome, RunError> {
@@ -96,6 +107,9 @@ pub fn run<W>(
     let parts = Parts { storage, seed, clock, faults, placement, modules };
     let running = start(settings, parts)?;
     super::checkpoint::sweep(&running.node);
+    if held_back {
+        readmit::take_up_held_back(&running.node);
+    }
     let admin = door.map(|door| serve_admin(&running, door)).transpose()?;
     let node = running.node.clone();
     let looker = node.clone();
@@ -138,8 +152,20 @@ pub fn run<W>(
     }
     let until_done = node.live().settings.crawl.until_done;
     let status = last_status(&node);
-    let left = if why == Stop::Done && status.waiting > 0 { left } else { String::new() };
-    Ok(Outcome { stop: why, status, until_done, clean, refused, left, next_try })
+    let is_left = why == Stop::Done && status.waiting > 0;
+    let never_tried = if is_left { next::never_tried(&*node.storage, LEFT).unwrap_or_default() } else { 0 };
+    let left = if is_left { left } else { String::new() };
+    Ok(Outcome { stop: why, status, until_done, clean, refused, left, next_try, never_tried, outside: outside(&node) })
+}
+
+/// The rule behind the latest link outside the scope.
+fn outside(node: &Node) -> String {
+    let latest = node.troubles.all().remove(Rejection::Scope.as_str());
+    let Some(url) = latest.and_then(|latest| PageUrl::from_canonical(&latest.example).ok()) else {
+        return String::new();
+    };
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    explain(&node.live(), &scope, &url, 1, LINK).1
 }
 
 /// Closes the database when the run is over, however it ends. Threads that end by themselves (the parser's) may still hold

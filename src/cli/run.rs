@@ -36,25 +36,26 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
     }
     dry_run::startable(&settings)?; // what another start would not cure, before anything is made
     let hangup = reload::on_hangup(args, &settings);
-    start(settings, hangup, !args.no_progress, out)
+    start(settings, args, hangup, out)
 }
 
 /// Hands over to the composition root; shows progress meanwhile and a summary at the end.
-fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write) -> Result<Exit, CliError> {
-    let every = settings.log.summary;
-    let outcome = app::run(settings, hangup, |look| Progress::start(look, live, every)).map_err(failed)?;
+fn start(settings: Settings, args: &RunArgs, hangup: ReadAgain, out: &mut dyn Write) -> Result<Exit, CliError> {
+    let (live, every) = (!args.no_progress, settings.log.summary);
+    let watched = |look| Progress::start(look, live, every);
+    let outcome = app::run(settings, args.readmit_held_back, hangup, watched).map_err(failed)?;
     let exit = exit_of(&outcome);
     let told = match &outcome.stop {
         Stop::Supervisor(why) | Stop::Disk(why) => format!("{}: {why}", exit.as_str()),
         _ if exit == Exit::NothingStored => {
             format!("{}: {}", exit.as_str(), why::nothing_fetched(&outcome.status, &outcome.refused))
         }
-        Stop::Done if outcome.status.waiting > 0 => format!("done, but for {}", why::urls(outcome.status.waiting)),
+        Stop::Done if outcome.status.waiting > 0 => done_but_for(outcome.status.waiting, outcome.never_tried),
         Stop::Asked | Stop::Drained if exit == Exit::Done && outcome.status.waiting > 0 => "stopped".to_owned(),
         _ => exit.as_str().to_owned(),
     };
     let mut text = summary::table(&outcome.status, &told);
-    for note in why::notes(&outcome, &again()) {
+    for note in why::notes(&outcome, typed().as_deref()) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "note: {}", escaped(&note));
     }
@@ -62,11 +63,21 @@ fn start(settings: Settings, hangup: ReadAgain, live: bool, out: &mut dyn Write)
     Ok(exit)
 }
 
-/// The command that goes on: the one that was typed, as a shell takes it. One that may hold secrets is not repeated.
-fn again() -> String {
+/// That URLs are left, and whether they were ever tried.
+fn done_but_for(left: u64, never_tried: u64) -> String {
+    let urls = why::urls(left);
+    match never_tried {
+        0 => format!("done, but for {urls}"),
+        1 if left == 1 => format!("done, but for {urls}, never tried"),
+        n => format!("done, but for {urls}, {n} of them never tried"),
+    }
+}
+
+/// The command that was typed, as a shell takes it, without what is done once. One that may hold secrets is not repeated.
+fn typed() -> Option<String> {
     let words: Option<Vec<String>> = std::env::args_os().skip(1).map(|word| word.into_string().ok()).collect();
-    let command = words.and_then(|words| shell_words(&words));
-    command.map_or_else(|| "the same command goes on with it".to_owned(), |words| format!("go on with: lycosa {words}"))
+    let words = words?.into_iter().filter(|word| word != why::HELD_BACK).collect::<Vec<_>>();
+    shell_words(&words).map(|words| format!("lycosa {words}"))
 }
 
 /// Words as a shell takes them; `None` for none, for too many, and for what may hold secrets.

@@ -52,7 +52,7 @@ pub fn advice(reason: &str) -> &'static str {
         UPLOAD => "the copy is tried again; check the place, the network, and the AWS_ variables",
         CHECKPOINT => "the crawl goes on without it; see the log, and make one with `lycosa checkpoint create`",
         "scope" => "it lies outside the scope; widen it with --set scope.mode=domains (or any), or add it as a seed",
-        "excluded" => "change scope.include, scope.exclude or scope.deny_hosts",
+        "excluded" => "change scope.exclude or scope.deny_hosts",
         "extension" => "its file type is skipped; change that with --set 'scope.skip_extensions=[]'",
         "sitemap_foreign" => {
             "only a sitemap of another site names it; its own host's robots.txt can name that sitemap, or add it as a seed"
@@ -76,10 +76,11 @@ pub fn advice(reason: &str) -> &'static str {
             "it was read with its parameters in another order, and page after page has shown that their order means nothing; see traps.permutations"
         }
         "barren" => {
-            "it was found on a page of its own kind, and those had brought nothing new for a long time; see traps.barren_pages"
+            "it was found on a page that brought nothing new, of a shape or folder whose pages had brought nothing new for a long time; \
+             see traps.barren_pages"
         }
         "self_fed" => {
-            "it was found on a page of its own kind, and those lead on to each other without a new word; see traps.barren_pages"
+            "it was found on a page of a shape or folder whose pages lead on to each other without a new word; see traps.barren_pages"
         }
         "session" => {
             "its page was read under another identifier, and page after page has shown that those name nothing; see traps.sessions"
@@ -172,16 +173,21 @@ pub fn urls(n: u64) -> String {
     if n == 1 { "1 URL".into() } else { format!("{n} URLs") }
 }
 
-/// Remarks for the end of a run that brought pages, but perhaps not what was meant. `again`: the command that goes on.
+/// The flag of `lycosa run` that takes up what is held back.
+pub const HELD_BACK: &str = "--readmit-held-back";
+
+/// Remarks for the end of a run that brought pages, but perhaps not what was meant. `typed`: the command that began it, if it may be
+/// told; again it goes on.
 #[must_use]
-pub fn notes(outcome: &Outcome, again: &str) -> Vec<String> {
+pub fn notes(outcome: &Outcome, typed: Option<&str>) -> Vec<String> {
     let s = &outcome.status;
     let mut notes = Vec::new();
     let outside = s.rejected_by_reason.get("scope").copied().unwrap_or(0);
     if outside > 0 && s.done <= 3 && s.waiting == 0 {
         let example = s.troubles.get("scope").map(|t| format!(", such as {}", t.example)).unwrap_or_default();
         let links = if outside == 1 { "1 link leads".into() } else { format!("{outside} links lead") };
-        notes.push(format!("{links} outside the scope{example}; {WIDEN}"));
+        let way = if outcome.outside.contains("include pattern") { NARROWED } else { WIDEN };
+        notes.push(format!("{links} outside the scope{example}; {way}"));
     }
     if let Some(trouble) = s.troubles.get(crate::telemetry::trouble::CERTIFICATE) {
         notes.push(format!(
@@ -190,16 +196,17 @@ pub fn notes(outcome: &Outcome, again: &str) -> Vec<String> {
         ));
     }
     if s.held_back.urls > 0 {
-        let sentence = s.held_back.sentence();
-        notes.push(format!("{sentence}; `lycosa ctl urls readmit --held-back` takes them up while the crawl runs"));
+        let way =
+            typed.map_or_else(|| format!("the same command with {HELD_BACK}"), |typed| format!("{typed} {HELD_BACK}"));
+        notes.push(format!("{}; if that is wrong, take them up with: {way}", s.held_back.sentence()));
     }
     notes.extend(not_taken(&outcome.refused).filter(|_| s.fetched_any()));
-    notes.extend(left(outcome, again));
+    notes.extend(left(outcome, typed));
     notes
 }
 
 /// What is left, why, until when, and how to go on with it.
-fn left(outcome: &Outcome, again: &str) -> Option<String> {
+fn left(outcome: &Outcome, typed: Option<&str>) -> Option<String> {
     let left = outcome.status.waiting.saturating_add(outcome.status.processing);
     if left == 0 {
         return None;
@@ -216,11 +223,14 @@ fn left(outcome: &Outcome, again: &str) -> Option<String> {
         Stop::Pages => higher("--max-pages"),
         Stop::Bytes => higher("--set crawl.max_bytes="),
         Stop::Failures => higher("--set crawl.max_failures="),
-        _ => again.to_owned(),
+        _ => {
+            typed.map_or_else(|| "the same command goes on with it".to_owned(), |typed| format!("go on with: {typed}"))
+        }
     };
     Some(format!("{} {are} left{why}{until}; {way}", urls(left)))
 }
 
+const NARROWED: &str = "no pattern of scope.include matches; change scope.include";
 const WIDEN: &str = "to follow such links use --set scope.mode=domains (or any), or add their hosts as seeds";
 
 #[cfg(test)]
@@ -278,9 +288,14 @@ mod tests {
             refused: Vec::new(),
             left: "1 host parked".into(),
             next_try: Some(crate::domain::time::UnixMillis(0)),
+            never_tried: 0,
+            outside: String::new(),
         };
-        let told = |status: &StatusSnapshot, stop| notes(&outcome(status, stop), "go on with: lycosa run x").concat();
+        let told = |status: &StatusSnapshot, stop| notes(&outcome(status, stop), Some("lycosa run x")).concat();
         assert!(told(&s, Stop::Done).contains("scope.mode"));
+        let narrowed = Outcome { outside: "no include pattern matches".into(), ..outcome(&s, Stop::Done) };
+        let text = notes(&narrowed, None).concat();
+        assert!(text.contains("change scope.include") && !text.contains("scope.mode"), "{text}");
         let left = StatusSnapshot { done: 500, waiting: 2, ..s.clone() };
         assert_eq!(
             told(&left, Stop::Done),

@@ -137,8 +137,11 @@ impl HeldBack {
     pub fn sentence(&self) -> String {
         let urls = match self.urls {
             0 => return String::new(),
-            1 => format!("1 URL is held back{}, for many pages of its shape", self.why()),
-            n => format!("{n} URLs are held back{}, for many pages of their shapes", self.why()),
+            1 => format!("1 URL is held back{}, and whatever lies behind it, for many pages of its shape", self.why()),
+            n => format!(
+                "{n} URLs are held back{}, and whatever lies behind them, for many pages of their shapes",
+                self.why()
+            ),
         };
         let example = self.shapes.first().map(|shape| format!(", such as {}", shape.example)).unwrap_or_default();
         format!("{urls} brought nothing new{example}")

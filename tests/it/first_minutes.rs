@@ -246,6 +246,21 @@ fn a_gap_is_no_retry_and_is_waited_for_however_short_the_patience() {
 }
 
 #[test]
+fn what_was_never_tried_is_told_when_the_patience_is_too_short_for_it() {
+    let site = Site::http(|_, path| match path {
+        "/robots.txt" => none(),
+        "/" => html("<a href=/busy>1</a><a href=/2>2</a><a href=/3>3</a>"),
+        "/busy" => page(503, "text/plain", "Retry-After: 600\r\n", "busy"),
+        _ => html("fine"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let sets = ["--set", "crawl.until_done_patience=1s", "--set", "crawl.order=breadth"];
+    let (code, text) = crawl(folder.path(), &[&["--seed", &seed][..], &sets].concat());
+    assert_eq!((code, row(&text, "outcome")), (0, "done, but for 3 URLs, 2 of them never tried"), "{text}");
+}
+
+#[test]
 fn a_seed_without_a_scheme_means_https_and_http_when_https_does_not_answer() {
     let (plain, secure) = (Site::http(respond), Site::https(respond));
     for (port, url, status) in [(secure.port(), "https://self.test", 0), (plain.port(), "http://self.test", 0)] {
@@ -352,4 +367,29 @@ fn limits_end_a_crawl_with_their_exit_codes_and_say_what_is_left() {
         let way = if flag == "--max-time" { "go on with: lycosa run" } else { "a higher limit on the command line" };
         assert!(code == expected && text.contains(way), "{flag}: {code}\n{text}");
     }
+}
+
+#[test]
+fn what_is_held_back_at_the_end_is_taken_up_by_the_command_that_the_note_names() {
+    let site = Site::http(|_, path| match path.strip_prefix("/list/").and_then(|n| n.parse::<u32>().ok()) {
+        Some(n) => html(&format!("<p>Nothing here<a href=/list/{}>on</a>", n + 1)),
+        None if path == "/" => html("<p>All of it<a href=/list/1>on</a>"),
+        None => none(),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://fine.test:{}/", site.port());
+    let arguments = ["--seed", &seed, "--set", "traps.barren_pages=10"];
+    let (code, text) = crawl(folder.path(), &arguments);
+    let first = site.asked().len();
+    assert_eq!(code, 0, "{text}");
+    let note =
+        text.lines().find(|line| line.starts_with("note: 1 URL is held back")).unwrap_or_else(|| panic!("{text}"));
+    assert!(note.contains("whatever lies behind it") && note.contains("take them up with: lycosa run "), "{note}");
+    assert!(note.ends_with(" --readmit-held-back"), "{note}");
+    let (code, text) = crawl(folder.path(), &[&arguments[..], &["--readmit-held-back"]].concat());
+    assert_eq!(code, 0, "{text}");
+    assert!(site.asked().len() >= first + 10, "{first} {:?}", site.asked());
+    let note =
+        text.lines().find(|line| line.starts_with("note: 1 URL is held back")).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(note.matches("--readmit-held-back").count(), 1, "{note}");
 }

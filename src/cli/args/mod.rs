@@ -91,6 +91,9 @@ pub struct RunArgs {
     /// End when nothing is left, and print a summary
     #[arg(long)]
     pub until_done: bool,
+    /// First take up what was held back because many pages of its shape brought nothing new
+    #[arg(long)]
+    pub readmit_held_back: bool,
     /// Stop after so many stored pages
     #[arg(long, value_name = "N")]
     pub max_pages: Option<u64>,

@@ -127,6 +127,7 @@ pub(super) fn sentence(job: &JobView) -> String {
             n => format!("{n} URLs that were given up are queued again ({looked} looked at)\n"),
         },
         (JobState::Done, "readmit") => match n("readmitted") {
+            0 if job.about.contains("reason=held back") && n("meant") == 0 => "nothing is held back\n".to_owned(),
             0 => format!("no URL fits, or the rules still turn them away: {looked} rejected ones were looked at\n"),
             1 => format!("1 rejected URL is queued ({looked} looked at)\n"),
             n => format!("{n} rejected URLs are queued ({looked} looked at)\n"),
@@ -162,6 +163,16 @@ mod tests {
         assert_eq!(told("retry", json!({"queued": 1})), "1 URL that was given up is queued again (340 looked at)\n");
         assert!(told("retry", json!({"queued": 0})).starts_with("no URL fits: 340 "));
         assert_eq!(told("readmit", json!({"readmitted": 57})), "57 rejected URLs are queued (340 looked at)\n");
+        let held = |meant: u64| {
+            let job = job("readmit", "done", &json!({"readmitted": 0, "meant": meant}));
+            sentence(&JobView {
+                about: "rejected URLs judged again: reason=held back host=any".into(),
+                changed: 0,
+                ..job
+            })
+        };
+        assert_eq!(held(0), "nothing is held back\n");
+        assert!(held(3).starts_with("no URL fits, or the rules"));
         let begun = sentence(&job("retry", "running", &Value::Null));
         assert_eq!(begun, "job 6 (retry) has begun; `lycosa ctl jobs show 6` says how far it is\n");
     }
