@@ -14,10 +14,12 @@ use crate::admin::why_idle::{Finding, IdleCode};
 use crate::clock::Jump;
 use crate::config::units::roughly;
 use crate::domain::fingerprint::HostKey;
+use crate::domain::partition::Partition;
 use crate::domain::time::UnixMillis;
-use crate::storage::keys::KeyRange;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables::Parked;
-use crate::storage::values::Place;
+use crate::storage::values::{Place, UrlState};
 use crate::storage::{StorageError, read};
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::trouble::CLOCK;
@@ -225,8 +227,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
     };
     let hosts = |n| counted(n, "host", "hosts");
     let (robots, dns) = (sum(&|why| why == WaitWhy::RobotsUnreachable), sum(&|why| why == WaitWhy::DnsFailing));
-    let (n, until) =
-        sum(&|why| matches!(why, WaitWhy::RetryAfter | WaitWhy::Backoff | WaitWhy::Brake | WaitWhy::Parked));
+    let (n, until) = sum(&|why| matches!(why, WaitWhy::RetryAfter | WaitWhy::Backoff | WaitWhy::Parked));
     tell(
         IdleCode::HostsWaiting,
         sum(&WaitWhy::is_ordinary),
@@ -244,6 +245,12 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
         (n + unseen, until),
         &|n| format!("{} parked (back-off or Retry-After)", hosts(n)),
         "wait; /api/v1/hosts?state=parked names them and their reasons",
+    );
+    tell(
+        IdleCode::HostsBackingOff,
+        sum(&|why| why == WaitWhy::Brake),
+        &|n| format!("{} left alone after many refusals in a row (fetch.waf_brake)", hosts(n)),
+        "wait, or slow down (politeness.min_delay) and see that the site can reach you (agent.url); it does not want this crawler",
     );
     tell(
         IdleCode::RobotsUnreachable,
@@ -308,6 +315,16 @@ pub(super) fn idle_reason(node: &Node, s: &StatusSnapshot, found: &[Finding]) ->
     line + &jump
 }
 
+/// True when the URL of a trouble waits no more: it says nothing of what does.
+fn is_over(node: &Node, example: &str) -> bool {
+    let Some(url) = example.split_whitespace().next().and_then(|url| PageUrl::from_canonical(url).ok()) else {
+        return false;
+    };
+    let at = HostAt { partition: Partition::of_host(url.host()), host: node.prints.host(url.host()) };
+    let state = read::seen_state(&*node.storage, at.crawl(node.crawl).url(node.prints.url(&url)));
+    matches!(state, Ok(Some(state)) if !matches!(state, UrlState::Waiting { .. }))
+}
+
 fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[&Finding]) -> String {
     let waits = found.iter().filter(|finding| finding.code != IdleCode::HeldBack);
     let sentences: Vec<&str> = waits.map(|finding| finding.sentence.as_str()).collect();
@@ -319,6 +336,7 @@ fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[&Finding]) -> String {
     if let Some((when, reason, example)) = node.troubles.latest()
         && node.clock.now().since(when) < LATELY
         && reason != CLOCK
+        && !is_over(node, &example)
     // which is said at the end
     {
         let _ = write!(text, "; last trouble: {reason} {example}");

@@ -6,6 +6,7 @@ use crate::admin::host_list::{DelayFrom, Schedule};
 use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};
 use crate::cli::why::advice;
 use crate::config::units::{format_duration, human_size};
+use crate::domain::note::Note;
 use crate::domain::time::UnixMillis;
 use crate::warc::date::iso;
 
@@ -150,7 +151,13 @@ fn done(e: &Explanation) -> String {
     let kind = page.mime.as_deref().map(|mime| format!(" of {mime}")).unwrap_or_default();
     let what = match page.how.as_str() {
         "redirect" | "unstored" if page.target.is_some() || page.how == "redirect" => {
-            let to = page.target.as_deref().map_or("elsewhere".into(), |to| format!("to {to}"));
+            let noted = |note: Note| page.notes.iter().any(|noted| noted == note.as_str());
+            let to = match page.target.as_deref() {
+                Some(to) => format!("to {to}"),
+                None if noted(Note::RedirectSelf) => "to itself".into(),
+                None if noted(Note::RedirectNowhere) => "to what is no URL".into(),
+                None => "elsewhere".into(),
+            };
             let refused = page.target_refused.as_deref().map(|why| format!(", which was turned away ({why})"));
             format!("it redirects {to}{}", refused.unwrap_or_default())
         }
@@ -186,7 +193,13 @@ fn rejected(e: &Explanation) -> String {
                 .into(),
         },
         (false, _) if same => {
-            format!("Not crawled: turned away ({reason}), because {}; {}.", e.rules.rule, way_out(reason))
+            let way = match reason {
+                "scope" if e.rules.rule.contains("include pattern") => {
+                    "change scope.include: `lycosa ctl set scope.include=… --readmit`"
+                }
+                _ => way_out(reason),
+            };
+            format!("Not crawled: turned away ({reason}), because {}; {way}.", e.rules.rule)
         }
         (true, "scope" | "excluded" | "extension" | "too_deep" | "too_long" | "segments" | "repeats" | "params") => {
             format!(

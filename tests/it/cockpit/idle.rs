@@ -195,6 +195,22 @@ fn hosts_that_wait_are_told_with_the_reason_and_the_time() {
         },
         &["fetch.retry_delays=[\"1h\"]"],
     );
+    let refuses = Site::http(|_, path| match path {
+        "/robots.txt" => none(),
+        _ => page(403, "text/plain", "", "no"),
+    });
+    on(
+        &refuses,
+        |live, desk| {
+            live.seed(&seeds);
+            parked(live);
+            let finding = until_told(live, desk, "hosts_backing_off");
+            assert_eq!(finding["sentence"], "1 host left alone after many refusals in a row (fetch.waf_brake)");
+            let answer = codes(desk).1["answer"].as_str().unwrap().to_owned();
+            assert!(!answer.contains("last trouble"), "it is of a page that waits no more: {answer}");
+        },
+        &["fetch.waf_brake=1"],
+    );
     let closed = Site::http(|_, _| page(500, "text/plain", "", "down"));
     on(
         &closed,

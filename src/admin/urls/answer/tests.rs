@@ -211,6 +211,9 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
     );
     e.page = Some(CaptureView { how: "redirect".into(), status: 301, warc: None, ..captured() });
     assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
+    let notes = vec!["redirect_self".to_owned()];
+    e.page = Some(CaptureView { how: "redirect".into(), status: 302, notes, ..captured() });
+    assert!(said(&e).contains("it redirects to itself; its record"), "{}", said(&e));
     let target = Some("http://b.test/".into());
     let target_refused = Some("excluded: a rule".into());
     let page = CaptureView { how: "redirect".into(), target: target.clone(), target_refused, ..captured() };
