@@ -81,7 +81,7 @@ fn below_the_set_space_the_crawl_pauses_before_a_write_fails_and_says_so_once() 
 fn a_full_disk_ends_a_run_until_done_with_its_patience_and_the_next_run_goes_on() {
     let settings =
         format!("{SETTINGS}disk.pause_below = 0\ndisk.reserve = \"4MiB\"\ncrawl.until_done_patience = \"1500ms\"\n");
-    let mut sandbox = Sandbox::with(web(30), &settings);
+    let mut sandbox = Sandbox::with(web(60), &settings);
     let Some(mount) = Mount::tmpfs(sandbox.data(), "96m") else { return };
     let mut daemon = Running::start(&mut sandbox, &["--until-done"], &[]);
     daemon.until_beyond(20);
