@@ -8,7 +8,7 @@ pub(super) const MET: usize = 12;
 const FIXED: usize = 8;
 /// New URLs of its kin that are many for one page.
 const MANY: u32 = 3;
-/// A page that is suspicious counts as often as it has new URLs of its space, at most so many times.
+/// A page that is suspicious counts as often as it has new URLs, at most so many times.
 const SUSPICIOUS: u32 = 25;
 /// A page that leads to the next alone counts so many times as one that leads back as well, and one that leads to several new ones.
 const ONWARD: u32 = 4;
@@ -55,8 +55,8 @@ impl News {
 /// The signs of one space, each since it was last contradicted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {
-    /// Pages in a row that brought nothing: no new text or picture, and no new URL beyond the space. One counts twice that led to
-    /// three or more new URLs within, or is suspicious.
+    /// Pages in a row that led on and brought nothing: no new text or picture, and no new URL beyond the space. One counts twice that led
+    /// to three or more of its kin, and one that is suspicious as often as it led to new ones.
     barren: u32,
     /// Pages in a row that brought no new word, and led to new pages of the space alone, and to no known one: nothing crosses,
     /// nothing comes to an end.
