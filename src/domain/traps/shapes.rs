@@ -2,9 +2,10 @@
 //!
 //! A *shape* is a URL with its numbers, its identifiers and the values of its parameters left out; a *space* is all below one
 //! folder of the top, or all queries of one path. Suspicion is no proof (ADR 16): what is found on a page that brought nothing new is
-//! taken last. Only when many pages in a row of a shape, or a space, brought nothing new is more of it held back, and only
-//! what such pages find of it themselves; what a page with anything new leads to is always taken. So a list of any length costs
-//! nothing, and a space that only feeds itself ends. A page that brings something new renews the budget of its shape.
+//! taken last. Only when many pages in a row of a shape, or a space, led on and brought nothing new is more of it held back, and only
+//! what such pages find of it themselves; what a page with anything new leads to is always taken, and so is what leads nowhere. So a
+//! list of any length costs nothing, and a space that only feeds itself ends, as do shapes that only feed each other, and a host that leads from
+//! one unknown shape to the next. A page that brings something new renews the budget of its shape.
 //!
 //! What is counted is forgotten with the process. All of it is bounded: 128 shapes and 32 spaces a host, those that count most;
 //! what was dropped counts anew.
