@@ -191,3 +191,17 @@ fn mime_of(declared: Declared<'_>, body: Option<&Body<'_>>) -> String {
     };
     sent.unwrap_or_else(|| found().unwrap_or_default().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_shows_whether_it_is_another_and_a_feed_nothing_but_its_links() {
+        let of = |kind, body: &[u8]| shown(Some(kind), None, Some(ContentDigest::of(body)));
+        assert_eq!(of(Kind::Other, b"picture"), of(Kind::Other, b"picture"));
+        assert_ne!(of(Kind::Other, b"picture"), of(Kind::Other, b"another"));
+        assert_eq!(of(Kind::Xml, b"<feed/>"), Shown::default());
+        assert_eq!(shown(Some(Kind::Other), None, None), Shown::default(), "nobody knows what followed");
+    }
+}
