@@ -109,7 +109,8 @@ impl Canonicaliser {
         Joiner::new(Cow::Borrowed(self), base, query_encoding)
     }
 
-    /// The same for all `links` of one page or list. Marks of sessions in whose values alone some of them differ name pages, and stay.
+    /// The same for all `links` of one page or list. Marks of sessions that name pages there stay: those in whose values alone links
+    /// differ, and one that a single link has, and nothing else in its query, while others have none.
     #[must_use]
     pub fn joiner_of<'l>(
         &self,
@@ -117,7 +118,10 @@ impl Canonicaliser {
         base: Url,
         query_encoding: Option<&'static Encoding>,
     ) -> Joiner<'_> {
-        let own = self.cleaner.for_links(links).map(|cleaner| Self { cleaner, ..self.clone() });
+        let own = self
+            .cleaner
+            .for_links(links, base.host_str().unwrap_or_default())
+            .map(|cleaner| Self { cleaner, ..self.clone() });
         Joiner::new(own.map_or(Cow::Borrowed(self), Cow::Owned), base, query_encoding)
     }
 

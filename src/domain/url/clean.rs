@@ -1,5 +1,6 @@
 //! Which parameters say nothing about the page: tracking marks and session ids.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use percent_encoding::{CONTROLS, utf8_percent_encode};
@@ -145,22 +146,35 @@ impl Cleaner {
         }
     }
 
-    /// The same for links of one page, where some of them show that what looks like session ids names pages: a visitor has one id, so
-    /// links that differ in the value alone lead to several pages.
-    pub(super) fn for_links<'l>(&self, links: impl Iterator<Item = &'l str>) -> Option<Self> {
+    /// The same for links of one page of `host`, where some of them show that what looks like session ids names pages. A visitor has one
+    /// id, and it stands on all links of a page: links that differ in the value alone lead to several pages, and so does a link with
+    /// nothing but such a value, when no other has that value and others have none.
+    pub(super) fn for_links<'l>(&self, links: impl Iterator<Item = &'l str>, host: &str) -> Option<Self> {
         let mut known: HashMap<(&str, &str), &str> = HashMap::new();
         let mut names = Vec::new();
+        let mut carriers: HashMap<&str, (&str, Option<Cow<'_, str>>)> = HashMap::new();
+        let mut others_have_none = false;
         for link in links {
             let link = link.split('#').next().unwrap_or_default();
-            for (before, value, behind) in values(link).filter(|(_, value, _)| looks_like_session(&normal(value))) {
+            let mut marks = values(link).filter(|(_, value, _)| looks_like_session(&normal(value))).peekable();
+            others_have_none = others_have_none || !link.is_empty() && marks.peek().is_none() && is_of(link, host);
+            for (before, value, behind) in marks {
                 let name = before.rsplit(['?', '&']).next().and_then(|name| name.strip_suffix('=')).unwrap_or_default();
                 let name = normal(name);
                 let may_name_pages = WORDS.iter().any(|word| word.eq_ignore_ascii_case(&name));
                 let is_token = may_name_pages && self.session_tokens.contain(name.as_bytes());
                 if is_token && *known.entry((before, behind)).or_insert(value) != value {
-                    names.push(name.into_owned());
+                    names.push(name.clone().into_owned());
+                }
+                let stands_alone = is_token && behind.is_empty() && !before.contains('&');
+                let carrier = carriers.entry(value).or_insert_with(|| (link, stands_alone.then_some(name)));
+                if carrier.0 != link {
+                    carrier.1 = None;
                 }
             }
+        }
+        if others_have_none {
+            names.extend(carriers.into_values().filter_map(|(_, name)| Some(name?.into_owned())));
         }
         names.sort_unstable();
         names.dedup();
@@ -231,6 +245,13 @@ fn name_of(part: &str) -> &str {
 
 fn value_of(part: &str) -> &str {
     part.split_once('=').map_or("", |(_, value)| value)
+}
+
+/// Whether a link leads to `host` or names none.
+fn is_of(link: &str, host: &str) -> bool {
+    let Some((scheme, rest)) = link.split_once("//") else { return !link.contains(':') };
+    let is_plain_path = !matches!(scheme, "" | "http:" | "https:");
+    is_plain_path || rest.split(['/', '?', ':']).next().is_some_and(|named| named.eq_ignore_ascii_case(host))
 }
 
 /// The values in the query of a link, each with what stands before and behind it.

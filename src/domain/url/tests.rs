@@ -332,6 +332,13 @@ fn joined(links: &[&str]) -> Vec<String> {
     links.iter().map(|link| joiner.join(link).unwrap().as_str()["http://a.org".len()..].to_owned()).collect()
 }
 
+/// The first of the links, joined beside the others.
+fn first_joined(links: &[&str]) -> String {
+    let canonicaliser = Canonicaliser::default();
+    let joiner = canonicaliser.joiner_of(links.iter().copied(), url::Url::parse("http://a.org/x/").unwrap(), None);
+    joiner.join(links[0]).unwrap().tail().to_owned()
+}
+
 #[test]
 fn marks_of_sessions_in_whose_values_alone_links_of_one_page_differ_name_pages() {
     let (one, two) = ("0123456789abcdef0123456789abcdef", "550e8400-e29b-41d4-a716-446655440000");
@@ -350,4 +357,23 @@ fn marks_of_sessions_in_whose_values_alone_links_of_one_page_differ_name_pages()
     assert_eq!(joined(&php.iter().collect::<Vec<_>>()), ["/a", "/a"], "no word");
     let words = ["/a?q=1".to_owned(), "/a?q=2".to_owned(), "/a?sid=".to_owned(), format!("/a?sid=1&b={two}")];
     assert_eq!(joined(&words.iter().collect::<Vec<_>>())[..2], ["/a?q=1", "/a?q=2"]);
+}
+
+#[test]
+fn a_mark_that_a_single_link_has_and_nothing_else_in_its_query_names_a_page() {
+    let (one, two) = ("0123456789abcdef0123456789abcdef", "550e8400-e29b-41d4-a716-446655440000");
+    let (talk, song) = (format!("/talk?session_id={two}"), format!("song?SID={one}"));
+    assert_eq!(joined(&["/", &talk]), ["/", &talk]);
+    assert_eq!(joined(&[&song, "http://A.org/b", &talk]), [&format!("/x/{song}"), "/b", &talk]);
+    assert_eq!(joined(&["/", &talk, &format!("{talk}#top")]), ["/", &talk, &talk]);
+    // A visitor's mark: on every link, on two of them, beside what names the page, or as servers name it.
+    assert_eq!(joined(&[&talk]), ["/talk"], "no other link");
+    let home = format!("/?session_id={two}");
+    assert_eq!(joined(&[&home, &talk, "/c"]), ["/", "/talk", "/c"]);
+    assert_eq!(joined(&["/", &format!("/f?t=5&sid={one}")]), ["/", "/f?t=5"]);
+    assert_eq!(joined(&["/", &format!("/f?PHPSESSID={one}")]), ["/", "/f"]);
+    // What leads away or nowhere is no other link.
+    for other in ["#top", "mailto:a@b.org", "javascript:f()", "", "http://other.org/", "//other.org/x"] {
+        assert_eq!(first_joined(&[&talk, other]), "/talk", "{other}");
+    }
 }
