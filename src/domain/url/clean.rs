@@ -250,8 +250,12 @@ fn value_of(part: &str) -> &str {
 /// Whether a link leads to `host` or names none.
 fn is_of(link: &str, host: &str) -> bool {
     let Some((scheme, rest)) = link.split_once("//") else { return !link.contains(':') };
-    let is_plain_path = !matches!(scheme, "" | "http:" | "https:");
-    is_plain_path || rest.split(['/', '?', ':']).next().is_some_and(|named| named.eq_ignore_ascii_case(host))
+    match scheme {
+        "" | "http:" | "https:" => {
+            rest.split(['/', '?', ':']).next().is_some_and(|named| named.eq_ignore_ascii_case(host))
+        }
+        path => !path.contains(':'),
+    }
 }
 
 /// The values in the query of a link, each with what stands before and behind it.

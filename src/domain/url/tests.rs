@@ -373,7 +373,16 @@ fn a_mark_that_a_single_link_has_and_nothing_else_in_its_query_names_a_page() {
     assert_eq!(joined(&["/", &format!("/f?t=5&sid={one}")]), ["/", "/f?t=5"]);
     assert_eq!(joined(&["/", &format!("/f?PHPSESSID={one}")]), ["/", "/f"]);
     // What leads away or nowhere is no other link.
-    for other in ["#top", "mailto:a@b.org", "javascript:f()", "", "http://other.org/", "//other.org/x"] {
+    for other in [
+        "#top",
+        "mailto:a@b.org",
+        "javascript:f()",
+        "",
+        "http://other.org/",
+        "//other.org/x",
+        "ftp://a.org/x",
+        "javascript:f('//a')",
+    ] {
         assert_eq!(first_joined(&[&talk, other]), "/talk", "{other}");
     }
 }
