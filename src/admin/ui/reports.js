@@ -33,6 +33,8 @@ let report = "seeds";
 /** The cursors of the pages gone through; the last one is that of the page shown. */
 let cursors = [""];
 let next = null;
+/** How often was looked. */
+let looks = 0;
 
 const isPaged = () => ["seeds", "dead-links", HOLDERS, "hosts"].includes(report);
 
@@ -47,10 +49,10 @@ const failed = (error) => say($("report-note"), error.message);
 
 async function look() {
   if (!$("reports").open) return;
-  const [mine, cursor] = [report, cursors.at(-1)];
+  const [mine, cursor] = [++looks, cursors.at(-1)];
   const paging = isPaged() ? `&limit=${LIMIT}${cursor && `&cursor=${encodeURIComponent(cursor)}`}` : "";
   const answer = await get(`${path()}${paging}`);
-  if (mine !== report) return;
+  if (mine !== looks) return; // an answer that was overtaken says nothing of what is shown now
   const items = answer.items ?? answer;
   if (report === HOLDERS) about(answer.about, $("report-about"));
   next = answer.next ?? null;
