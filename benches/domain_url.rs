@@ -7,10 +7,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::Fingerprinter;
 use lycosa::domain::partition::Partition;
 use lycosa::domain::scope::{Scope, ScopeRules};
-use lycosa::domain::time::UnixMillis;
 use lycosa::domain::traps::TrapRules;
 use lycosa::domain::url::{Canonicaliser, PageUrl};
 use url::Url;

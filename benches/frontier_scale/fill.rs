@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
+use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter};
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::rank::Ranker;
-use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
 use lycosa::storage::ledger::{Change, Ledger, LedgerRules, LinkChange, NewUrl};
 use lycosa::storage::txn::Txn;

@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 
 use super::lease::Lease;
 use super::node::Node;
-use super::supervise::lock;
 use crate::app::Live;
+use crate::base::sync::lock;
 use crate::domain::found_as::FoundAs;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use super::supervise::lock;
-use crate::domain::time::UnixMillis;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::storage::keys::RobotsKey;
 
 /// Those under way, with their beginning: at most one for each lane.

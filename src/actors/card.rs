@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::supervise::{Kind, lock};
-use crate::domain::time::UnixMillis;
+use super::supervise::Kind;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 
 /// Name of an actor that is the only one of its kind.
 pub const ONLY: &str = "main";

@@ -9,7 +9,7 @@ use actix::{Actor, Addr, Context, Handler, Message};
 use super::card::{Card, ONLY};
 use super::supervise::Kind;
 use crate::app::moved;
-use crate::clock::Stopwatch;
+use crate::base::clock::Stopwatch;
 use crate::telemetry::metrics::Metrics;
 
 /// Counts what goes into and through the mailbox of an actor, for its card and for its kind.

@@ -17,7 +17,7 @@ use crate::storage::keys::QueueKey;
 use crate::storage::values::QueueEntry;
 
 use super::link_room::LinkPlaces;
-use super::supervise::lock;
+use crate::base::sync::lock;
 
 /// How a lease stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,9 +240,9 @@ impl LeaseTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{CrawlId, HostKey};
     use crate::domain::partition::Partition;
-    use crate::domain::time::UnixMillis;
     use crate::domain::url::Scheme;
     use crate::storage::keys::HostAt;
 

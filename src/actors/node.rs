@@ -8,8 +8,10 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::app::{Jobs, Live, LiveCell, Pulses, Rules};
-use crate::clock::Clock;
-use crate::disk::{DiskFault, DiskState, Reserve};
+use crate::base::clock::Clock;
+use crate::base::disk::{DiskFault, DiskState, Reserve};
+use crate::base::fault::Faults;
+use crate::base::time::{UnixMillis, millis};
 use crate::document::SpillBudget;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, UrlKey};
 use crate::domain::memory::MemoryPlan;
@@ -17,10 +19,8 @@ use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::robots::RobotsAccess;
 use crate::domain::scope::Scope;
-use crate::domain::time::{UnixMillis, millis};
 use crate::domain::traps::Shapes;
 use crate::domain::url::Scheme;
-use crate::fault::Faults;
 use crate::net::dns::Resolver;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::Timings;
@@ -47,8 +47,9 @@ use super::seeds::Seeds;
 use super::slot::Slots;
 use super::store::{Commit, Store, room_taken};
 use super::strikes::{STRIKES, Strikes};
-use super::supervise::{Coroner, Death, RestartRules, lock};
+use super::supervise::{Coroner, Death, RestartRules};
 use super::supervisor::Supervisor;
+use crate::base::sync::lock;
 
 /// Why a node ends.
 #[derive(Clone, Debug, PartialEq, Eq)]

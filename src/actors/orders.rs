@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use crate::config::units::format_duration;
+use crate::base::units::format_duration;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, HostKey, KeyMap};
 use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
@@ -153,8 +153,8 @@ impl Orders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time::UnixMillis;
     use crate::domain::orders::HostOrder;
-    use crate::domain::time::UnixMillis;
 
     #[test]
     fn blocked_hosts_are_told_by_name_and_forgotten_when_that_is_taken_back() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::supervise::lock;
+use crate::base::sync::lock;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::invariant::{Invariant, uphold};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceRules, PaceSignal, PaceWhy};
-use crate::domain::time::UnixMillis;
-use crate::invariant::{Invariant, uphold};
 
-use super::supervise::lock;
+use crate::base::sync::lock;
 
 /// A request for the sake of another host, whose robots.txt redirects here, has a turn after so many of the host's own. Else
 /// many hosts could slow one down by leading there.

@@ -15,10 +15,10 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::disk::own;
+use crate::base::disk::own;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 
-use super::supervise::lock;
+use crate::base::sync::lock;
 
 /// Strikes after which a page is taken for poison.
 pub const STRIKES: u8 = 5;

@@ -16,8 +16,8 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use actix::dev::channel::AddressReceiver;
 use actix::{Actor, ActorContext, Context, Supervised};
 
 use super::card::{Card, Life};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
 pub use deaths::{Deaths, Dice, RestartRules};
@@ -288,11 +288,6 @@ where
             on_panic(why);
         }
     });
-}
-
-/// A lock whose holder may have panicked: the data are still the best there is.
-pub fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

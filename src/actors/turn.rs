@@ -11,7 +11,7 @@ use actix::fut::wrap_future;
 use actix::{AsyncContext, Context};
 
 use super::supervise::Room;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 
 /// After so long the thread's other tasks have their turn.
 const STRETCH: Duration = Duration::from_millis(5);
@@ -76,8 +76,9 @@ mod tests {
     use actix::{Actor, Addr, Handler, Message, Supervised};
 
     use super::*;
-    use crate::actors::supervise::{Kind, lock};
-    use crate::domain::time::UnixMillis;
+    use crate::actors::supervise::Kind;
+    use crate::base::sync::lock;
+    use crate::base::time::UnixMillis;
 
     /// What happened, in its order.
     type Story = Arc<Mutex<Vec<&'static str>>>;

@@ -13,7 +13,7 @@ use super::control::ControlError;
 use super::problem::Problem;
 use super::room::{Room, getting, resource};
 use crate::app::Jobs;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -14,9 +14,9 @@ use super::control::{ControlError, Reply};
 use super::jobs::JobView;
 use super::problem::Problem;
 use super::room::{Room, posting, resource};
-use crate::config::units::parse_duration;
+use crate::base::time::{UnixMillis, millis};
+use crate::base::units::parse_duration;
 use crate::domain::orders::HostOrders;
-use crate::domain::time::{UnixMillis, millis};
 
 /// Longest gap that can be asked for.
 const LONGEST: Duration = Duration::from_secs(86_400);

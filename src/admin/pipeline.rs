@@ -65,7 +65,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::time::UnixMillis;
+    use crate::base::time::UnixMillis;
 
     #[test]
     fn every_kind_is_told_with_what_was_counted() {

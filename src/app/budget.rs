@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::actors::node::Stop;
+use crate::base::units::{format_duration, format_size};
 use crate::config::CrawlSection;
-use crate::config::units::{format_duration, format_size};
 use crate::storage::values::Counters;
 
 /// The budget that is used up, with a sentence of what stands against what.

@@ -7,10 +7,10 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::actors::node::Node;
 use crate::actors::store::{TakeCheckpoint, Taken};
+use crate::base::time::UnixMillis;
 use crate::checkpoint::make::{About, Draft};
 use crate::checkpoint::restore::Source;
 use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
-use crate::domain::time::UnixMillis;
 use crate::storage::read;
 use crate::storage::values::RunState;
 use crate::telemetry::StateChange;

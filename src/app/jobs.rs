@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::actors::supervise::lock;
 use crate::admin::jobs::{JobState, JobView};
-use crate::clock::Clock;
-use crate::domain::time::UnixMillis;
+use crate::base::clock::Clock;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 
 /// Jobs at a time.
 const RUNNING: usize = 2;

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 
 use crate::actors::node::Node;
+use crate::base::fault::Fault;
+use crate::base::units::human_size;
 use crate::config::Settings;
-use crate::config::units::human_size;
 use crate::domain::memory::{MemoryPlan, TooLittle, permits_wanted};
-use crate::fault::Fault;
 use crate::telemetry::StateChange;
 use crate::telemetry::machine::{MemoryLimit, memory_limit};
 use crate::telemetry::process::resident_bytes;

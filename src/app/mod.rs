@@ -35,11 +35,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::actors::node::{Node, Stop};
-use crate::clock::Clock;
+use crate::base::clock::Clock;
+use crate::base::fault::Faults;
 use crate::config::{HttpBody, Settings};
 use crate::document::SpillConfig;
 use crate::domain::fingerprint::CrawlId;
-use crate::fault::Faults;
 use crate::net::http::{Http, HttpConfig};
 use crate::net::protocol::Protocols;
 use crate::parse::MimeModules;

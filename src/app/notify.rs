@@ -35,7 +35,7 @@ pub(super) fn stopping(why: &str) {
 pub(super) async fn keep(node: Arc<Node>) {
     let between = sd_notify::watchdog_enabled().map_or(USUAL, |most| most / 2);
     loop {
-        let line = crate::cli::summary::line(&status(&node));
+        let line = crate::telemetry::summary::line(&status(&node));
         tell(&[NotifyState::Watchdog, NotifyState::Status(&line)]);
         tokio::time::sleep(between).await;
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::next::{self, Ahead, Moments};
 use crate::actors::node::{Node, Stop};
+use crate::base::time::UnixMillis;
+use crate::base::units::roughly;
 use crate::config::CrawlSection;
-use crate::config::units::roughly;
-use crate::domain::time::UnixMillis;
 use crate::storage::values::Counters;
 use crate::telemetry::trouble::{CHECKPOINT, CLOCK, UPLOAD};
 

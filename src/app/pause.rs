@@ -1,7 +1,7 @@
 //! The operator's pause, kept over restarts as the file `paused` of the data folder: who paused a crawl for a complaint must not
 //! find it crawling after the machine was started again.
 
-use crate::disk::own;
+use crate::base::disk::own;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Result};
 use std::path::Path;

@@ -16,8 +16,8 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 
 use crate::actors::node::Node;
-use crate::actors::supervise::lock;
-use crate::domain::time::UnixMillis;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 
 pub use cpu::Cpu;
 use cpu::Thread;
@@ -231,7 +231,7 @@ impl Watchdog {
                 if let Some(name) = still.look(&node.pulses.seen(), cpu::of_process(), between, blocked_after) {
                     let seconds = blocked_after.as_secs();
                     log::error!("a thread is blocked, the process ends; start it again: thread={name} for_s={seconds}");
-                    std::process::exit(crate::cli::Exit::Supervisor.code().into());
+                    std::process::exit(crate::base::exit::Exit::Supervisor.code().into());
                 }
             }
         })?;

@@ -36,7 +36,7 @@ pub(super) fn refresh(node: &Node) -> Result<(), StorageError> {
     ledger.seal(&mut txn)?;
     storage.write(&txn.into_batch())?;
     ledger.commit();
-    *crate::actors::supervise::lock(&node.counters) = ledger.committed().clone();
+    *crate::base::sync::lock(&node.counters) = ledger.committed().clone();
     log::info!("no page was fetched so far: what was to be tried again later is tried now");
     Ok(())
 }

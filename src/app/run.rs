@@ -16,13 +16,13 @@ use crate::actors::admit::{LINK, explain};
 use crate::actors::node::{Node, Stop};
 use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, RejectedSeed, SeedReport};
-use crate::clock::{Clock, Stopwatch};
-use crate::config::units::format_duration;
+use crate::base::clock::{Clock, Stopwatch};
+use crate::base::fault::Faults;
+use crate::base::time::UnixMillis;
+use crate::base::units::format_duration;
 use crate::config::{Settings, without_credentials, without_scheme};
 use crate::domain::reason::Rejection;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::fault::Faults;
 use crate::parse::MimeModules;
 use crate::storage::values::RunState;
 use crate::storage::{Storage, read};
@@ -92,7 +92,7 @@ pub fn run<W>(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // From here on a signal waits for the end of the start instead of ending the process.
     let wishes = runtime.block_on(async { Wishes::listen() })?;
-    crate::disk::outlive_file_limit()?;
+    crate::base::disk::outlive_file_limit()?;
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
@@ -205,7 +205,7 @@ fn faults() -> Result<Faults, String> {
 
 #[cfg(feature = "rocksdb")]
 fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<dyn Storage>, u64), crate::storage::StorageError> {
-    use crate::disk::Reserve;
+    use crate::base::disk::Reserve;
     use crate::storage::values::Format;
     use crate::storage::{RocksOptions, RocksStorage};
     let memory = usize::try_from(settings.store.memory).unwrap_or(usize::MAX);
@@ -388,7 +388,7 @@ fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
                     continue;
                 }
                 _ = usr1.recv() => {
-                    log::info!("state: {}", crate::cli::summary::line(&status(&node)));
+                    log::info!("state: {}", crate::telemetry::summary::line(&status(&node)));
                     continue;
                 }
             }
@@ -429,7 +429,7 @@ fn second_signal_ends_all() {
                 }
             }
             log::warn!("second signal: ending at once; the next start repairs what was in flight");
-            std::process::exit(crate::cli::Exit::Interrupted.code().into());
+            std::process::exit(crate::base::exit::Exit::Interrupted.code().into());
         });
     });
     if let Err(e) = spawned {

@@ -1,6 +1,6 @@
 //! Why a node does not start.
 
-use crate::disk::DiskFault;
+use crate::base::disk::DiskFault;
 
 /// Why a node could not be started.
 #[derive(Debug, thiserror::Error)]

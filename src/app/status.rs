@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::idle::{findings, idle_reason};
 use crate::actors::node::Node;
-use crate::actors::supervise::lock;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::time::UnixMillis;
 use crate::domain::traps::HeldShape;
 use crate::telemetry::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
 

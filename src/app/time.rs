@@ -2,7 +2,7 @@
 
 use super::StartError;
 use crate::actors::node::Node;
-use crate::clock::{Clock, Jump};
+use crate::base::clock::{Clock, Jump};
 use crate::storage::values::ClockState;
 use crate::storage::{Storage, read};
 use crate::telemetry::StateChange;

@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::actors::node::Node;
+use crate::base::disk::is_same_folder;
 use crate::checkpoint::place::Place;
 use crate::checkpoint::uploads::Uploads;
 use crate::checkpoint::{CheckpointError, Target};
-use crate::config::is_same_folder;
 use crate::storage::read;
 use crate::storage::values::Tails;
 use crate::telemetry::trouble::UPLOAD;

@@ -8,7 +8,7 @@ use super::memory::Governor;
 use super::patience::Patience;
 use super::{disk, status, time};
 use crate::actors::node::{Node, Stop};
-use crate::clock::Stopwatch;
+use crate::base::clock::Stopwatch;
 
 /// How often limits are looked at when no commit comes.
 const LOOK: Duration = Duration::from_millis(100);

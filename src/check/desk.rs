@@ -124,7 +124,7 @@ pub struct Entry {
     pub depth: u16,
     pub limit: Option<u16>,
     pub hops: u8,
-    pub discovered: crate::domain::time::UnixMillis,
+    pub discovered: crate::base::time::UnixMillis,
     pub via: Option<String>,
     pub origin: Option<String>,
     pub found: FoundAs,

@@ -14,7 +14,7 @@ use super::fault::{Fault, Note};
 use super::files::Warc;
 use super::lines::each_line;
 use super::stream::{Row, Stream};
-use crate::disk::own;
+use crate::base::disk::own;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, PageKey};
 use crate::storage::tables::{Pages, Table};

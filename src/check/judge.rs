@@ -1,8 +1,8 @@
 //! Whether records fit together. Pure: it is given what was read.
 
+use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
-use crate::domain::time::UnixMillis;
 use crate::storage::keys::QueueKey;
 use crate::storage::values::{PageRecord, QueueEntry, UrlState};
 

@@ -11,9 +11,9 @@ use super::fault::{Fault, Note};
 use super::pending::pending;
 use super::stream::look;
 use super::unlined::{Appendix, unlined};
-use crate::disk::own;
+use crate::base::disk::own;
+use crate::base::sort::Sorter;
 use crate::domain::url::PageUrl;
-use crate::sort::Sorter;
 use crate::storage::keys::{Key, SeenKey};
 use crate::storage::tables::{Pages, Seen};
 use crate::storage::values::{PageRecord, Tails, UrlState};
@@ -105,7 +105,7 @@ fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<Vec<See
         .zip(&states)
         .map(|(key, state)| match state {
             Some(UrlState::Done { captured, .. }) => key.page(*captured),
-            _ => key.page(crate::domain::time::UnixMillis(0)),
+            _ => key.page(crate::base::time::UnixMillis(0)),
         })
         .collect();
     let pages = look::<Pages>(book.storage, &captures)?;

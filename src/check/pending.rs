@@ -7,7 +7,7 @@ use super::book::Book;
 use super::error::{CheckError, Result};
 use super::fault::Fault;
 use super::files::Files;
-use crate::disk::own;
+use crate::base::disk::own;
 use crate::storage::values::UnsyncedLines;
 use crate::storage::{Batch, read};
 

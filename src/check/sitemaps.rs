@@ -4,7 +4,7 @@ use super::book::Book;
 use super::error::Result;
 use super::fault::Fault;
 use super::stream::{Row, Stream, look, look_one};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::storage::error::hex;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Failed, Pages, Seen, Sitemaps};

@@ -177,7 +177,7 @@ mod tests {
             right_place(&HostCounts { queued: [0, queued, 0, 0, 0, 0, 0, 0], place, ..Default::default() }, false)
         };
         let waiting = |rank| Place::Waiting { rank, order: 4 };
-        let parked = Place::Parked { time: crate::domain::time::UnixMillis(9) };
+        let parked = Place::Parked { time: crate::base::time::UnixMillis(9) };
         assert_eq!(placed(0, waiting(1)), Some(Place::None));
         assert_eq!(placed(2, waiting(0)), Some(waiting(1)));
         assert_eq!(placed(2, parked), Some(parked));

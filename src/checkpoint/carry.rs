@@ -13,7 +13,7 @@ use super::restore::{Destination, Restored, Source, aside_name, own};
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::{database, wrong_with};
 use super::{CheckpointError, files, lines, uploads};
-use crate::fault::Faults;
+use crate::base::fault::Faults;
 use crate::storage::folder::MARKER;
 
 /// What was carried.

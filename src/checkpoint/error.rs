@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::DiskFault;
-use crate::fault::Injected;
+use crate::base::disk::DiskFault;
+use crate::base::fault::Injected;
 use crate::storage::StorageError;
 use crate::warc::WarcError;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
-use crate::disk::own;
+use crate::base::disk::own;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;

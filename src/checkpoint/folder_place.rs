@@ -40,7 +40,7 @@ impl Place for FolderPlace {
     }
 
     fn is_itself(&self, key: &str, file: &Path) -> bool {
-        crate::config::is_same_folder(&self.0.join(key), file)
+        crate::base::disk::is_same_folder(&self.0.join(key), file)
     }
 
     fn url(&self, key: &str) -> String {

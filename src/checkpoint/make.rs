@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, moment, name, stamp};
 use super::shelf::PARTIAL;
 use super::{CheckpointError, Shelf, files, lines, uploads};
+use crate::base::fault::Faults;
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::CrawlId;
-use crate::domain::time::UnixMillis;
-use crate::fault::Faults;
 use crate::storage::values::{Counters, Format, RunState, Tails};
 use crate::storage::{Storage, folder, read};
 

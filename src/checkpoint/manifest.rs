@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{CheckpointError, files, uploads};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::storage::folder::MARKER;
 use crate::storage::values::Counters;
 use crate::warc::date::{digits17, iso, parse_iso};

@@ -162,7 +162,7 @@ pub fn fetch(place: &dyn Place, key: &str, to: &Path) -> Result<(u64, String), C
     if let Some(above) = to.parent() {
         files::make_dir(above)?;
     }
-    let mut out = crate::disk::own::create(to).map_err(CheckpointError::io("make", to))?;
+    let mut out = crate::base::disk::own::create(to).map_err(CheckpointError::io("make", to))?;
     let got = place.get(key, &mut |piece| out.write_all(piece))?;
     out.sync_all().map_err(CheckpointError::io("sync", to))?;
     let gone = || CheckpointError::Place { doing: "reading", url: place.url(key), problem: "it is not there".into() };

@@ -11,7 +11,7 @@ use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use serde::{Deserialize, Serialize};
 
 use super::{CheckpointError, files};
-use crate::fault::Faults;
+use crate::base::fault::Faults;
 use crate::storage::folder::MARKER;
 use crate::warc::repair::close_stray;
 
@@ -218,7 +218,7 @@ mod tests {
             state(data, "former");
             fs::write(data.join("seen.bloom"), "x").unwrap();
             let faults = Faults::default();
-            faults.set(point, crate::fault::Fault::Error, n, n);
+            faults.set(point, crate::base::fault::Fault::Error, n, n);
             let swap = Swap::begin(data, &faults).unwrap();
             state(&swap.staging(), "new");
             assert!(swap.commit(&plan(), &faults).is_err(), "{point} was not reached");

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::manifest::{Stored, stamp};
 use super::place::{Place, put_verified};
 use super::{CheckpointError, files, make};
-use crate::disk::own;
-use crate::domain::time::UnixMillis;
-use crate::fault::Faults;
+use crate::base::disk::own;
+use crate::base::fault::Faults;
+use crate::base::time::UnixMillis;
 
 /// The list's name in the data folder.
 pub const LIST: &str = "uploaded.jsonl";

@@ -84,7 +84,7 @@ fn what_to_check(args: &FolderArgs, settings: &Settings) -> Check {
 
 /// Opens the folder as a crawl does, with its locks, and mends.
 fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn Write) -> Result<Report, CliError> {
-    crate::disk::outlive_file_limit()?;
+    crate::base::disk::outlive_file_limit()?;
     let storage = RocksStorage::open(&settings.store.data_dir, options(settings)).map_err(refused)?;
     let seed = crate::storage::read::meta::<crate::storage::values::Format>(&storage, ()).map_err(refused)?;
     let _claim = match seed {

@@ -10,17 +10,18 @@ use toml::Value;
 use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, SettingsArgs};
 use super::exit::{CliError, Exit, unless_gone};
 use super::{ctl, gather};
+use crate::base::clock::Clock;
+use crate::base::disk::DiskFault;
+use crate::base::disk::is_same_folder;
+use crate::base::fault::Faults;
+use crate::base::units::human_size;
 use crate::checkpoint::carry::{Carried, export, import};
 use crate::checkpoint::manifest::Summary;
 use crate::checkpoint::restore::{Destination, Restored, Source, restore};
 use crate::checkpoint::shelf::Listing;
 use crate::checkpoint::verify::{Report, verify};
 use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target};
-use crate::clock::Clock;
-use crate::config::units::human_size;
-use crate::config::{Settings, is_same_folder};
-use crate::disk::DiskFault;
-use crate::fault::Faults;
+use crate::config::Settings;
 use crate::storage::StorageError;
 
 /// The name that stands for the newest.
@@ -33,7 +34,7 @@ const NEWEST: &str = "newest";
 pub fn run(args: &CheckpointArgs, out: &mut dyn Write) -> Result<Exit, CliError> {
     let settings = settings(args)?;
     let faults = faults()?;
-    crate::disk::outlive_file_limit()?;
+    crate::base::disk::outlive_file_limit()?;
     if !matches!(args.command, CheckpointCommand::Restore { .. } | CheckpointCommand::Import { .. }) {
         has_crawl(&settings, matches!(args.command, CheckpointCommand::Create { .. })).map_err(failed)?;
     }

@@ -33,7 +33,7 @@ pub fn startable(settings: &Settings) -> Result<(), CliError> {
     if let Some(listen) = settings.admin_listen {
         token(settings, listen).map_err(|e| failed(RunError::from(e)))?;
     }
-    let access = settings.access(&crate::clock::Clock::real());
+    let access = settings.access(&crate::base::clock::Clock::real());
     access.map_err(|e| failed(StartError::from(e).into()))?;
     settings.tls_roots().map_err(|e| failed(StartError::from(e).into()))?;
     let source = settings.source().check();

@@ -22,7 +22,6 @@ pub mod progress;
 pub mod reload;
 pub mod run;
 mod safe;
-pub mod summary;
 pub mod testweb;
 pub mod why;
 

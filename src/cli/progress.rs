@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::summary;
+use crate::telemetry::summary;
 use crate::telemetry::{StatusSnapshot, log as logging};
 
 /// Gives the counts at this moment.

@@ -7,14 +7,15 @@ use super::args::RunArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
-use super::{dry_run, reload, summary, why};
+use super::{dry_run, reload, why};
 use crate::actors::node::Stop;
 use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
-use crate::config::units::format_duration;
+use crate::base::disk::DiskFault;
+use crate::base::units::format_duration;
 use crate::config::{Settings, without_credentials};
-use crate::disk::DiskFault;
 use crate::telemetry::log::escaped;
+use crate::telemetry::summary;
 
 /// Checks everything and crawls.
 ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::hidden::{ProxyUrl, Secret};
 use super::sections::{CredentialSection, ProxyDns};
 use super::settings::Settings;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use crate::net::cookies::{Jar, Limits};
 use crate::net::credentials::{CredentialError, Credentials, Identity};
@@ -163,8 +163,8 @@ fn first_line(at: usize, file: &Path) -> Result<String, AccessError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time::UnixMillis;
     use crate::config::Layers;
-    use crate::domain::time::UnixMillis;
 
     fn settings(sets: &[&str]) -> Settings {
         sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap()

@@ -20,7 +20,6 @@ mod sections;
 mod settings;
 mod shape;
 mod source;
-pub mod units;
 mod variables;
 
 #[cfg(test)]
@@ -34,7 +33,6 @@ pub use error::ConfigError;
 pub use file::FileForm;
 pub use hidden::{ProxyUrl, Secret, shown_headers};
 pub use layers::{Layers, Origin, Shown};
-pub use places::is_same_folder;
 pub use secrets::{server_only, without_credentials};
 pub use sections::*;
 pub use settings::{Agent, Settings};

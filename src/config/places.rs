@@ -1,6 +1,5 @@
 //! Folders of the settings that must not lie inside each other.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{ConfigError, Settings};
@@ -62,13 +61,6 @@ fn plain(path: &Path) -> PathBuf {
         plain = plain.canonicalize().unwrap_or(plain);
     }
     plain
-}
-
-/// True when both names are of one folder or file, also over links and mounts.
-#[must_use]
-pub fn is_same_folder(a: &Path, b: &Path) -> bool {
-    let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    id(a).is_some() && id(a) == id(b)
 }
 
 #[cfg(test)]

@@ -35,7 +35,6 @@ pub mod sitemap;
 pub mod statuses;
 pub mod text;
 pub mod textprint;
-pub mod time;
 pub mod traps;
 pub mod url;
 pub mod usage;
@@ -92,7 +91,7 @@ mod tests {
             "crate::admin",
             "crate::app",
             "crate::cli",
-            "crate::clock",
+            "crate::base::clock",
             "crate::config",
             "crate::document",
             "crate::net",

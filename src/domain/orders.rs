@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reason::Rejection;
-use super::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Something the operator says of a host, or that has been carried out for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use super::politeness::{PaceSignal, RetryAfter};
 use super::reason::{Failure, Rejection};
-use super::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// How a fetch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

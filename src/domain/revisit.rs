@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::coded::codes;
-use super::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 codes! {
     /// Why a URL that was fetched is queued once more.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use super::reason::Rejection;
-use super::time::UnixMillis;
 use super::url::PageUrl;
+use crate::base::time::UnixMillis;
 
 pub use shapes::{Finder, HeldShape, Refusal, ShapeRules, Shapes, Turn};
 

@@ -3,11 +3,11 @@
 use std::io::Read;
 
 use super::protocol::{Cut, FetchFault, Fetched};
+use crate::base::time::UnixMillis;
 use crate::domain::challenge::{self, Sign};
 use crate::domain::mime::{Kind, sniff};
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome};
 use crate::domain::politeness::RetryAfter;
-use crate::domain::time::UnixMillis;
 
 /// The outcome of a request. `conditional`: it carried validators of an earlier capture.
 #[must_use]

@@ -3,10 +3,10 @@
 use super::keys::{ContentDigest, ContentKey, HostAt, HostCrawl, Key, MetaKey, QueueKey, SeenKey, WaitingKey};
 use super::values::{HostCounts, Place, QueueEntry, Unsynced, UrlState};
 use super::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, read, tables};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
 /// Runs each test against each store.

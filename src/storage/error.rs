@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::keys::KeyError;
 use super::schema::{FORMAT_VERSION, Family};
 use super::values::ValueError;
-use crate::disk::DiskFault;
+use crate::base::disk::DiskFault;
 
 /// Why storage could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::AccessFlags;
 
 use super::{FORMAT_VERSION, StorageError};
-use crate::disk::own;
+use crate::base::disk::own;
 
 /// The marker's name.
 pub const MARKER: &str = "FORMAT";

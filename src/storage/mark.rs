@@ -10,7 +10,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::disk::own;
+use crate::base::disk::own;
 
 /// Its name in the data folder.
 pub const MARK: &str = "synced";

@@ -11,9 +11,9 @@ use super::values::{
     Unsynced, UnsyncedLines, UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey};
 use crate::domain::partition::Partition;
-use crate::domain::time::UnixMillis;
 
 /// A result of storage.
 pub type Result<T> = std::result::Result<T, StorageError>;

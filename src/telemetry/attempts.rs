@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
-use crate::domain::time::UnixMillis;
 
 /// Attempts kept, of all URLs together; some 300 KB.
 const KEPT: usize = 8_192;

@@ -4,6 +4,7 @@
 //! with `ts`, `level`, `target`, `msg`, and a key for each field of the message. Control characters from outside never reach a terminal or split a line.
 
 mod fields;
+mod section;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -15,8 +16,8 @@ use env_logger::fmt::Formatter;
 use env_logger::{Builder, Logger, Target};
 use log::{Level, Log, Metadata, Record};
 
-use crate::config::{LogFormat, LogSection};
 use fields::parted;
+pub use section::{LogFormat, LogSection};
 
 /// So many of the latest error lines are kept for [`recent_errors`].
 const KEPT: usize = 32;

@@ -1,5 +1,6 @@
 //! What can be seen of a running crawl: metric names, events, log set-up, the status snapshot.
 
+pub mod advice;
 pub mod attempts;
 pub mod events;
 mod kinds;
@@ -10,6 +11,7 @@ pub mod notice;
 pub mod process;
 pub mod series;
 pub mod status;
+pub mod summary;
 pub mod trouble;
 
 pub use attempts::{Attempt, Attempts};

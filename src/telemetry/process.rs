@@ -8,7 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// CPU seconds, resident bytes, open files, threads: Linux' `/proc/self`; what cannot be read is left out.
 #[derive(Debug)]

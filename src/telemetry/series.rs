@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::metrics::ActorKind;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Kinds of actor.
 pub const KINDS: usize = ActorKind::ALL.len();

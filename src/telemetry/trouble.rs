@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Reasons kept; there are some thirty names of failures and rejections.
 const REASONS: usize = 64;

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::error::WarcError;
-use crate::disk::own;
+use crate::base::disk::own;
 
 /// An append-only file.
 #[derive(Debug)]
@@ -255,7 +255,7 @@ mod tests {
             f.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         });
-        assert_eq!(failed.unwrap_err().fault(), crate::disk::DiskFault::Full);
+        assert_eq!(failed.unwrap_err().fault(), crate::base::disk::DiskFault::Full);
         assert_eq!(fs::read(&path).unwrap(), b"good");
         assert_eq!(file.append(b"!").unwrap(), 4);
     }

@@ -21,8 +21,8 @@ use super::record::RecordBuilder;
 use super::repair;
 use super::spool::SpoolRule;
 use super::writer::{Place, WarcLimits, WarcWriter};
-use crate::domain::time::UnixMillis;
-use crate::fault::{Faults, Injected};
+use crate::base::fault::{Faults, Injected};
+use crate::base::time::UnixMillis;
 use crate::storage::values::{Tails, UnsyncedLines};
 
 pub use super::repair::{ArchiveRepair, Strays};

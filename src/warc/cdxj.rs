@@ -17,9 +17,9 @@ use super::header::{MAX_VALUE, clean_uri, cut};
 use super::http_head;
 use super::surt::surt;
 use super::writer::Place;
-use crate::disk::own;
-use crate::domain::time::UnixMillis;
-use crate::sort::{Sorted, Sorter};
+use crate::base::disk::own;
+use crate::base::sort::{Sorted, Sorter};
+use crate::base::time::UnixMillis;
 
 /// Bytes read and written at a time.
 const PIECE: usize = 256 * 1024;

@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Last moment that four-digit years can write; later ones are written as this one.
 const LATEST: u64 = 253_402_207_200_000; // 9999-12-30T22:00:00Z, the last that jiff knows

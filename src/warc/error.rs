@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::folder::NOTE;
-use crate::disk::DiskFault;
+use crate::base::disk::DiskFault;
 
 /// A fault of the archive files. Every variant names the file; the fault of the system is kept as its source.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::append::sync_dir;
 use super::error::WarcError;
-use crate::disk::own;
+use crate::base::disk::own;
 
 /// Name of the note.
 pub(super) const NOTE: &str = ".lycosa-owner";

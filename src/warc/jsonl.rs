@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::date::iso;
 use super::digest::WarcDigest;
 use super::writer::Place;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::storage::values::Remarks;
 
 /// One line. Unknown values are left out.

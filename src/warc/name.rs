@@ -2,7 +2,7 @@
 
 use super::date::digits17;
 use super::error::WarcError;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 const WARC: &str = ".warc.gz";
 const OPEN: &str = ".open";

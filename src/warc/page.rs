@@ -8,8 +8,8 @@ use super::http_head::{exact_response, stored_response};
 use super::id::{IdSource, RecordId, RecordKind, Truncated};
 use super::metadata::Metadata;
 use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
+use crate::base::time::UnixMillis;
 use crate::document::Document;
-use crate::domain::time::UnixMillis;
 
 /// What was fetched.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ use super::id::{RecordId, RecordKind, Truncated};
 use super::info::WarcInfo;
 use super::metadata::Metadata;
 use super::spool::{RecordData, Spool, SpoolRule};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).
 pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";

@@ -13,8 +13,8 @@ use super::name::{cdxj_name, closed_name, open_name};
 use super::reader::WarcReader;
 use super::scan::scan_next;
 use super::writer::{Place, WarcWriter, close_name};
-use crate::disk::own;
-use crate::domain::time::UnixMillis;
+use crate::base::disk::own;
+use crate::base::time::UnixMillis;
 use crate::storage::values::Tails;
 
 /// What becomes of open files of the series that the last commit does not name.

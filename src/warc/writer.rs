@@ -10,7 +10,7 @@ use super::append::{AppendFile, TailRepair, sync_dir};
 use super::error::WarcError;
 use super::name::{Series, open_name};
 use super::spool::RecordData;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Bytes gathered before they are handed to the system in one write.
 const GATHER: usize = 1024 * 1024;

@@ -36,7 +36,7 @@ fn times(ended: &Ended) -> Vec<i64> {
 }
 
 fn real_now() -> i64 {
-    i64::try_from(lycosa::clock::Clock::real().date().0).unwrap()
+    i64::try_from(lycosa::base::clock::Clock::real().date().0).unwrap()
 }
 
 #[test]

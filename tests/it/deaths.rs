@@ -7,9 +7,9 @@ mod poison;
 use std::sync::Arc;
 
 use lycosa::actors::node::Stop;
+use lycosa::base::fault::Fault;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::cli::testweb::robots::RobotsMode;
-use lycosa::fault::Fault;
 
 use crate::support::{Ended, Sandbox, truth_any};
 
@@ -202,7 +202,7 @@ fn an_actor_that_dies_too_often_stops_the_node_and_the_next_run_goes_on() {
     let stop = live.until_stop();
     assert!(matches!(&stop, Stop::Supervisor(why) if why.contains("deduper")), "{stop:?}");
     live.drop_at_once();
-    sandbox.faults = lycosa::fault::Faults::default();
+    sandbox.faults = lycosa::base::fault::Faults::default();
     survives(&sandbox);
 }
 
@@ -243,7 +243,7 @@ fn many_deaths_all_over_the_house_lose_nothing() {
         for _ in 0..6 {
             let (point, first) = (points[draw(points.len() as u64) as usize], 1 + draw(12));
             let last = first + draw(2);
-            let fails = draw(3) == 0 && lycosa::fault::find(point).is_some_and(|p| p.fails);
+            let fails = draw(3) == 0 && lycosa::base::fault::find(point).is_some_and(|p| p.fails);
             let fault = if fails { Fault::Error } else { Fault::Panic };
             sandbox.faults.set(point, fault, first, last);
             plan.push((point, fault, first, last));

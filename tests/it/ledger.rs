@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reach::Reach;
 use lycosa::domain::reason::{Failure, Rejection};
-use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, Turned};
 use lycosa::storage::txn::Txn;

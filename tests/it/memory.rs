@@ -110,7 +110,7 @@ fn i4_a_seen_filter_that_may_not_grow_loses_no_url_and_doubles_none() {
 #[cfg(feature = "faults")]
 #[test]
 fn a_crawl_short_of_memory_goes_on_with_fewer_pages_at_a_time_and_gets_all_back() {
-    use lycosa::fault::Fault;
+    use lycosa::base::fault::Fault;
     let sandbox = Sandbox::new(small())
         .set("fetch.concurrency=4")
         .set("memory.max=1TiB")
@@ -133,7 +133,7 @@ fn a_crawl_short_of_memory_goes_on_with_fewer_pages_at_a_time_and_gets_all_back(
 #[cfg(feature = "faults")]
 #[test]
 fn a_crawl_that_stays_short_of_memory_comes_to_its_end() {
-    use lycosa::fault::Fault;
+    use lycosa::base::fault::Fault;
     // So slow that without a least number of permits, eight would be halved to none before the end.
     let slow = Duration::from_millis(150);
     let sandbox = Sandbox::new(small()).set("memory.max=1TiB").set("fetch.concurrency=4").gap(slow);

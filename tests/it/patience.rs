@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lycosa::actors::node::{Node, Stop};
 use lycosa::app::{status, watch};
-use lycosa::domain::time::millis;
+use lycosa::base::time::millis;
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, none, page};

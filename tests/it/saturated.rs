@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use lycosa::actors::deduper::Inject;
 use lycosa::actors::store::{Commit, room_taken};
+use lycosa::base::fault::Fault;
+use lycosa::base::time::UnixMillis;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::domain::found_as::FoundAs;
-use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{PageUrl, Scheme};
-use lycosa::fault::Fault;
 use lycosa::storage::ledger::{Change, LinkChange, NewUrl};
 use lycosa::storage::values::SeedValue;
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use lycosa::base::time::UnixMillis;
 use lycosa::document::Document;
-use lycosa::domain::time::UnixMillis;
 use lycosa::storage::values::Tails;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
 use lycosa::warc::id::{IdSource, Truncated};
@@ -179,7 +179,7 @@ fn archive(dir: &Path) -> Archive {
         limits: WarcLimits { max_size: 10_000, max_age: Duration::from_secs(3600) },
         level: 1,
         info: WarcInfo { software: "Lycosa/0.1.0".into(), robots: "obey".into(), ..WarcInfo::default() },
-        faults: lycosa::fault::Faults::default(),
+        faults: lycosa::base::fault::Faults::default(),
     };
     Archive::open(settings, IdSource::from_key([3; 32]), &Tails::default(), None, Strays::Remove, NOW).unwrap().0
 }

@@ -14,8 +14,8 @@ use fastbloom::BloomFilter;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::actors::node::Node;
+use crate::base::disk::own;
 use crate::config::DedupSection;
-use crate::disk::own;
 use crate::domain::fingerprint::UrlKey;
 use crate::storage::keys::{KeyRange, after};
 use crate::storage::schema::Family;

@@ -6,7 +6,7 @@ use super::Deduper;
 use super::seen::Pending;
 use crate::actors::admit::admit;
 use crate::actors::store::Commit;
-use crate::actors::supervise::lock;
+use crate::base::sync::lock;
 use crate::domain::reason::Rejection;
 use crate::storage::ledger::{Change, LinkChange, NewUrl};
 use crate::storage::values::UrlState;

@@ -1,7 +1,8 @@
 //! The URL-seen test (M28): popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
 use super::Deduper;
-use crate::actors::supervise::lock;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
@@ -9,7 +10,6 @@ use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::{Again, LastVisit};
-use crate::domain::time::UnixMillis;
 use crate::domain::traps::{Finder, Refusal, Turn};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};

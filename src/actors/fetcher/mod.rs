@@ -19,8 +19,8 @@ use actix::{Actor, ActorContext, Context, Handler, Supervised};
 use super::node::Node;
 use super::parser::archive::Tools;
 use super::supervise::{Kind, Room, die, spawn_contained};
-use crate::domain::time::UnixMillis;
-use crate::fault::Fault;
+use crate::base::fault::Fault;
+use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
 
 pub use messages::{Errand, Fetch, Hung, Report, RobotsAnswer};

@@ -13,11 +13,11 @@ use crate::actors::node::Node;
 use crate::actors::parser::Parse;
 use crate::actors::parser::archive::Tools;
 use crate::actors::supervise::die;
+use crate::base::time::UnixMillis;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::politeness::PaceSignal;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
 use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
@@ -41,7 +41,7 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let Fetch { url, addresses, via, slot, on_wire, guess, errand, reply } = fetch;
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
-    let stopwatch = crate::clock::Stopwatch::start();
+    let stopwatch = crate::base::clock::Stopwatch::start();
     let conditional = match &errand {
         Errand::Page { lease, last, .. } if node.rules.settings.store.keeps_status(304) => {
             condition(lease, last.as_deref())

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::frontier::{Heads, RANKS};
 use crate::domain::partition::Partition;
-use crate::domain::time::UnixMillis;
 use crate::storage::keys::{DueKey, HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
 use crate::storage::ledger::HostNews;
 use crate::storage::tables::{Due, Parked, Sitemaps, Table, Waiting};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix::Message;
 
 use crate::actors::lease::LeaseCore;
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::HostKey;
-use crate::domain::time::UnixMillis;
 use crate::storage::ledger::HostNews;
 
 /// What a lease's end means for its host's page budget.

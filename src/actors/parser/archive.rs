@@ -2,8 +2,8 @@
 
 use crate::actors::lease::Lease;
 use crate::actors::node::Node;
+use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, Fetched};
 use crate::storage::values::{ContentValue, How};

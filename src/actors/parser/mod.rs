@@ -20,11 +20,11 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use super::lease::{Hands, Lease};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, Room, panic_text};
-use crate::clock::WorkWatch;
+use crate::base::clock::WorkWatch;
+use crate::base::fault::Fault;
+use crate::base::time::UnixMillis;
 use crate::domain::outcome::Verdict;
 use crate::domain::politeness::wait_for_work;
-use crate::domain::time::UnixMillis;
-use crate::fault::Fault;
 use crate::net::protocol::Fetched;
 use crate::storage::values::PageRecord;
 

@@ -7,7 +7,7 @@ use super::lane::{Lane, Leave};
 use super::seats::Place;
 use crate::actors::fetcher::{Errand, Report};
 use crate::actors::slot::Seat;
-use crate::clock::Stopwatch;
+use crate::base::clock::Stopwatch;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsStatus, classify};

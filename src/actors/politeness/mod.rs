@@ -27,8 +27,8 @@ use super::lease::Lease;
 use super::node::Node;
 use super::slot::Seat;
 use super::supervise::{Kind, Room};
-use crate::domain::time::UnixMillis;
-use crate::fault::Fault;
+use crate::base::fault::Fault;
+use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
 
 use lane::Lane;

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::actors::fetcher::{Report, RobotsAnswer};
-use crate::actors::supervise::lock;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
 use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::robots::{RobotsStatus, classify};
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
 /// Answers kept; the oldest goes.

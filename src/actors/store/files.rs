@@ -3,7 +3,7 @@
 use super::messages::Commit;
 use crate::actors::node::Node;
 use crate::actors::parser::archive::hop_path;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{How, WarcPlace};

@@ -12,10 +12,10 @@ use actix::{Context, Handler, Message};
 use super::{Commit, Open, Store, StoreError};
 use crate::actors::frontier::Reload;
 use crate::actors::node::Stop;
-use crate::actors::supervise::lock;
-use crate::config::units::format_duration;
-use crate::disk::policy::Next;
-use crate::disk::{DiskFault, probe};
+use crate::base::disk::policy::Next;
+use crate::base::disk::{DiskFault, probe};
+use crate::base::sync::lock;
+use crate::base::units::format_duration;
 use crate::telemetry::StateChange;
 
 /// Bytes written to each folder before the database is closed and opened again: while the disk takes none, it stays open for

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// How often an actor may die before the node gives up, and how long it rests in between.
 #[derive(Clone, Debug)]

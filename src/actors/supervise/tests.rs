@@ -5,7 +5,10 @@ use std::future::pending;
 use actix::dev::channel;
 use actix::{ActorContext, Addr, AsyncContext, Handler, MailboxError, Message, WrapFuture};
 
+use std::sync::Mutex;
+
 use super::*;
+use crate::base::sync::lock;
 
 /// What outlives the actor: how often it lived, what it was told, which faults are left.
 #[derive(Default)]

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::node::Node;
 use super::supervise::{Death, Kind, Room};
-use crate::domain::time::UnixMillis;
-use crate::fault::Fault;
+use crate::base::fault::Fault;
+use crate::base::time::UnixMillis;
 
 /// Deaths kept for looking at.
 const KEPT: usize = 100;

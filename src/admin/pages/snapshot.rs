@@ -13,7 +13,7 @@ use crate::admin::control::ControlError;
 use crate::admin::problem::Problem;
 use crate::admin::urls::UrlQuery;
 use crate::admin::views::CaptureView;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::warc::date::iso;
 
 /// What a page of somebody else may do here: nothing. No script, no request, no form, no frame around it but our own.

@@ -17,7 +17,7 @@ use crate::admin::jobs::JobView;
 use crate::admin::paging::Paging;
 use crate::admin::problem::Problem;
 use crate::admin::room::{Room, resource};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Which dead links.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

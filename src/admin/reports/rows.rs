@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::admin::csv::{Row, some};
 use crate::admin::orders::OrdersView;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::warc::date::iso;
 
 /// A URL that was given up.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::admin::jobs::JobView;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// The configuration in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -4,10 +4,10 @@ use super::told::{clock, soon, tries};
 use super::views::{Explanation, QueueView, UrlState};
 use crate::admin::host_list::{DelayFrom, Schedule};
 use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};
-use crate::cli::why::advice;
-use crate::config::units::{format_duration, human_size};
+use crate::base::time::UnixMillis;
+use crate::base::units::{format_duration, human_size};
 use crate::domain::note::Note;
-use crate::domain::time::UnixMillis;
+use crate::telemetry::advice::advice;
 use crate::warc::date::iso;
 
 /// The answer, from everything else in the explanation.

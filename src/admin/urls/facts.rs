@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::told::{clock, soon};
 use super::views::{AttemptView, Explanation, FactView, HoldView, QueueView, UrlHost};
 use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView};
-use crate::config::units::{human_size, roughly};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
+use crate::base::units::{human_size, roughly};
 use crate::warc::date::iso;
 
 /// Attempts that are told.

@@ -1,7 +1,7 @@
 //! Moments and counts, in the words of an answer.
 
-use crate::config::units::roughly;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
+use crate::base::units::roughly;
 use crate::warc::date::iso;
 
 /// A moment: the time alone on the day of `now`.

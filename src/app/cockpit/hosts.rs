@@ -15,8 +15,8 @@ use crate::admin::host_list::{
 };
 use crate::admin::paging::{Paging, cursor};
 use crate::admin::views::{HostState as Standing, RobotsView};
+use crate::base::time::UnixMillis;
 use crate::domain::politeness::{Pace, PaceRules, PaceWhy};
-use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, KeyRange, after};
 use crate::storage::tables::Robots;

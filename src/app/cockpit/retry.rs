@@ -12,9 +12,9 @@ use crate::admin::jobs::JobView;
 use crate::admin::retry::{RetryUrls, RetryWhich};
 use crate::admin::{ControlError, Reply};
 use crate::app::{Job, JobError};
-use crate::config::units::parse_duration;
+use crate::base::time::UnixMillis;
+use crate::base::units::parse_duration;
 use crate::domain::reason::Failure;
-use crate::domain::time::UnixMillis;
 use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::ledger::Change;
 use crate::storage::read;
@@ -58,7 +58,7 @@ impl Which {
 }
 
 fn before(now: UnixMillis, ago: Duration) -> UnixMillis {
-    UnixMillis(now.0.saturating_sub(crate::domain::time::millis(ago)))
+    UnixMillis(now.0.saturating_sub(crate::base::time::millis(ago)))
 }
 
 /// The reasons that a name stands for: its own, or those of a group.

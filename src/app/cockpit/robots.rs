@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::actors::node::Node;
 use crate::actors::politeness::{copy_of, rules_of};
 use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
-use crate::config::units::roughly;
+use crate::base::time::UnixMillis;
+use crate::base::units::roughly;
 use crate::domain::robots::{RobotsAccess, RobotsGroup, RobotsRules};
-use crate::domain::time::UnixMillis;
 use crate::storage::keys::RobotsKey;
 use crate::storage::values::RobotsValue;
 

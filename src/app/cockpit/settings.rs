@@ -148,7 +148,7 @@ impl NodeSettings {
     fn host_view(&self, live: &Live, host: &HostSection) -> SettingView {
         let by_admin = !live.base.form().is_ok_and(|form| form.host.contains(host));
         let origin = if by_admin { Origin::Admin } else { live.base.origin("host") };
-        let delay = host.min_delay.map(crate::config::units::format_duration);
+        let delay = host.min_delay.map(crate::base::units::format_duration);
         let mut value = json!({ "max_connections": host.max_connections, "min_delay": delay });
         if let Some(proxy) = &host.proxy {
             value["proxy"] = Json::from(proxy.to_string());

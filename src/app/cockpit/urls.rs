@@ -17,8 +17,8 @@ use crate::admin::urls::{
 };
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
+use crate::base::time::{UnixMillis, millis};
 use crate::domain::reason::Rejection;
-use crate::domain::time::{UnixMillis, millis};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};
 use crate::storage::tables::{Failed, Pages};

@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 use super::{Live, digest, put_in_force, take_up_log};
 use crate::actors::node::Node;
 use crate::app::Rules;
+use crate::base::time::UnixMillis;
 use crate::config::{ConfigError, Layers, Origin, Settings};
-use crate::domain::time::UnixMillis;
 use crate::storage::values::{ChangedKey, LiveSettings, RunState, SettingsChange};
 use crate::storage::{Storage, StorageError, read};
 

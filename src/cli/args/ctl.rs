@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::base::units::parse_duration;
 use crate::cli::ctl::events::EventsArgs;
 use crate::cli::ctl::host::HostArgs;
 use crate::cli::ctl::look::{LookCommand, PagingArgs};
@@ -12,7 +13,6 @@ use crate::cli::ctl::report::ReportArgs;
 use crate::cli::ctl::settings::SettingsCommand;
 use crate::cli::ctl::snapshot::SnapshotArgs;
 use crate::cli::ctl::urls::UrlsCommand;
-use crate::config::units::parse_duration;
 
 /// Arguments of `lycosa ctl`.
 #[derive(Clone, Debug, Args)]

@@ -12,12 +12,13 @@ use crate::admin::orders::HostOrdered;
 use crate::admin::{NewSeed, SeedReport};
 use crate::checkpoint::manifest::Summary;
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
+use crate::cli::checkpoint;
 use crate::cli::exit::{CliError, Exit, unless_gone};
 use crate::cli::gather::read_input;
-use crate::cli::{checkpoint, summary};
 use crate::config::without_scheme;
 use crate::domain::seed::{in_utf8, seed_lines};
 use crate::telemetry::StatusSnapshot;
+use crate::telemetry::summary;
 
 /// What a command asks.
 ///

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use crate::admin::{Problem, auth};
+use crate::base::units::format_duration;
 use crate::cli::args::{CtlArgs, SettingsArgs};
 use crate::cli::exit::CliError;
 use crate::cli::gather::layers;
-use crate::config::units::format_duration;
 use crate::config::{ADMIN_READ_TOKEN, ADMIN_TOKEN};
 
 /// Largest answer taken, bytes.

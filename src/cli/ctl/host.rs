@@ -9,7 +9,7 @@ use serde_json::json;
 use super::door::Ask;
 use super::escaped_part;
 use crate::admin::orders::HostOrdered;
-use crate::config::units::format_duration;
+use crate::base::units::format_duration;
 use crate::warc::date::iso;
 
 /// `lycosa ctl host …`.

@@ -6,7 +6,7 @@ use super::robots::standing;
 use super::table::{moment, pairs};
 use crate::admin::host_list::{DelayFrom, HostDetail, HostView, Schedule};
 use crate::admin::views::HostState;
-use crate::config::units::{format_duration, human_size};
+use crate::base::units::{format_duration, human_size};
 
 /// The lines.
 pub(super) fn told(detail: &HostDetail) -> String {

@@ -13,8 +13,8 @@ use super::jobs::{self, JobsArgs};
 use super::robots::{self, RobotsArgs};
 use super::table::{Column, Form, cell, listed, table};
 use super::{explain, unread};
+use crate::base::units::parse_duration;
 use crate::cli::exit::{CliError, unless_gone};
-use crate::config::units::parse_duration;
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]

@@ -8,8 +8,8 @@ use super::escaped_part;
 use super::table::{moment, pairs};
 use crate::admin::host_list::RobotsText;
 use crate::admin::views::{RobotsStanding, RobotsView};
+use crate::base::units::human_size;
 use crate::cli::exit::CliError;
-use crate::config::units::human_size;
 use crate::domain::url::with_schemes;
 
 /// Which robots.txt.

@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 use super::door::{Answer, Door, stream};
 use super::escaped_part;
+use crate::base::units::human_size;
 use crate::cli::exit::{CliError, unless_gone};
-use crate::config::units::human_size;
 use crate::telemetry::log::escaped;
 
 /// Which page, and where it goes.

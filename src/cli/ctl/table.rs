@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use crate::config::units::human_size;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
+use crate::base::units::human_size;
 use crate::telemetry::log::escaped;
 use crate::warc::date::iso;
 

@@ -11,8 +11,8 @@ use super::session::{NoAnswer, Reply};
 use super::visit::Stopped;
 use crate::answer::Way;
 use crate::cli::exit::CliError;
-use crate::cli::why;
 use crate::domain::url::PageUrl;
+use crate::telemetry::advice::advice;
 use crate::telemetry::log::escaped;
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 
@@ -133,7 +133,7 @@ impl Report {
             (Some(answer), _) => answer.rows(&mut rows),
             (None, Some(robots)) if self.failed.is_none() => {
                 let why = if robots.reachable { "robots" } else { ROBOTS_UNREACHABLE };
-                rows.add("not fetched", why::advice(why));
+                rows.add("not fetched", advice(why));
             }
             (None, _) => rows.add("failed", self.failed.as_ref().map_or("", |failed| &failed.detail)),
         }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::app::{Live, Rules};
+use crate::base::clock::Clock;
+use crate::base::units::roughly;
 use crate::cli::exit::CliError;
-use crate::cli::why;
-use crate::clock::Clock;
-use crate::config::units::roughly;
 use crate::config::{Layers, Settings};
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::login::login_refused;
@@ -25,6 +24,7 @@ use crate::net::proxy::Routes;
 use crate::net::robots::{robots_limits, robots_text};
 use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
+use crate::telemetry::advice::advice;
 
 /// Redirects of a robots.txt followed (RFC 9309, section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
@@ -92,7 +92,7 @@ impl fmt::Display for NoAnswer {
             Failure::AddressRefused => f.write_str(&self.detail), // it says what to type
             // It says by which setting.
             reason if self.detail.ends_with(STRICT) => write!(f, "{reason}: {}", self.detail),
-            reason => write!(f, "{reason}: {}; {}", self.detail, why::advice(reason.as_str())),
+            reason => write!(f, "{reason}: {}; {}", self.detail, advice(reason.as_str())),
         }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use url::Url;
 
 use super::{Checked, Wrong, ensure, is_web_url, positive, within};
+use crate::base::units::format_duration;
 use crate::config::file::FileForm;
 use crate::config::sections::*;
-use crate::config::units::format_duration;
 use crate::domain::memory::MemoryPlan;
 use crate::telemetry::notice::NoticeKind;
 

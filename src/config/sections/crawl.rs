@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::domain::rank::Order;
 
 use super::{DepthLimit, SeedSection};
-use crate::config::units::{duration, optional_duration, optional_size};
+use crate::base::units::{duration, optional_duration, optional_size};
 use crate::domain::url::with_schemes;
 
 /// `[agent]`: how the crawler introduces itself.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::units::{duration, durations, optional_duration, optional_size, size};
 use crate::config::hidden::{self, ProxyUrl};
-use crate::config::units::{duration, durations, optional_duration, optional_size, size};
 use crate::domain::host::ascii_pattern;
 use crate::net::FetchLimits;
 

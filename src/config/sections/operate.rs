@@ -1,11 +1,10 @@
 //! How it is watched and steered: `[admin] [[webhook]] [memory] [log]`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::{duration, optional_size};
+use crate::base::units::optional_size;
 use crate::telemetry::notice::NoticeKind;
 
 /// `[admin]`: the HTTP endpoint.
@@ -64,32 +63,4 @@ pub struct MemorySection {
     pub max: Option<u64>,
 }
 
-/// Form of the log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// One JSON object a line.
-    Json,
-}
-
-/// `[log]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LogSection {
-    /// `error`, `warn`, `info`, `debug`, `trace`, or `RUST_LOG` directives.
-    pub level: String,
-    /// Form.
-    pub format: LogFormat,
-    /// A summary line is written this often; `0s` for never.
-    #[serde(with = "duration")]
-    pub summary: Duration,
-}
-
-impl Default for LogSection {
-    fn default() -> Self {
-        Self { level: "info".into(), format: LogFormat::Text, summary: Duration::from_secs(60) }
-    }
-}
+pub use crate::telemetry::log::{LogFormat, LogSection};

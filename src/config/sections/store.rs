@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::{duration, format_duration, optional_size, parse_duration, size};
+use crate::base::units::{duration, format_duration, optional_size, parse_duration, size};
 use crate::domain::mime;
 use crate::domain::statuses;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::units::{duration, optional_duration};
+use crate::base::units::{duration, optional_duration};
 
 /// `[supervision]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{PaceRules, RetryAfter, SLOW_CRAWL_DELAY};
-use crate::domain::time::{UnixMillis, millis};
+use crate::base::time::{UnixMillis, millis};
 
 /// Steps of back-off that are counted; 2^20 s is far above any `backoff_max`.
 pub(super) const MAX_BACKOFF_STEP: u8 = 20;

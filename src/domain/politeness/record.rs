@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::pace::{MAX_BACKOFF_STEP, Pace, PaceWhy};
-use crate::domain::time::{UnixMillis, millis};
+use crate::base::time::{UnixMillis, millis};
 
 /// Length of a record of version 1, in bytes.
 pub const PACE_RECORD_LEN: usize = 40;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Reads Retry-After and bounds what it may ask for.
 #[derive(Clone, Copy, Debug)]

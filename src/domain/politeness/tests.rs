@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 const START: UnixMillis = UnixMillis(1_700_000_000_000);
 

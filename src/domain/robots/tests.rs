@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 

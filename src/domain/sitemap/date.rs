@@ -4,7 +4,7 @@
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::Offset;
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// The moment a text names, the earliest of a year, month or day; without a zone that of UTC. `None` for what is no date, and
 /// for one before 1970.

@@ -7,7 +7,7 @@ mod lines;
 mod sites;
 
 use super::html::LinkKind;
-use super::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 pub use choose::{Choice, Chooser, FileRules, by_urgency};
 pub use collect::Collector;

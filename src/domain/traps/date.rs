@@ -1,6 +1,6 @@
 //! Dates in URLs: calendars lead on for ever, into years of which no page can tell.
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
 /// Years ahead of now that a page may be about.

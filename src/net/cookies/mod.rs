@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use http::HeaderValue;
 
+use crate::base::time::UnixMillis;
 use crate::domain::host::is_ip_literal;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::{PageUrl, Scheme};
 
 use set_cookie::SetCookie;

@@ -1,6 +1,6 @@
 //! What a `Set-Cookie` header says (draft-ietf-httpbis-rfc6265bis section 5.6).
 
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 use super::date;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, header};
 
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::domain::url::PageUrl;
 
 use super::super::cookies::Jar;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
+use crate::base::fault::Faults;
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
-use crate::fault::Faults;
 
 use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
 use super::super::protocol::{Cut, FetchRequest, Timings};

@@ -6,9 +6,9 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Uri, header};
 use tokio::time::{Instant, timeout};
 
+use crate::base::fault::Faults;
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
-use crate::fault::Faults;
 
 use super::super::framing::BodyForm;
 use super::super::head::{self, HeadScan, MAX_HEAD, ParsedHead};

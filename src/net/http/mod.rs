@@ -32,10 +32,10 @@ use std::time::Duration;
 use rustls::pki_types::CertificateDer;
 use tokio::time::Instant;
 
+use crate::base::fault::{Fault as Injection, Faults};
 use crate::document::SpillConfig;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
-use crate::fault::{Fault as Injection, Faults};
 
 use super::guard::AddressPolicy;
 use super::head::ParsedHead;

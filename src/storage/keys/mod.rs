@@ -8,9 +8,9 @@ mod tests;
 
 use std::cmp::Reverse;
 
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
 pub use crate::domain::fingerprint::ContentDigest;

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
 /// A field of a key.

@@ -1,8 +1,8 @@
 //! Bounds for scans.
 
 use super::{HostAt, HostCrawl, Key, SeenKey};
+use crate::base::time::UnixMillis;
 use crate::domain::partition::Partition;
-use crate::domain::time::UnixMillis;
 
 /// From the first key included to the first key excluded; an empty `until` means "to the end of the family".
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 //! because a sitemap says that a page has changed. They leave the state done until they are fetched.
 
 use super::{Done, KnownUrl, Ledger, NewUrl, PageChange, Result};
+use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, PageKey, SeenKey};
 use crate::storage::tables::{Failed, Pages, Seen, Sitemaps};

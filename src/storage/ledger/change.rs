@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
 use crate::storage::values::{

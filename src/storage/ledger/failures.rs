@@ -1,10 +1,10 @@
 //! URLs given up: kept in full, and queued again when the operator says so.
 
 use super::{Done, Ledger, PageChange, Result};
+use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Failed, Seen};

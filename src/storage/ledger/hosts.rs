@@ -1,10 +1,10 @@
 //! Hosts in the ledger: counts, names, and the one place each has in `waiting` or `parked` (I9).
 
+use crate::base::invariant::{Invariant, uphold};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, KeyMap};
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::rank::Ranker;
-use crate::domain::time::UnixMillis;
-use crate::invariant::{Invariant, uphold};
 use crate::storage::StorageError;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables;

@@ -17,6 +17,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::base::invariant::{Invariant, uphold};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::partition::Partition;
@@ -24,9 +26,7 @@ use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
-use crate::invariant::{Invariant, uphold};
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};

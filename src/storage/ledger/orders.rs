@@ -1,12 +1,12 @@
 //! What the operator says: orders of hosts, URLs that are turned away after all.
 
 use super::{Done, Found, Ledger, Result};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
-use crate::domain::time::UnixMillis;
 use crate::storage::keys::{HostAt, SeenKey};
 use crate::storage::tables::{Due, Queue, Seen};
 use crate::storage::txn::Txn;

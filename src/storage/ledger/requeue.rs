@@ -64,9 +64,9 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
     use crate::domain::rank::Ranker;
-    use crate::domain::time::UnixMillis;
     use crate::domain::url::{Canonicaliser, CleanRules};
     use crate::storage::ledger::{Change, Done, Ending, LedgerRules, LinkChange, NewUrl, PageChange};
     use crate::storage::values::{ContentValue, WarcPlace};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Ledger, LinkChange, Result};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::domain::url::PageUrl;
 use crate::storage::tables::Seeds;
 use crate::storage::txn::Txn;

@@ -16,10 +16,10 @@ use rocksdb::{ColumnFamily, DB, FlushOptions, ReadOptions, WriteBatch, propertie
 use options::Budget;
 pub use options::RocksOptions;
 
-use crate::fault::Injected;
+use crate::base::fault::Injected;
 
 use super::{Batch, Family, Op, Pair, Storage, StorageError, StorageStats, check_ascending, folder, format};
-use crate::disk::DiskFault;
+use crate::base::disk::DiskFault;
 
 /// A scan of so many records passes by the cache.
 const PASSING: usize = 1_000;

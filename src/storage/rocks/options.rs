@@ -5,7 +5,7 @@ use rocksdb::{
     WriteBufferManager,
 };
 
-use crate::fault::Faults;
+use crate::base::fault::Faults;
 use crate::storage::Family;
 
 const KIB: usize = 1024;

@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use super::wire::{Blob, Reader, Wire};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 use crate::storage::keys::{Key, PageKey};
 
 /// The first capture of a content: what a revisit record refers to.

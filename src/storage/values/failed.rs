@@ -3,9 +3,9 @@
 use super::ValueError;
 use super::way::{put_way, take_way};
 use super::wire::{Reader, Wire};
+use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
-use crate::domain::time::UnixMillis;
 
 /// A URL given up, in full, so that it can be told of and tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]

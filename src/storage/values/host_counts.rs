@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use super::wire::{Reader, Wire, fields};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Ranks a queue can have.
 pub const RANKS: usize = 8;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::wire::{Blob, Reader, Wire};
 use super::{Value, ValueError};
+use crate::base::time::millis;
 use crate::domain::orders::HostOrders;
-use crate::domain::time::millis;
 
 /// What is known of a host, whatever the crawl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::wire::fields;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 fields! {
     /// Settings changed over HTTP, which lie over those of file, environment and flags at every start; and the last changes.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::grown::Grown;
 use super::wire::fields;
+use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
 codes! {

@@ -3,10 +3,10 @@
 use super::ValueError;
 use super::way::{put_way, take_way};
 use super::wire::{Reader, Wire, fields};
+use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::{PageUrl, Scheme, UrlError};
 
 /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.

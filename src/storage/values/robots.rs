@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use super::wire::{Reader, Wire, put_blob, take_blob};
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Bytes of a robots.txt that are kept (RFC 9309 section 2.5 asks for at least 500 KiB).
 pub const ROBOTS_TEXT_CAP: usize = 500 * 1024;

@@ -2,7 +2,7 @@
 
 use super::ValueError;
 use super::wire::{Reader, Wire, fields};
-use crate::domain::time::{SinceBoot, UnixMillis};
+use crate::base::time::{SinceBoot, UnixMillis};
 
 fields! {
     /// What the clocks said at the last commit: where the next run goes on.

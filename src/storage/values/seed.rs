@@ -1,7 +1,7 @@
 //! A seed.
 
 use super::wire::fields;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 fields! {
     /// A seed, and what was said of it when it was added.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::base::time::{SinceBoot, UnixMillis};
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
@@ -13,7 +14,6 @@ use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::time::{SinceBoot, UnixMillis};
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, SeenKey};
 

@@ -2,9 +2,9 @@
 
 use super::wire::{Reader, Wire};
 use super::{How, ValueError};
+use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::time::UnixMillis;
 
 /// The one state a URL is in (I2). Being fetched is not told apart from waiting: it exists in memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

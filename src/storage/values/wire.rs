@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::ValueError;
 use super::page::{Cut, How};
+use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::Scheme;
 
 /// What is left of a value while it is read.

@@ -34,7 +34,7 @@
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
-//! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::disk::DiskFault)) |
+//! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::base::disk::DiskFault)) |
 //! | `lycosa_storage_reopens_total` | counter | |
 //! | `lycosa_storage_memory_bytes` | gauge | `part`: block_cache, memtables |
 //! | `lycosa_storage_tables_bytes`, `lycosa_storage_compaction_pending_bytes` | gauge | |
@@ -63,7 +63,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry as Names;
 
 use super::process::ProcessCollector;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 pub use form::Form;
 pub use names::{ActorKind, Call, Phase, Registry};

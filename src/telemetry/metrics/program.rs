@@ -7,7 +7,7 @@ use prometheus_client::registry::Unit;
 
 use super::parts::{Each, Register, count, follow, named, put, set};
 use super::{Call, Metrics, Registry};
-use crate::invariant::{Invariant, violations};
+use crate::base::invariant::{Invariant, violations};
 use crate::telemetry::log::errors_logged;
 
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use prometheus_client::registry::Unit;
 
 use super::Metrics;
 use super::parts::{Each, Register, count, named, position, put, set};
-use crate::disk::DiskFault;
-use crate::domain::time::UnixMillis;
+use crate::base::disk::DiskFault;
+use crate::base::time::UnixMillis;
 use crate::storage::StorageStats;
 
 const RESULTS: [&str; 2] = ["done", "failed"];

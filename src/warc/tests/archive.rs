@@ -24,7 +24,7 @@ fn settings(dir: &Path) -> ArchiveSettings {
         limits: WarcLimits { max_size: 1 << 40, max_age: Duration::from_secs(3600) },
         level: 1,
         info: WarcInfo { software: "Lycosa/0".into(), ..WarcInfo::default() },
-        faults: crate::fault::Faults::default(),
+        faults: crate::base::fault::Faults::default(),
     }
 }
 

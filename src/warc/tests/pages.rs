@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
+use crate::base::time::UnixMillis;
 use crate::document::Document;
-use crate::domain::time::UnixMillis;
 use crate::warc::id::IdSource;
 use crate::warc::metadata::Metadata;
 use crate::warc::page::{PageRecords, PageSource};

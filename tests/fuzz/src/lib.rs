@@ -5,6 +5,12 @@
 
 #![allow(dead_code, reason = "a part of the program is used")]
 
+/// What the pure rooms stand on.
+#[path = "../../../src/base"]
+pub mod base {
+    pub mod time;
+}
+
 #[path = "../../../src/domain/mod.rs"]
 pub mod domain;
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lycosa::base::fault::Faults;
 use lycosa::checkpoint::swap::settle;
 use lycosa::domain::fingerprint::CrawlId;
-use lycosa::fault::Faults;
 use lycosa::storage::values::Counters;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
 

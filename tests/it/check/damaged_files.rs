@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use lycosa::base::time::UnixMillis;
 use lycosa::check::Fault;
-use lycosa::domain::time::UnixMillis;
 use lycosa::storage::read;
 use lycosa::storage::tables;
 use lycosa::storage::values::{Tails, Unsynced, UnsyncedLines};

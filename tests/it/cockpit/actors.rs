@@ -83,7 +83,7 @@ fn i5_every_actor_is_restarted_on_request_and_nothing_is_lost_or_counted_as_a_de
 #[cfg(feature = "faults")]
 #[test]
 fn while_an_actor_is_down_every_question_is_answered() {
-    use lycosa::fault::Fault;
+    use lycosa::base::fault::Fault;
     let site = Site::http(|_, path| if path == "/robots.txt" { none() } else { html("x") });
     // After its death the Store rests for longer than this test takes.
     let sandbox = in_front_of(&site).set("supervision.backoff=20s").set("supervision.backoff_max=20s");

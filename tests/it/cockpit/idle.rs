@@ -4,10 +4,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 
-use lycosa::disk::DiskFault;
-use lycosa::disk::policy::Lack;
-use lycosa::disk::state::Shortage;
-use lycosa::domain::time::UnixMillis;
+use lycosa::base::disk::DiskFault;
+use lycosa::base::disk::policy::Lack;
+use lycosa::base::disk::state::Shortage;
+use lycosa::base::time::UnixMillis;
 
 use super::*;
 

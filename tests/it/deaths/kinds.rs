@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use lycosa::actors::node::Stop;
 use lycosa::actors::supervise::Kind;
+use lycosa::base::fault::{Fault, Faults, POINTS, Point};
 use lycosa::cli::testweb::TestWebConfig;
-use lycosa::fault::{Fault, Faults, POINTS, Point};
 
 use super::{sandbox, survives, web};
 use crate::support::{Ended, Sandbox, truth_any};
@@ -100,7 +100,7 @@ fn a_panic_at_every_point_of_the_house_loses_nothing() {
     for n in 0..CRAWLS {
         let mut some: Vec<_> = points.iter().copied().skip(n).step_by(CRAWLS).collect();
         if some.iter().any(|p| p.room() == "supervisor") {
-            some.push(lycosa::fault::find("deduper.tick").unwrap()); // somebody for it to be told of
+            some.push(lycosa::base::fault::find("deduper.tick").unwrap()); // somebody for it to be told of
         }
         in_one_crawl(&dry, &some, Fault::Panic);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use lycosa::base::fault::Fault;
 use lycosa::cli::testweb::TestWeb;
 use lycosa::cli::testweb::shape::Answer;
 use lycosa::domain::reason::Failure;
-use lycosa::fault::Fault;
 use lycosa::storage::values::UrlState;
 
 use super::sandbox;

@@ -35,7 +35,7 @@ impl Mount {
     }
 
     pub fn free(&self) -> u64 {
-        lycosa::disk::probe::room(&self.0).unwrap().free
+        lycosa::base::disk::probe::room(&self.0).unwrap().free
     }
 
     /// A file that leaves `left` bytes free.

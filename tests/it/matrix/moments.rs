@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use lycosa::fault::{POINTS, Point};
+use lycosa::base::fault::{POINTS, Point};
 use nix::sys::signal::Signal;
 
 use super::judge::{Life, now_us};

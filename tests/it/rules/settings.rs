@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use lycosa::actors::node::Stop;
 use lycosa::app::{Parts, Placement, Running, Wish, change_settings, start, undo_settings};
+use lycosa::base::clock::Clock;
+use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::TestWebConfig;
-use lycosa::clock::Clock;
 use lycosa::config::Layers;
-use lycosa::fault::Faults;
 use lycosa::parse::MimeModules;
 use lycosa::storage::MemoryStorage;
 use serde_json::{Value, json};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::path::Path;
 
+use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{CrawlId, Fingerprinter, UrlKey};
 use lycosa::domain::partition::Partition;
 use lycosa::domain::reason::Rejection;
-use lycosa::domain::time::UnixMillis;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};

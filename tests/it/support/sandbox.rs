@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use lycosa::actors::node::Stop;
 use lycosa::app::{Parts, Placement, start};
+use lycosa::base::clock::Clock;
+use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
-use lycosa::clock::Clock;
 use lycosa::config::{Layers, Settings};
-use lycosa::fault::Faults;
 use lycosa::parse::MimeModules;
 use lycosa::storage::{MemoryStorage, Storage};
 

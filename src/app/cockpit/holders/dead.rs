@@ -77,10 +77,10 @@ mod tests {
     use super::*;
     use crate::admin::jobs::JobState;
     use crate::app::Jobs;
-    use crate::clock::Clock;
+    use crate::base::clock::Clock;
+    use crate::base::time::UnixMillis;
     use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
     use crate::domain::partition::Partition;
-    use crate::domain::time::UnixMillis;
     use crate::storage::keys::HostAt;
     use crate::storage::values::FailedValue;
     use crate::storage::{Batch, MemoryStorage};

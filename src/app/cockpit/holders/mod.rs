@@ -18,7 +18,7 @@ use crate::admin::paging::Paging;
 use crate::admin::reports::{HeldLink, Holders, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::{ControlError, Reply};
 use crate::app::{Job, JobError};
-use crate::sort::{Sorted, Sorter};
+use crate::base::sort::{Sorted, Sorter};
 use crate::storage::keys::KeyRange;
 use crate::storage::read;
 use crate::storage::tables::Failed;

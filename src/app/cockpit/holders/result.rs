@@ -123,7 +123,7 @@ fn next_line<T: serde::de::DeserializeOwned>(lines: &mut impl BufRead, at: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time::UnixMillis;
+    use crate::base::time::UnixMillis;
 
     fn link(n: u64) -> HeldLink {
         let page = Some(format!("http://h.test/{n}"));

@@ -3,9 +3,9 @@ use std::sync::LazyLock;
 use super::super::shape::Shape;
 use super::super::{TrapRules, aliases};
 use super::*;
+use crate::base::time::UnixMillis;
 use crate::domain::html::{ExtractOptions, Extractor};
 use crate::domain::textprint::Shown;
-use crate::domain::time::UnixMillis;
 use crate::domain::url::{Canonicaliser, CleanRules};
 
 #[path = "sites.rs"]

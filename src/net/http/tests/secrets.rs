@@ -3,7 +3,7 @@
 use super::secure::{authority, https, params, server_config, signed};
 use super::server::{Server, Session};
 use super::*;
-use crate::clock::Clock;
+use crate::base::clock::Clock;
 use crate::net::cookies::{Jar, Limits};
 use crate::net::credentials::{Credentials, Identity};
 

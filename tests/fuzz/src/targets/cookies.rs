@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::domain::time::UnixMillis;
+use super::base::time::UnixMillis;
 use super::domain::url::{Canonicaliser, PageUrl};
 use super::net::cookies::{Jar, Limits};
 

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use encoding_rs::Encoding;
 use http::uri::PathAndQuery;
 
+use super::base::time::UnixMillis;
 use super::domain::fingerprint::HostKey;
 use super::domain::host::{registrable_domain, without_www};
 use super::domain::textprint::Shown;
-use super::domain::time::UnixMillis;
 use super::domain::traps::{Finder, ShapeRules, Shapes, TrapRules};
 use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes, without_stand_in};
 use super::input::{line, text};

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::config::units::human_size;
+use super::StatusSnapshot;
+use super::trouble::CERTIFICATE;
+use crate::base::units::human_size;
 use crate::domain::reason::Rejection;
-use crate::telemetry::StatusSnapshot;
-use crate::telemetry::trouble::CERTIFICATE;
 
 /// The counts in one line, with fields: for the log.
 #[must_use]
@@ -64,7 +64,7 @@ pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     }
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     rows.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:<width$}  {}", crate::telemetry::log::escaped(value));
+        let _ = writeln!(text, "{name:<width$}  {}", super::log::escaped(value));
         text
     })
 }
@@ -86,7 +86,7 @@ pub fn short(s: &StatusSnapshot) -> String {
     } else {
         format!("{counts} | {time} | {}", s.idle_reason) // the reason first, a terminal is not wide
     };
-    crate::telemetry::log::escaped(&text)
+    super::log::escaped(&text)
 }
 
 fn mean(d: Duration) -> String {

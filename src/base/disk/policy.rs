@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::DiskFault;
-use crate::domain::time::UnixMillis;
+use crate::base::time::UnixMillis;
 
 /// Wait before the first new try; doubled for each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(25);

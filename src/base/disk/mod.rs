@@ -20,6 +20,16 @@ pub use fault::DiskFault;
 pub use reserve::Reserve;
 pub use state::DiskState;
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// True when both names are of one folder or file, also over links and mounts.
+#[must_use]
+pub fn is_same_folder(a: &Path, b: &Path) -> bool {
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    id(a).is_some() && id(a) == id(b)
+}
+
 /// From here on a file that grows beyond the process's limit (`ulimit -f`) is a write that fails, not the end of the process:
 /// SIGXFSZ is caught, and means nothing.
 ///

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::config::units::roughly;
-use crate::domain::time::{SinceBoot, UnixMillis, millis};
+use crate::base::time::{SinceBoot, UnixMillis, millis};
+use crate::base::units::roughly;
 
 mod boot;
 

@@ -17,8 +17,6 @@ use std::{
     },
 };
 
-use crate::domain::url::PageUrl;
-
 pub use points::{POINTS, Point, find};
 
 /// What happens at a fault point.
@@ -91,7 +89,7 @@ impl Faults {
         let faults = Self::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             let (point, planned) = parse(part)?;
-            super::actors::supervise::lock(&faults.plan.points).insert(point, planned);
+            crate::base::sync::lock(&faults.plan.points).insert(point, planned);
         }
         Ok(faults)
     }
@@ -102,21 +100,21 @@ impl Faults {
     /// When there is no such point, or it does not offer that fault.
     pub fn set(&self, point: &str, fault: Fault, first: u64, last: u64) {
         assert!(offers(point, fault), "no fault point {point:?} that offers {fault:?}");
-        super::actors::supervise::lock(&self.plan.points).insert(point.to_owned(), (fault, first, last));
+        crate::base::sync::lock(&self.plan.points).insert(point.to_owned(), (fault, first, last));
     }
 
     /// How often `point` was passed.
     #[must_use]
     pub fn hits(&self, point: &str) -> u64 {
-        super::actors::supervise::lock(&self.plan.hits).get(point).map_or(0, |n| n.load(Ordering::Relaxed))
+        crate::base::sync::lock(&self.plan.hits).get(point).map_or(0, |n| n.load(Ordering::Relaxed))
     }
 
     /// Passes `point`: panics, sleeps or kills here, or tells the caller what to do.
     #[expect(clippy::panic, reason = "that is what a fault point is for")]
     pub fn pass(&self, point: &str) -> Option<Fault> {
-        let counter = super::actors::supervise::lock(&self.plan.hits).entry(point.to_owned()).or_default().clone();
+        let counter = crate::base::sync::lock(&self.plan.hits).entry(point.to_owned()).or_default().clone();
         let n = counter.fetch_add(1, Ordering::Relaxed) + 1;
-        let (fault, first, last) = *super::actors::supervise::lock(&self.plan.points).get(point)?;
+        let (fault, first, last) = *crate::base::sync::lock(&self.plan.points).get(point)?;
         if n < first || n > last {
             return None;
         }
@@ -135,7 +133,7 @@ impl Faults {
     }
 
     /// Passes `point`, and `point` bound to this URL.
-    pub fn pass_url(&self, point: &str, url: &PageUrl) -> Option<Fault> {
+    pub fn pass_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
         let plain = self.pass(point);
         plain.or_else(|| self.pass(&format!("{point} {url}")))
     }
@@ -149,7 +147,7 @@ impl Faults {
     }
 
     /// [`pass_url`](Self::pass_url) in an async place.
-    pub async fn wait_url(&self, point: &str, url: &PageUrl) -> Option<Fault> {
+    pub async fn wait_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
         match self.pass_url(point, url) {
             Some(Fault::Hang) => std::future::pending().await,
             other => other,
@@ -176,7 +174,7 @@ fn parse(part: &str) -> Result<(String, Planned), String> {
     let (point, rest) = part.rsplit_once('=').ok_or_else(bad)?;
     let (what, times) = rest.split_once('@').ok_or_else(bad)?;
     let fault = match what.split_once(':') {
-        Some(("delay", time)) => Fault::Delay(crate::config::units::parse_duration(time).map_err(|_| bad())?),
+        Some(("delay", time)) => Fault::Delay(crate::base::units::parse_duration(time).map_err(|_| bad())?),
         Some(_) => return Err(bad()),
         None => match what {
             "panic" => Fault::Panic,
@@ -212,7 +210,7 @@ impl Faults {
 
     /// Nothing happens here.
     #[inline]
-    pub fn pass_url(&self, _point: &str, _url: &PageUrl) -> Option<Fault> {
+    pub fn pass_url(&self, _point: &str, _url: &impl std::fmt::Display) -> Option<Fault> {
         None
     }
 
@@ -224,7 +222,7 @@ impl Faults {
 
     /// Nothing happens here.
     #[inline]
-    pub async fn wait_url(&self, _point: &str, _url: &PageUrl) -> Option<Fault> {
+    pub async fn wait_url(&self, _point: &str, _url: &impl std::fmt::Display) -> Option<Fault> {
         None
     }
 
@@ -258,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_point_bound_to_a_url_is_passed_with_it_and_by_itself() {
-        let url = PageUrl::from_parts(crate::domain::url::Scheme::Http, "h0.test", 80, "/?a=b").unwrap();
+        let url = "http://h0.test/?a=b";
         let faults = Faults::from_text("parser.page http://h0.test/?a=b=panic@2").unwrap();
         assert_eq!(faults.pass_url("parser.page", &url), None);
         assert!(std::panic::catch_unwind(|| faults.pass_url("parser.page", &url)).is_err());

@@ -1,6 +1,6 @@
 //! What the machine counts by itself since it booted, sleep included: Linux says it, and by what name it knows that boot.
 
-use crate::domain::time::SinceBoot;
+use crate::base::time::SinceBoot;
 
 /// This moment.
 #[cfg(target_os = "linux")]

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::DiskFault;
 use super::policy::{Lack, Next, Row};
-use crate::actors::supervise::lock;
-use crate::config::units::human_size;
-use crate::domain::time::UnixMillis;
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
+use crate::base::units::human_size;
 
 /// A folder whose file system has too little left.
 #[derive(Clone, Debug, PartialEq, Eq)]
