@@ -29,7 +29,7 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use lycosa::actors::node::Stop;
+//! use lycosa::crawl::node::Stop;
 //! use lycosa::app::{self, NodeControl, Parts, Placement};
 //! use lycosa::cli::testweb::{TestWeb, TestWebConfig};
 //! use lycosa::base::clock::Clock;
@@ -92,7 +92,6 @@
 //! # Ok::<(), lycosa::domain::url::UrlError>(())
 //! ```
 
-pub mod actors;
 pub mod admin;
 pub mod answer;
 pub mod app;
@@ -101,6 +100,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod cli;
 pub mod config;
+pub mod crawl;
 pub mod document;
 pub mod domain;
 pub mod net;

@@ -5,57 +5,14 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Data, Path};
-use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::OpenApi;
 
 use super::bounded::reading;
 use super::control::ControlError;
 use super::problem::Problem;
 use super::room::{Room, getting, resource};
-use crate::app::Jobs;
-use crate::base::time::UnixMillis;
-
-/// How far a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum JobState {
-    /// At work.
-    Running,
-    /// Through; see its result.
-    Done,
-    /// Met something; see its error.
-    Failed,
-    /// Told to stop; what it had done stands.
-    Cancelled,
-}
-
-/// One job.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct JobView {
-    /// Its number in this process.
-    pub id: u64,
-    /// What kind of work.
-    pub kind: String,
-    /// What it is to do, for people.
-    pub about: String,
-    /// How far it is.
-    pub state: JobState,
-    /// Records looked at so far.
-    pub looked: u64,
-    /// Records changed so far.
-    pub changed: u64,
-    /// When it began, milliseconds since 1970.
-    #[schema(value_type = u64)]
-    pub started: UnixMillis,
-    /// When it ended.
-    #[schema(value_type = Option<u64>)]
-    pub ended: Option<UnixMillis>,
-    /// What it met, when it failed.
-    pub error: Option<String>,
-    /// What it found, when it is done.
-    #[schema(value_type = Object, nullable)]
-    pub result: serde_json::Value,
-}
+use crate::crawl::jobs::Jobs;
+pub use crate::crawl::jobs::{JobState, JobView};
 
 /// How long the answer to a cancel waits for the job's end.
 const PATIENCE: Duration = Duration::from_secs(5);

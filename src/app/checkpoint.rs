@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::actors::node::Node;
-use crate::actors::store::{TakeCheckpoint, Taken};
 use crate::base::time::UnixMillis;
 use crate::checkpoint::make::{About, Draft};
 use crate::checkpoint::restore::Source;
 use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
+use crate::crawl::node::Node;
+use crate::crawl::store::{TakeCheckpoint, Taken};
 use crate::storage::read;
 use crate::storage::values::RunState;
 use crate::telemetry::StateChange;

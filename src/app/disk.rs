@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::actors::frontier::Look;
-use crate::actors::node::{Node, Stop};
 use crate::base::disk::policy::{Need, Room, SLACK};
 use crate::base::disk::probe::{probe, room};
 use crate::base::disk::state::Shortage;
 use crate::base::units::format_duration;
+use crate::crawl::frontier::Look;
+use crate::crawl::node::{Node, Stop};
 use crate::telemetry::StateChange;
 
 /// Bytes written to see whether temporary files can be made again.

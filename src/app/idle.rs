@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::cockpit::waits::{dns_fails, of_pace, pace_of, robots_waits, wait_of};
-use crate::actors::card::{Card, Life};
-use crate::actors::node::Node;
 use crate::admin::views::WaitWhy;
 use crate::admin::why_idle::{Finding, IdleCode};
 use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
+use crate::crawl::card::{Card, Life};
+use crate::crawl::node::Node;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;

@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 
-use crate::actors::node::Node;
 use crate::base::fault::Fault;
 use crate::base::units::human_size;
 use crate::config::Settings;
+use crate::crawl::node::Node;
 use crate::domain::memory::{MemoryPlan, TooLittle, permits_wanted};
 use crate::telemetry::StateChange;
 use crate::telemetry::machine::{MemoryLimit, memory_limit};

@@ -1,6 +1,5 @@
 //! Composition root: the only place that names every actor and says on which thread it lives.
 
-mod budget;
 mod build;
 mod checkpoint;
 mod cockpit;
@@ -8,17 +7,12 @@ mod control;
 mod disk;
 mod files;
 mod idle;
-mod jobs;
-mod live;
 mod memory;
 mod next;
 mod notify;
 mod patience;
 mod pause;
-mod pulse;
-mod readmit;
 mod refresh;
-mod rules;
 mod run;
 mod start_error;
 mod status;
@@ -34,10 +28,10 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::actors::node::{Node, Stop};
 use crate::base::clock::Clock;
 use crate::base::fault::Faults;
 use crate::config::{HttpBody, Settings};
+use crate::crawl::node::{Node, Stop};
 use crate::document::SpillConfig;
 use crate::domain::fingerprint::CrawlId;
 use crate::net::http::{Http, HttpConfig};
@@ -52,13 +46,7 @@ pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
 pub use cockpit::rooms as cockpit_rooms;
 pub use cockpit::{NodeHolders, NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
-pub use jobs::{Job, JobError, Jobs};
-pub use live::{
-    Live, LiveCell, Wish, change as change_settings, reload as reload_settings, resync, undo as undo_settings,
-};
 pub use memory::plan as memory_plan;
-pub use pulse::{Pulses, moved};
-pub use rules::{HostRules, Rules};
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use start_error::StartError;
 pub use status::status;
@@ -154,7 +142,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
     cockpit::finish_orders(&node);
-    readmit::go_on(&node);
+    crate::crawl::readmit::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use super::cockpit::waits::{pace_of, wait_of};
-use crate::actors::node::Node;
 use crate::admin::views::WaitWhy;
 use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
 use crate::domain::partition::Partition;
 use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::tables::{Due, Parked, Queue, Table};

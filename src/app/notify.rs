@@ -7,7 +7,7 @@ use std::time::Duration;
 use sd_notify::NotifyState;
 
 use super::status;
-use crate::actors::node::Node;
+use crate::crawl::node::Node;
 
 /// How often the state is told when the manager has no watchdog.
 const USUAL: Duration = Duration::from_secs(30);

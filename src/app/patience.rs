@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::next::{self, Ahead, Moments};
-use crate::actors::node::{Node, Stop};
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
 use crate::config::CrawlSection;
+use crate::crawl::node::{Node, Stop};
 use crate::storage::values::Counters;
 use crate::telemetry::trouble::{CHECKPOINT, CLOCK, UPLOAD};
 

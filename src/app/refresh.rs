@@ -3,7 +3,7 @@
 //! Whoever starts it again has repaired the network, the seed or the settings and does not want to wait for the rest of
 //! a quarter of an hour. The pace of hosts stays as it is, so that none is asked early (I1).
 
-use crate::actors::node::Node;
+use crate::crawl::node::Node;
 use crate::storage::keys::KeyRange;
 use crate::storage::ledger::{Change, Ledger};
 use crate::storage::tables::{Due, Parked, Robots};

@@ -7,13 +7,10 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::memory::share_out;
-use super::pulse::Watchdog;
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, readmit, start, status};
-use crate::actors::admit::{LINK, explain};
-use crate::actors::node::{Node, Stop};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, start, status};
 use crate::admin::auth::Keys;
 use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, RejectedSeed, SeedReport};
 use crate::base::clock::{Clock, Stopwatch};
@@ -21,6 +18,10 @@ use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::base::units::format_duration;
 use crate::config::{Settings, without_credentials, without_scheme};
+use crate::crawl::admit::{LINK, explain};
+use crate::crawl::node::{Node, Stop};
+use crate::crawl::pulse::Watchdog;
+use crate::crawl::readmit;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::parse::MimeModules;
@@ -402,7 +403,7 @@ fn heed(running: &Running, hangup: ReadAgain, wishes: Wishes) -> Signals {
 /// Takes up what may change of settings that were read again.
 async fn take_up(node: Arc<Node>, settings: Option<Settings>) {
     if let Some(settings) = settings {
-        match tokio::time::timeout(RELOAD, super::live::reload(&node, &settings)).await {
+        match tokio::time::timeout(RELOAD, crate::crawl::live::reload(&node, &settings)).await {
             Ok(Ok(_)) => {}
             Ok(Err(e)) => log::warn!("settings not taken up, the former ones hold: {e}"),
             Err(_) => log::warn!("settings not taken up yet: the store does not commit them"),

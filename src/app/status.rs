@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use super::idle::{findings, idle_reason};
-use crate::actors::node::Node;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::traps::HeldShape;
 use crate::telemetry::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};

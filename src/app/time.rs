@@ -1,8 +1,8 @@
 //! The node and the system's clock: where the crawl's time goes on, and what is told when that clock was set.
 
 use super::StartError;
-use crate::actors::node::Node;
 use crate::base::clock::{Clock, Jump};
+use crate::crawl::node::Node;
 use crate::storage::values::ClockState;
 use crate::storage::{Storage, read};
 use crate::telemetry::StateChange;

@@ -6,11 +6,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::actors::node::Node;
 use crate::base::disk::is_same_folder;
 use crate::checkpoint::place::Place;
 use crate::checkpoint::uploads::Uploads;
 use crate::checkpoint::{CheckpointError, Target};
+use crate::crawl::node::Node;
 use crate::storage::read;
 use crate::storage::values::Tails;
 use crate::telemetry::trouble::UPLOAD;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::budget::used_up;
 use super::cockpit::statistics;
 use super::memory::Governor;
 use super::patience::Patience;
 use super::{disk, status, time};
-use crate::actors::node::{Node, Stop};
 use crate::base::clock::Stopwatch;
+use crate::crawl::budget::used_up;
+use crate::crawl::node::{Node, Stop};
 
 /// How often limits are looked at when no commit comes.
 const LOOK: Duration = Duration::from_millis(100);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::answer::{Looked, Onward};
-use crate::app::Rules;
+use crate::crawl::rules::Rules;
 use crate::document::Document;
 use crate::domain::html::Page;
 use crate::domain::outcome::Verdict;

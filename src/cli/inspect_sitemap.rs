@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::app::Rules;
+use crate::crawl::rules::Rules;
 use crate::domain::html::Page;
 use crate::domain::reason::Rejection;
 use crate::domain::sitemap::Sites;

@@ -8,12 +8,12 @@ use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
 use super::{dry_run, reload, why};
-use crate::actors::node::Stop;
 use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::base::disk::DiskFault;
 use crate::base::units::format_duration;
 use crate::config::{Settings, without_credentials};
+use crate::crawl::node::Stop;
 use crate::telemetry::log::escaped;
 use crate::telemetry::summary;
 

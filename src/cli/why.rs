@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::actors::node::Stop;
 use crate::admin::RejectedSeed;
 use crate::app::Outcome;
 use crate::config::without_credentials;
+use crate::crawl::node::Stop;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::advice::{GENERAL, advice};
 use crate::telemetry::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};

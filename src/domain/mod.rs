@@ -87,7 +87,7 @@ mod tests {
             "Instant",
             "TcpStream",
             "UdpSocket",
-            "crate::actors",
+            "crate::crawl",
             "crate::admin",
             "crate::app",
             "crate::cli",
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_is_read_from_bodies_needs_only_the_domain() {
         let banned = [
-            "crate::actors",
+            "crate::crawl",
             "crate::answer",
             "crate::app",
             "crate::config",

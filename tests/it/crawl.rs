@@ -254,7 +254,7 @@ fn endless_spaces_end_at_the_page_limit() {
     let sandbox = Sandbox::new(web).set("crawl.max_pages=300").set("traps.calendar=false");
     let sandbox = sandbox.set("traps.barren_pages=0").set("traps.sessions=false").set("traps.permutations=false");
     let live = sandbox.start();
-    assert_eq!(live.until_stop(), lycosa::actors::node::Stop::Pages);
+    assert_eq!(live.until_stop(), lycosa::crawl::node::Stop::Pages);
     let ended = live.close();
     assert!((300..320).contains(&ended.status.pages_stored), "{}", ended.report());
     ended.assert_none_twice();

@@ -6,10 +6,10 @@ mod poison;
 
 use std::sync::Arc;
 
-use lycosa::actors::node::Stop;
 use lycosa::base::fault::Fault;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::cli::testweb::robots::RobotsMode;
+use lycosa::crawl::node::Stop;
 
 use crate::support::{Ended, Sandbox, truth_any};
 

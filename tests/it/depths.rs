@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::NewSeed;
 use lycosa::app::NodeControl;
 use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
+use lycosa::crawl::node::Stop;
 
 use crate::site::{Site, html, none};
 use crate::support::{Ended, Sandbox, truth_any};

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::orders::HostCommand;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::{HeldLink, Holders as _, HoldersAbout, Reports as _, WhichDead};
-use lycosa::app::{Job, JobError, NodeHolders, Reporter};
+use lycosa::app::{NodeHolders, Reporter};
 use lycosa::cli::testweb::truth::nodes;
 use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+use lycosa::crawl::jobs::Job;
+use lycosa::crawl::jobs::JobError;
+use lycosa::crawl::node::Stop;
 
 use crate::support::{Live, Sandbox, truth_any};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
 use lycosa::base::fault::Fault;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 
 use crate::site::{Site, html, none, page};
 use crate::support::Sandbox;

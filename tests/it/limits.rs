@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::Control;
 use lycosa::cli::testweb::audit_check::fetch_counts;
 use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
+use lycosa::crawl::node::Stop;
 
 use crate::support::{Ended, Sandbox, truth_any};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lycosa::actors::node::{Node, Stop};
 use lycosa::admin::Control;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::config::GroupBy;
+use lycosa::crawl::node::{Node, Stop};
 use lycosa::telemetry::metrics::Registry;
 
 use crate::support::{Sandbox, truth_any};

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::net::Resolver;
 use lycosa::net::dns::{DnsConfig, DnsFault};
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use lycosa::actors::node::{Node, Stop};
 use lycosa::app::{status, watch};
 use lycosa::base::time::millis;
+use lycosa::crawl::node::{Node, Stop};
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, html, none, page};

@@ -5,8 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::storage::keys::KeyRange;
 use lycosa::storage::{Storage, read, tables};
 

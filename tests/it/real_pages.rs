@@ -159,7 +159,7 @@ fn crawl(nginx: &Nginx, data: &Path) -> String {
         "admin.listen=off".into(),
         "disk.pause_below=1MB".into(),
         "store.memory=64MiB".into(),
-        "log.level=info,lycosa::actors::fetcher=debug".into(),
+        "log.level=info,lycosa::crawl::fetcher=debug".into(),
     ] {
         command.arg("--set").arg(set);
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
 
 use crate::support::{Ended, Sandbox, truth_any};

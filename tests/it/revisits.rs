@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::orders::HostCommand;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::storage::values::{How, UrlState};
 
 use crate::cockpit::in_front_of;

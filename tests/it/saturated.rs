@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use lycosa::actors::deduper::Inject;
-use lycosa::actors::store::{Commit, room_taken};
 use lycosa::base::fault::Fault;
 use lycosa::base::time::UnixMillis;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::deduper::Inject;
+use lycosa::crawl::store::{Commit, room_taken};
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::url::{PageUrl, Scheme};
 use lycosa::storage::ledger::{Change, LinkChange, NewUrl};

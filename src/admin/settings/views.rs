@@ -1,13 +1,12 @@
 //! How settings and their changes are shown.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::admin::jobs::JobView;
 use crate::base::time::UnixMillis;
+pub use crate::crawl::live::views::{ChangedView, TrialExample, TrialPart, TrialView};
 
 /// The configuration in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -52,17 +51,6 @@ pub struct ChangeView {
     pub changed: Vec<ChangedView>,
 }
 
-/// One key of a change; null is what file, environment and flags say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ChangedView {
-    /// Dotted.
-    pub key: String,
-    /// Before.
-    pub before: Value,
-    /// Since.
-    pub after: Value,
-}
-
 /// What became of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Changed {
@@ -82,47 +70,6 @@ pub enum Answered {
     Made(Changed),
     /// It was tried only.
     Tried(TrialView),
-}
-
-/// What a change would do to the URLs there are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TrialView {
-    /// True when only a part was looked at: the first URLs of some hosts.
-    pub sample: bool,
-    /// What there is to fear: the crawl would end at once, or most of the queue be turned away. Such a change is made only
-    /// with `force`.
-    #[serde(default)]
-    pub warnings: Vec<String>,
-    /// The keys that it would change.
-    pub changed: Vec<ChangedView>,
-    /// URLs in the queues: those that would be turned away when their turn comes, by the reason that would be given.
-    pub queued: TrialPart,
-    /// URLs rejected: those that would be readmitted, by the reason that was given.
-    pub rejected: TrialPart,
-}
-
-/// One family of URLs in a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TrialPart {
-    /// How many there are.
-    pub of: u64,
-    /// How many were looked at.
-    pub looked: u64,
-    /// How many would change, by reason.
-    pub changing: BTreeMap<String, u64>,
-    /// Some of them.
-    pub examples: Vec<TrialExample>,
-}
-
-/// A URL that would change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TrialExample {
-    /// The URL.
-    pub url: String,
-    /// The reason.
-    pub reason: String,
-    /// The rule that decides, in words.
-    pub rule: String,
 }
 
 /// Which rejected URLs are to be judged again.

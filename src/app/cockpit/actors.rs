@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Cockpit;
-use crate::actors::card::{Card, Life};
-use crate::actors::node::Node;
-use crate::actors::supervise::Kind;
 use crate::admin::actors::{ActorKindView, ActorQuery, ActorState, ActorView, Actors, FaultView};
 use crate::admin::paging::{Page, Paging, cursor};
 use crate::admin::{ControlError, Reply};
 use crate::base::sync::lock;
+use crate::crawl::card::{Card, Life};
+use crate::crawl::node::Node;
+use crate::crawl::supervise::Kind;
 use crate::telemetry::metrics::Registry;
 
 impl Actors for Cockpit {

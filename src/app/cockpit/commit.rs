@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::actors::node::Node;
-use crate::actors::store::Commit;
 use crate::admin::ControlError;
-use crate::app::{Job, JobError};
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
+use crate::crawl::store::Commit;
 use crate::storage::StorageError;
 use crate::storage::ledger::Change;
 

@@ -2,10 +2,10 @@
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
 
-use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::views::HostState;
 use crate::base::sync::lock;
+use crate::crawl::node::Node;
 use crate::domain::partition::Partition;
 use crate::domain::url::{PageUrl, with_schemes};
 use crate::storage::keys::{HostAt, PageKey, SeenKey};

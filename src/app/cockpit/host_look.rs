@@ -2,11 +2,11 @@
 
 use super::find::host_at;
 use super::hosts::Row;
-use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::host_list::HostQuery;
 use crate::admin::views::HostState as Standing;
 use crate::base::sync::lock;
+use crate::crawl::node::Node;
 use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
 use crate::storage::tables::{self, Parked, Waiting};
 use crate::storage::values::{HostCounts, HostState};

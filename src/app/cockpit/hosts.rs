@@ -8,7 +8,6 @@ use super::host_look::{Looked, Wanted, look};
 use super::orders::is_bare;
 use super::robots::Look;
 use super::waits::{pace_of, wait_of};
-use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::host_list::{
     Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, Hosts, RobotsText, Schedule,
@@ -16,6 +15,7 @@ use crate::admin::host_list::{
 use crate::admin::paging::{Paging, cursor};
 use crate::admin::views::{HostState as Standing, RobotsView};
 use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
 use crate::domain::politeness::{Pace, PaceRules, PaceWhy};
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, KeyRange, after};

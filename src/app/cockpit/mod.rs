@@ -23,10 +23,10 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use crate::actors::node::Node;
 use crate::admin::{self, Room, events, jobs, pipeline};
 use crate::admin::{actors as actor_room, host_list, pages as page_room, statistics as series_room};
 use crate::admin::{urls as url_room, why_idle as idle_room};
+use crate::crawl::node::Node;
 
 pub use holders::NodeHolders;
 pub use orders::Hosts as NodeHosts;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::lists::go_on;
 use super::orders::Named;
-use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::paging::{Page, Paging, cursor};
 use crate::admin::reports::{DeadLink, HostLine, Reports, SeedLine, StatusLine, TypeLine};
+use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
 use crate::storage::keys::{HostAt, Key, KeyRange, SeenKey};
 use crate::storage::tables::{Failed, HostCounts, HostState, Seeds, Table};

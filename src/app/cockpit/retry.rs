@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use super::commit::{commit, reading};
 use super::orders::Named;
-use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
 use crate::admin::retry::{RetryUrls, RetryWhich};
 use crate::admin::{ControlError, Reply};
-use crate::app::{Job, JobError};
 use crate::base::time::UnixMillis;
 use crate::base::units::parse_duration;
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
 use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::ledger::Change;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::actors::node::Node;
-use crate::actors::politeness::{copy_of, rules_of};
 use crate::admin::views::{RobotsStanding, RobotsView, VerdictView};
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
+use crate::crawl::node::Node;
+use crate::crawl::politeness::{copy_of, rules_of};
 use crate::domain::robots::{RobotsAccess, RobotsGroup, RobotsRules};
 use crate::storage::keys::RobotsKey;
 use crate::storage::values::RobotsValue;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use crate::actors::node::{Node, Stop};
 use crate::admin::jobs::JobView;
 use crate::admin::settings::{
     ChangeHow, ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsControl, SettingsView, TrialView,
 };
 use crate::admin::{ControlError, Reply};
-use crate::app::live::{self, Readmitting, Trial, Wish};
-use crate::app::readmit::{self, Which};
-use crate::app::{JobError, Live};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
+use crate::crawl::jobs::JobError;
+use crate::crawl::live::Live;
+use crate::crawl::live::{self, Readmitting, Trial, Wish};
+use crate::crawl::node::{Node, Stop};
+use crate::crawl::readmit::{self, Which};
 use crate::domain::reason::Rejection;
 use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Cockpit;
-use crate::actors::node::Node;
 use crate::admin::statistics::{Point, Series, Statistics};
+use crate::crawl::node::Node;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::ActorKind;
 use crate::telemetry::process::resident_bytes;

@@ -8,8 +8,6 @@ use super::find::{Record, Target, Typed, host_state, unread};
 use super::hosts::Row;
 use super::robots::Look;
 use super::waits::wait_of;
-use crate::actors::admit::{LINK, explain, way};
-use crate::actors::node::Node;
 use crate::admin::ControlError;
 use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
@@ -18,6 +16,8 @@ use crate::admin::urls::{
 use crate::admin::views::{CanonicalView, CaptureView, WarcView};
 use crate::app::idle;
 use crate::base::time::{UnixMillis, millis};
+use crate::crawl::admit::{LINK, explain, way};
+use crate::crawl::node::Node;
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::actors::node::Node;
-use crate::actors::politeness::copy_of;
 use crate::admin::views::{WaitView, WaitWhy};
 use crate::base::clock::Clock;
 use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
+use crate::crawl::politeness::copy_of;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::politeness::{Pace, PaceWhy};
 use crate::domain::robots::RobotsAccess;

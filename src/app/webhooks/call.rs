@@ -14,8 +14,8 @@ use serde::Serialize;
 use sha2::Sha256;
 
 use super::Hook;
-use crate::actors::node::Node;
 use crate::config::server_only;
+use crate::crawl::node::Node;
 use rustls::pki_types::CertificateDer;
 
 use crate::net::tls::{TlsClient, TlsSetupError, TlsVerify};

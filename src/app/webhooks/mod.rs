@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::status;
-use crate::actors::node::{Node, Stop};
 use crate::admin::auth::{TokenError, read_token};
 use crate::config::{Settings, WebhookSection};
+use crate::crawl::node::{Node, Stop};
 use crate::telemetry::metrics::Call;
 use crate::telemetry::notice::{Notice, NoticeKind};
 

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::session::Session;
-use crate::actors::admit::{LINK, explain};
 use crate::cli::exit::CliError;
+use crate::crawl::admit::{LINK, explain};
 use crate::domain::found_as::FoundAs;
 use crate::domain::html::LinkKind;
 use crate::domain::reason::Rejection;

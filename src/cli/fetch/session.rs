@@ -8,11 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::{Live, Rules};
 use crate::base::clock::Clock;
 use crate::base::units::roughly;
 use crate::cli::exit::CliError;
 use crate::config::{Layers, Settings};
+use crate::crawl::live::Live;
+use crate::crawl::rules::Rules;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::login::login_refused;
 use crate::domain::reason::Failure;

@@ -1,7 +1,7 @@
 //! Actors: all are shown, also one that is down; each can be restarted, and nothing is lost.
 
-use lycosa::actors::node::Stop;
-use lycosa::actors::supervise::Kind;
+use lycosa::crawl::node::Stop;
+use lycosa::crawl::supervise::Kind;
 
 use super::*;
 use crate::support::truth_any;
@@ -90,7 +90,7 @@ fn while_an_actor_is_down_every_question_is_answered() {
     sandbox.faults.set("store.commit", Fault::Panic, 1, 1);
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
-    live.node.doors().deduper.tell(lycosa::actors::deduper::Inject { seeds: vec![], reply: None });
+    live.node.doors().deduper.tell(lycosa::crawl::deduper::Inject { seeds: vec![], reply: None });
     live.until("the Store's death", |_| live.node.metrics.restarts(Kind::Store) == 1);
     let store = listed(&desk, "?kind=store").pop().unwrap();
     assert_eq!((&store["state"], &store["faults"]), (&"restarting".into(), &1.into()), "{store:#}");

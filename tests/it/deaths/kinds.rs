@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use lycosa::actors::node::Stop;
-use lycosa::actors::supervise::Kind;
 use lycosa::base::fault::{Fault, Faults, POINTS, Point};
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
+use lycosa::crawl::supervise::Kind;
 
 use super::{sandbox, survives, web};
 use crate::support::{Ended, Sandbox, truth_any};

@@ -7,8 +7,8 @@ mod server;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
 use serde_json::Value;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::JobState;
 use lycosa::admin::orders::HostCommand;
-use lycosa::app::Job;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::jobs::Job;
+use lycosa::crawl::node::Stop;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::reason::Rejection;
 use lycosa::storage::keys::SeenKey;

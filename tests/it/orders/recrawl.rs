@@ -1,9 +1,9 @@
 //! What was fetched of a host is fetched once more.
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::jobs::JobState;
 use lycosa::admin::orders::HostCommand;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 
 use super::{large_host, web};
 use crate::support::{Sandbox, truth_any};

@@ -1,6 +1,5 @@
 //! URLs that were given up are tried again.
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::paging::Paging;
@@ -8,6 +7,7 @@ use lycosa::admin::reports::Reports as _;
 use lycosa::admin::retry::{RetryUrls as _, RetryWhich};
 use lycosa::app::{Reporter, Retry};
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
 
 use super::web;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use lycosa::actors::node::Stop;
 use lycosa::admin::NewSeed;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::Reports as _;
 use lycosa::app::{NodeControl, Reporter};
 use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
+use lycosa::crawl::node::Stop;
 
 use super::web;
 use crate::support::{Sandbox, truth_any};

@@ -1,7 +1,7 @@
 //! A change that its author may not mean is made only by who says so.
 
-use lycosa::actors::node::Stop;
 use lycosa::cli::testweb::TestWebConfig;
+use lycosa::crawl::node::Stop;
 use serde_json::{Value, json};
 
 use super::client::Admin;

@@ -249,7 +249,7 @@ fn a_crawl_until_done_does_not_end_while_rejected_urls_are_judged_again() {
     let made =
         admin.told("PATCH", "/api/v1/settings?readmit=true", &json!({"scope.mode": "any", "crawl.until_done": true}));
     assert_eq!(made["change"]["generation"], 2);
-    assert_eq!(live.until_stop(), lycosa::actors::node::Stop::Done);
+    assert_eq!(live.until_stop(), lycosa::crawl::node::Stop::Done);
     drop(admin);
     let ended = live.end();
     ended.assert_is(&sandbox.web.truth(truth_any()));

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lycosa::actors::node::Stop;
-use lycosa::app::{Parts, Placement, Running, Wish, change_settings, start, undo_settings};
+use lycosa::app::{Parts, Placement, Running, start};
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::config::Layers;
+use lycosa::crawl::live::Wish;
+use lycosa::crawl::live::change as change_settings;
+use lycosa::crawl::live::undo as undo_settings;
+use lycosa::crawl::node::Stop;
 use lycosa::parse::MimeModules;
 use lycosa::storage::MemoryStorage;
 use serde_json::{Value, json};

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use lycosa::actors::node::{Node, Stop};
 use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::orders::{HostCommand, HostOrdered, OrderHosts as _};
 use lycosa::admin::{ControlError, SeedReport};
 use lycosa::app::{NodeControl, NodeHosts, Running, status, watch};
+use lycosa::crawl::node::{Node, Stop};
 use lycosa::storage::Storage;
 use lycosa::telemetry::StatusSnapshot;
 

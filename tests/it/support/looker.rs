@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lycosa::actors::node::Node;
 use lycosa::app::status;
+use lycosa::crawl::node::Node;
 use lycosa::telemetry::StatusSnapshot;
 
 /// Looks at the counts all the time (I2).

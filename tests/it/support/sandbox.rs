@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lycosa::actors::node::Stop;
 use lycosa::app::{Parts, Placement, start};
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use lycosa::config::{Layers, Settings};
+use lycosa::crawl::node::Stop;
 use lycosa::parse::MimeModules;
 use lycosa::storage::{MemoryStorage, Storage};
 

@@ -1,7 +1,8 @@
 //! Dead URLs that are looked for. In memory: a key and a count each.
 
 use crate::app::cockpit::commit::reading;
-use crate::app::{Job, JobError};
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
 use crate::domain::reason::Failure;
 use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::tables::Failed;
@@ -76,9 +77,9 @@ mod tests {
 
     use super::*;
     use crate::admin::jobs::JobState;
-    use crate::app::Jobs;
     use crate::base::clock::Clock;
     use crate::base::time::UnixMillis;
+    use crate::crawl::jobs::Jobs;
     use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
     use crate::domain::partition::Partition;
     use crate::storage::keys::HostAt;

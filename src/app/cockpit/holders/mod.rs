@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 
 use super::commit::reading;
 use super::orders::Named;
-use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
 use crate::admin::paging::Paging;
 use crate::admin::reports::{HeldLink, Holders, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::{ControlError, Reply};
-use crate::app::{Job, JobError};
 use crate::base::sort::{Sorted, Sorter};
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
 use crate::storage::keys::KeyRange;
 use crate::storage::read;
 use crate::storage::tables::Failed;

@@ -10,14 +10,15 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 
 use super::dead::Dead;
-use crate::actors::node::Node;
 use crate::admin::reports::HoldersAbout;
 use crate::app::cockpit::commit::reading;
 use crate::app::cockpit::find::host_at;
-use crate::app::{Job, JobError};
 use crate::base::sort::Sorter;
 use crate::checkpoint::make::closed_files;
 use crate::checkpoint::uploads::read_list;
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::read;

@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::commit::{commit, commit_last, committed};
-use crate::actors::node::Node;
 use crate::admin::jobs::JobView;
 use crate::admin::orders::{HostCommand, HostOrdered, OrderHosts};
 use crate::admin::{ControlError, Reply};
-use crate::app::JobError;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::storage::keys::HostAt;

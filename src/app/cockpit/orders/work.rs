@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Named;
-use crate::actors::node::Node;
 use crate::app::cockpit::commit::{commit, reading, rest};
-use crate::app::{Job, JobError};
 use crate::base::time::UnixMillis;
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::reason::Rejection;

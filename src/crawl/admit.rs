@@ -1,0 +1,127 @@
+//! The door every found URL passes before the seen test, and again before its request: blocked hosts, traps, then scope and
+//! filters.
+
+use std::sync::PoisonError;
+
+use super::lease::Lease;
+use super::node::Node;
+use crate::base::sync::lock;
+use crate::crawl::live::Live;
+use crate::domain::found_as::FoundAs;
+use crate::domain::rank::Ranker;
+use crate::domain::reason::Rejection;
+use crate::domain::scope::Scope;
+use crate::domain::sitemap::{is_announced, is_named_by_seed};
+use crate::domain::url::PageUrl;
+use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+
+/// Judges found URLs by the rules in force; the seen test comes afterwards.
+pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange {
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.live(); // under the scope's lock, so that both are of one generation
+    let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
+    let blocks = node.orders.blocks();
+    for new in found {
+        if blocks.on(new.url.host()) {
+            out.turned.push(Turned { new, reason: Rejection::Blocked });
+            continue;
+        }
+        let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
+        let by_its_way = match new.limit {
+            Some(limit) if new.depth > limit => Err(Rejection::TooDeep), // as was said of its seed
+            _ if new.hops > node.rules.settings.fetch.max_redirects => Err(Rejection::Redirects),
+            _ => Ok(()),
+        };
+        let verdict = judge(&live, &scope, &new.url, new.depth, way).and(by_its_way);
+        match verdict {
+            Ok(()) => out.new.push(new),
+            Err(reason) => out.turned.push(Turned { new, reason }),
+        }
+    }
+    out
+}
+
+/// The way of an ordinary link.
+pub const LINK: (FoundAs, Option<&str>) = (FoundAs::Link, None);
+
+/// As what and where a URL was found that goes back to the seed `origin`. Where the seed itself names a sitemap nobody else led to it.
+#[must_use]
+pub fn way<'v>(found: FoundAs, via: Option<&'v str>, origin: Option<&str>) -> (FoundAs, Option<&'v str>) {
+    (found, via.filter(|_| !is_named_by_seed(found, via, origin)))
+}
+
+/// What rules say of a URL found at a depth, as what and where. For a sitemap that was announced, those for pages do not count.
+///
+/// # Errors
+/// Why it is turned away.
+pub fn judge(
+    live: &Live,
+    scope: &Scope,
+    url: &PageUrl,
+    depth: u16,
+    (found, via): (FoundAs, Option<&str>),
+) -> Result<(), Rejection> {
+    live.traps.judge(url)?;
+    if is_announced(url, found, via) { scope.judge_sitemap(url) } else { scope.judge(url, depth) }
+}
+
+/// The verdict of [`judge`], and the rule that gave it in words.
+pub fn explain(
+    live: &Live,
+    scope: &Scope,
+    url: &PageUrl,
+    depth: u16,
+    (found, via): (FoundAs, Option<&str>),
+) -> (Result<(), Rejection>, String) {
+    match live.traps.explain(url) {
+        Err((reason, rule)) => (Err(reason), rule),
+        Ok(()) if is_announced(url, found, via) => match scope.judge_sitemap(url) {
+            Ok(()) => (Ok(()), "a sitemap that was announced: rules for pages do not count".to_owned()),
+            Err(reason) => (Err(reason), "hosts and patterns that are never wanted".to_owned()),
+        },
+        Ok(()) => scope.explain(url, depth),
+    }
+}
+
+/// Why a URL was turned away: the reason, and the rule that gave it in words.
+#[must_use]
+pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
+    match explain(&node.live(), &scope, &new.url, new.depth, way) {
+        (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
+        _ if *reason == Rejection::Redirects => {
+            format!("{reason}: more than {} in a row (fetch.max_redirects)", node.rules.settings.fetch.max_redirects)
+        }
+        _ => reason.to_string(),
+    }
+}
+
+/// Judges a queued URL by the rules in force, unless they are those it was queued under: of generation `since`. One that comes last is
+/// judged by its shape as well, which may have brought nothing new since it was found. Gives the generation that judged it.
+///
+/// # Errors
+/// Why it is turned away, and the generation that says so.
+pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Rejection, u32)> {
+    let (entry, url, live) = (&lease.entry, &lease.url, node.live());
+    if Ranker::is_last(lease.core().queue_key.order) {
+        let host = lease.core().queue_key.host;
+        let mut shapes = lock(&node.shapes);
+        if let Err(refusal) = shapes.judge_again(host, url, entry.via.as_deref(), &live.shapes) {
+            shapes.hold(host, url, refusal);
+            drop(shapes);
+            node.tell_held_back();
+            return Err((refusal.reason, live.generation));
+        }
+    }
+    if live.generation == since {
+        return Ok(since);
+    }
+    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.live();
+    let (entry, url) = (&lease.entry, &lease.url);
+    let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
+    let verdict = judge(&live, &scope, url, entry.depth, way);
+    verdict.map_err(|reason| (reason, live.generation))?;
+    Ok(live.generation)
+}

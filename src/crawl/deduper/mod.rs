@@ -1,0 +1,492 @@
+//! Deduper.
+//!
+//! Owns: the Bloom filter, the cache of popular URLs, the marks of links that are new but whose page is not committed yet
+//! (*pending*), the same for contents. Receives: [`Parsed`], [`Announced`], [`Inject`], [`Readmit`], [`Settled`], [`SaveFilter`]. Sends: commits to the
+//! Store, in order, with its epoch. Never: calls a URL new that is on disk or pending; writes. After a restart: the epoch
+//! is raised, so that nothing hangs on marks it has forgotten; the filter is not believed until it has caught up (I4).
+
+mod announced;
+mod filter;
+mod messages;
+mod onward;
+mod outbox;
+mod plain;
+mod popular;
+mod readmit;
+mod seen;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, Context, Handler, Supervised};
+
+use super::admit::{admit, why};
+use super::lease::{Hands, Lease};
+use super::node::{Node, Stop};
+use super::parser::archive::Tools;
+use super::store::Commit;
+use super::supervise::{Kind, Room};
+use super::turn::{self, Timed, Turns};
+use crate::base::clock::Clock;
+use crate::base::fault::Fault;
+use crate::base::invariant::{Invariant, uphold};
+use crate::base::sync::lock;
+use crate::crawl::control::{RejectedSeed, SeedReport};
+use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
+use crate::domain::found_as::FoundAs;
+use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
+use crate::domain::traps::Finder;
+use crate::domain::url::PageUrl;
+use crate::storage::keys::ContentKey;
+use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageChange};
+use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
+use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
+
+use filter::SeenFilter;
+pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
+use outbox::Outbox;
+use popular::Popular;
+pub use readmit::Readmit;
+
+/// Links of a page in one change at most: half of what the Store puts into one batch.
+const CHUNK: usize = 4_096;
+/// The actor.
+pub struct Deduper {
+    node: Arc<Node>,
+    filter: SeenFilter,
+    popular: Popular,
+    /// New URLs of pages not committed yet.
+    pending: KeyMap<UrlKey, seen::Pending>,
+    pending_contents: KeyMap<ContentDigest, ContentValue>,
+    epoch: u64,
+    /// Of the rules that the popular URLs were found under.
+    generation: u32,
+    /// Links that are followed from any seed, as of the last look.
+    max_depth: Option<u16>,
+    tools: Tools,
+    /// What waits for room before the Store.
+    outbox: Outbox,
+    turns: Turns,
+}
+
+impl Deduper {
+    /// A fresh one: raises the epoch, for it has forgotten what was pending.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        let epoch = node.epoch.raise();
+        node.faults.pass("deduper.new");
+        Self {
+            filter: SeenFilter::open(&node),
+            popular: Popular::new(),
+            pending: KeyMap::default(),
+            pending_contents: KeyMap::default(),
+            tools: Tools::new(&node),
+            outbox: Outbox::default(),
+            turns: Turns::default(),
+            epoch,
+            generation: node.live.generation(),
+            max_depth: node.live().settings.max_depth(),
+            node,
+        }
+    }
+
+    /// What was waiting may be turned away by other rules, and found again.
+    fn look_at_rules(&mut self) {
+        let now = self.node.live.generation();
+        if now != self.generation {
+            self.generation = now;
+            self.popular = Popular::new();
+        }
+    }
+
+    /// True when rules that hold no more turned it away before its request: it goes back to its queue, to be judged when
+    /// its turn comes.
+    fn is_overruled(&self, parsed: &Parsed) -> bool {
+        let judged = parsed.links.generation;
+        matches!(parsed.ending, Ending::Rejected(_)) && judged != 0 && judged != self.generation
+    }
+
+    /// Links that were judged by rules that hold no more are judged again. So whatever the Store commits after what was in its
+    /// mailbox when a change was committed is judged by the new rules (`app::readmit` counts on it).
+    fn judged_anew(&self, links: LinkChange) -> LinkChange {
+        if links.generation == 0 || links.generation == self.generation {
+            return links;
+        }
+        let LinkChange { new, turned, .. } = links;
+        let (kept, again): (Vec<_>, Vec<_>) = turned.into_iter().partition(|t| t.reason.is_of_sitemaps());
+        let mut links = admit(&self.node, new.into_iter().chain(again.into_iter().map(|t| t.new)));
+        links.turned.extend(kept);
+        links
+    }
+
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::PendingUrls, self.pending.len());
+        metrics.entries(Registry::PendingContents, self.pending_contents.len());
+        metrics.entries(Registry::PopularUrls, self.popular.len());
+    }
+
+    /// Marks of a lost commit go.
+    fn look_at_epoch(&mut self) {
+        let now = self.node.epoch.now();
+        if now != self.epoch {
+            self.pending.clear();
+            self.pending_contents.clear();
+            self.popular = Popular::new(); // the database may have been opened again, and lack what was read then
+            self.epoch = now;
+        }
+    }
+
+    /// The commit of a page, after those of links that go before it.
+    fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>, StorageError> {
+        let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
+        let mut records = None;
+        let mut capture = None;
+        let mut first_with = None;
+        let mut shown = None;
+        if let Some(parts) = parts {
+            let PageParts { mut record, records: mut built, content, shown: of_page } = *parts;
+            self.node.faults.pass_url("deduper.content", &lease.url);
+            let unchanged = record.how == How::NotModified;
+            let first = match unchanged {
+                true => Some(self.unchanged_since(&record, &lease)?),
+                false => self.known_content(content, &record, &lease, &mut first_with)?,
+            };
+            let how = if unchanged { How::NotModified } else { How::Duplicate };
+            if let (Some(first), Some(built)) = (first, &mut built) {
+                let made = match self.node.faults.check("deduper.revisit") {
+                    Err(e) => Err(e.to_string()),
+                    Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
+                };
+                if let Err(e) = made {
+                    self.node.spill_failed(&e);
+                    log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
+                    let at = self.node.after_spill(&lease.core().url_key);
+                    let ending = Ending::Retry { at, reason: Failure::Spill };
+                    let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
+                    return self.page(again);
+                }
+                record.how = how;
+                if ending == Ending::Done(How::Stored) {
+                    ending = Ending::Done(How::Duplicate);
+                }
+            }
+            shown = of_page;
+            records = built;
+            capture = Some(record);
+        }
+        let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
+        uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
+        let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        let shown_nothing = shown.is_none() && lease.entry.again.is_none();
+        // A page that is as it was at its last visit wastes nothing.
+        if let Some(shown) = shown.filter(|_| lease.entry.again.is_none()) {
+            lock(&self.node.shapes).read(&mut finder, &shown);
+        }
+        let hop = self.hop_of(&links, &lease);
+        if shown_nothing && hop.is_some() {
+            finder.is_redirect();
+        }
+        let (mut links, itself) = led_back(links, &lease);
+        let by_http = self.by_http(&lease, &mut ending)?;
+        let seeds = by_http.map(|(found, said)| {
+            links = found;
+            said
+        });
+        // The last step: what it marks as pending hangs on the commits made here.
+        let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
+        links.seeds.extend(seeds);
+        if let (Some(new), Some(record)) = (itself, &capture) {
+            let why = if new.url.spelling() == lease.url.spelling() { Again::Cookies } else { Again::Spelling };
+            links.again.push(KnownUrl { new, captured: record.fetched, why });
+        }
+        if let (Some(record), Some(hop)) = (&mut capture, hop) {
+            self.note_onward(record, &lease, hop, &links)?;
+        }
+        if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
+            sitemap.put_off |= links.put_off;
+        }
+        lock(&self.node.shapes).count(&finder);
+        self.node.tell_held_back();
+        let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
+        let status = capture.as_ref().map(|record| record.status).or(status);
+        let taken = lease.entry.reach();
+        let change =
+            PageChange { url: lease.url.clone(), ending, taken, reach, status, capture, first_with, links, pace };
+        commits.push(Commit {
+            epoch: Some(self.epoch),
+            change: Change::Page(Box::new(change)),
+            lease: Some(lease),
+            permit,
+            records: records.into_iter().collect(),
+            took,
+            room: None,
+            reply: None,
+        });
+        Ok(commits)
+    }
+
+    /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
+    /// time: after a kill between them the page is fetched again, and finds them known.
+    fn unseen_of_page(
+        &mut self,
+        links: LinkChange,
+        finder: &mut Finder,
+    ) -> Result<(Vec<Commit>, LinkChange), StorageError> {
+        let mut chunks = links.in_chunks(CHUNK).into_iter().peekable();
+        let (mut before, mut put_off) = (Vec::new(), false);
+        while let Some(chunk) = chunks.next() {
+            self.node.faults.pass("deduper.chunk");
+            let links = self.unseen(chunk, Some(finder))?;
+            put_off |= links.put_off;
+            if chunks.peek().is_none() {
+                return Ok((before, LinkChange { put_off, ..links }));
+            }
+            let change = Change::Links(Box::new(links));
+            before.push(Commit { epoch: Some(self.epoch), ..Commit::bare(change) });
+        }
+        Ok((before, LinkChange::default()))
+    }
+
+    /// The first capture with the same content, if there is one with the same payload; the first of its content is noted.
+    fn known_content(
+        &mut self,
+        content: Option<ContentDigest>,
+        record: &PageRecord,
+        lease: &super::lease::Lease,
+        first_with: &mut Option<(ContentDigest, ContentValue)>,
+    ) -> Result<Option<ContentValue>, StorageError> {
+        let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
+        let on_disk = read::content(&*self.node.storage, ContentKey::from(digest))?;
+        if let Some(first) = on_disk.or_else(|| self.pending_contents.get(&digest).cloned()) {
+            // The same text in another coding (gzip and plain) is stored whole: a revisit means an identical payload.
+            return Ok((first.payload == record.payload_digest).then_some(first));
+        }
+        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(record.fetched);
+        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
+        let value = ContentValue { first: key, url, date: record.fetched, payload };
+        self.pending_contents.insert(digest, value.clone());
+        *first_with = Some((digest, value));
+        Ok(None)
+    }
+
+    /// What a page that has not changed refers to: the first capture with its content, or its own last one.
+    fn unchanged_since(&self, record: &PageRecord, lease: &super::lease::Lease) -> Result<ContentValue, StorageError> {
+        let first = match record.content {
+            Some(digest) => read::content(&*self.node.storage, ContentKey::from(digest))?,
+            None => None,
+        };
+        let first = first.filter(|first| first.payload == record.payload_digest);
+        let date = lease.entry.again.as_ref().map_or(record.fetched, |last| last.captured);
+        let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
+        let (url, payload) = (record.asked().into_owned(), record.payload_digest);
+        Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
+    }
+
+    fn inject(&mut self, message: Inject, ctx: &mut Context<Self>) {
+        let Inject { seeds, reply } = message;
+        let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
+        {
+            let mut scope = self.node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for url in &urls {
+                scope.join_host(url.host());
+            }
+        }
+        let asked = urls.len();
+        let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
+        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
+        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..seed(url) });
+        let judged = admit(&self.node, seeds.chain(above));
+        let mut report = SeedReport::default();
+        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
+            let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
+            report.rejected.push(RejectedSeed { url, reason });
+        }
+        let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
+        said.retain(|seed| !refused.contains(seed.url.as_str()));
+        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }, None) {
+            Ok(links) => LinkChange { seeds: said, ..links },
+            Err(e) => return self.failed(&e),
+        };
+        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
+        report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
+        let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
+            Box::new(move || {
+                let _ = reply.send(report);
+            })
+        });
+        let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
+        self.send(commit, ctx);
+    }
+
+    /// Links that are followed from a seed, as is said of it now or was before.
+    fn limit_of(&self, said: &SeedValue) -> Option<u16> {
+        if said.says() {
+            return said.max_depth;
+        }
+        let known = self.node.seeds.of(&*self.node.storage, self.node.crawl, &self.node.prints, &said.url);
+        known.ok().flatten().and_then(|known| known.max_depth)
+    }
+
+    fn failed(&mut self, error: &StorageError) {
+        self.node.epoch.raise();
+        self.look_at_epoch();
+        if error.is_latched() {
+            return; // the Store is opening the database again; nothing is handed out meanwhile
+        }
+        log::error!("the seen test failed, its page is taken up again: {error}");
+        self.node.stop_with(Stop::Disk(error.to_string()));
+    }
+}
+
+/// Takes out the page itself, where its redirect leads back to it.
+fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>) {
+    let own = |new: &NewUrl| new.hops > lease.entry.hops && new.url == lease.url;
+    let at = links.new.iter().position(own);
+    let itself = at.map(|at| links.new.swap_remove(at));
+    (links, itself)
+}
+
+fn seed(url: PageUrl) -> NewUrl {
+    NewUrl {
+        url,
+        depth: 0,
+        limit: None,
+        hops: 0,
+        seed: true,
+        via: None,
+        origin: None,
+        found: FoundAs::Link,
+        rank: None,
+        lastmod: None,
+    }
+}
+
+/// The folders above seeds, as if each seed linked to them.
+fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
+    let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
+    let mut found = Vec::new();
+    for (url, said) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
+        let from: Arc<str> = Arc::from(url.as_str());
+        for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
+            let (via, origin) = (Some(from.clone()), Some(from.clone()));
+            let limit = said.max_depth;
+            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..seed(folder) });
+        }
+    }
+    found
+}
+
+impl Actor for Deduper {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("deduper.started");
+        turn::begin(self, ctx);
+    }
+}
+
+/// A rebuild of the filter goes on by the clock.
+impl Timed for Deduper {
+    const EVERY: Duration = Duration::from_millis(20);
+
+    fn clock(&self) -> &Clock {
+        &self.node.clock
+    }
+
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    fn tick(&mut self) {
+        self.node.faults.pass("deduper.tick");
+        self.publish();
+        if let Err(e) = self.filter.catch_up(&self.node, self.pending.keys())
+            && !e.is_latched()
+        {
+            log::error!("the seen filter could not be rebuilt and stays unused: {e}");
+        }
+    }
+}
+
+impl Supervised for Deduper {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Deduper {
+    const KIND: Kind = Kind::Deduper;
+}
+
+impl Handler<Parsed> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, parsed: Parsed, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        turn::take(self, ctx);
+        let page = parsed.lease.core().clone();
+        page.take(Hands::Deduper);
+        self.look_at_epoch();
+        if self.node.faults.pass("deduper.parsed") == Some(Fault::Stop) {
+            return ctx.stop();
+        }
+        self.look_at_rules();
+        if self.is_overruled(&parsed) {
+            return page.let_go(Hands::Deduper);
+        }
+        match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {
+            Ok(commits) => {
+                self.node.faults.pass("deduper.commit");
+                page.let_go(Hands::Deduper);
+                commits.into_iter().for_each(|commit| self.send(commit, ctx));
+            }
+            Err(e) => self.failed(&e),
+        }
+    }
+}
+
+impl Handler<Inject> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, message: Inject, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        self.look_at_epoch();
+        self.node.faults.pass("deduper.inject");
+        self.inject(message, ctx);
+    }
+}
+
+impl Handler<Settled> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, settled: Settled, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        turn::take(self, ctx);
+        self.node.faults.pass("deduper.settled");
+        if settled.epoch != self.epoch {
+            return;
+        }
+        for key in &settled.urls {
+            self.pending.remove(key);
+        }
+        for digest in &settled.contents {
+            self.pending_contents.remove(digest);
+        }
+    }
+}
+
+impl Handler<SaveFilter> for Deduper {
+    type Result = ();
+
+    fn handle(&mut self, message: SaveFilter, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().deduper.meter().enter();
+        if let Err(e) = self.filter.save(&self.node) {
+            log::warn!("the seen filter was not saved and will be rebuilt at the next start: {e}");
+        }
+        let _ = message.0.send(());
+    }
+}

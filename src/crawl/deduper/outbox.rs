@@ -1,0 +1,55 @@
+//! The way to the Store: in order, and no more than there is room for before it.
+//!
+//! While there is none, the Deduper handles no further message; what it would have said waits in *its* mailbox, bounded by
+//! page permits, and the fetchers wait for those. No ring can close: the Store needs nothing of the Deduper to write what it
+//! has, and a commit gives its room back by Drop, be it written, refused or lost.
+
+use std::collections::VecDeque;
+
+use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+
+use super::Deduper;
+use crate::crawl::store::Commit;
+
+/// What is on its way to the Store.
+#[derive(Default)]
+pub(super) struct Outbox {
+    commits: VecDeque<Commit>,
+    /// Room is being waited for.
+    waits: bool,
+}
+
+impl Outbox {
+    /// To be sent before the next commit, in this order.
+    pub fn put(&mut self, commit: Commit) {
+        self.commits.push_back(commit);
+    }
+}
+
+impl Deduper {
+    /// Sends a commit to the Store, after those that wait for room.
+    pub(super) fn send(&mut self, commit: Commit, ctx: &mut Context<Self>) {
+        self.outbox.put(commit);
+        if !self.outbox.waits {
+            self.post(ctx);
+        }
+    }
+
+    fn post(&mut self, ctx: &mut Context<Self>) {
+        while let Some(commit) = self.outbox.commits.pop_front() {
+            let permits = commit.permits();
+            match self.node.store_room.clone().try_acquire_many_owned(permits) {
+                Ok(room) => self.node.doors().store.tell(Commit { room: Some(room), ..commit }),
+                Err(_) => {
+                    self.outbox.waits = true;
+                    let room = self.node.store_room.clone().acquire_many_owned(permits);
+                    return ctx.wait(room.into_actor(self).map(move |room, this, ctx| {
+                        this.outbox.waits = false;
+                        this.node.doors().store.tell(Commit { room: room.ok(), ..commit });
+                        this.post(ctx);
+                    }));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Doors: an actor's address with a meter, because actix does not tell a mailbox's depth.
+
+use std::sync::Arc;
+
+use actix::dev::ToEnvelope;
+use actix::dev::channel::{self, AddressReceiver};
+use actix::{Actor, Addr, Context, Handler, Message};
+
+use super::card::{Card, ONLY};
+use super::supervise::Kind;
+use crate::base::clock::Stopwatch;
+use crate::crawl::pulse::moved;
+use crate::telemetry::metrics::Metrics;
+
+/// Counts what goes into and through the mailbox of an actor, for its card and for its kind.
+#[derive(Clone)]
+pub struct Meter {
+    metrics: Metrics,
+    kind: Kind,
+    card: Arc<Card>,
+}
+
+impl Meter {
+    /// A handler begins; its time is counted when the guard drops (also when it panics).
+    #[must_use]
+    pub fn enter(&self) -> Entered {
+        self.metrics.queue(self.kind, -1);
+        self.card.queue(-1);
+        Entered { meter: self.clone(), since: Stopwatch::start() }
+    }
+
+    /// Messages waiting now.
+    #[must_use]
+    pub fn depth(&self) -> u64 {
+        self.card.queued()
+    }
+
+    /// The actor as it is seen from outside.
+    #[must_use]
+    pub fn card(&self) -> &Arc<Card> {
+        &self.card
+    }
+}
+
+/// A handler at work.
+pub struct Entered {
+    meter: Meter,
+    since: Stopwatch,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        moved();
+        let took = self.since.elapsed();
+        self.meter.metrics.handled(self.meter.kind, took);
+        self.meter.card.note_handled(took);
+    }
+}
+
+/// The way into an actor. It stays the same over the actor's deaths.
+pub struct Door<A: Actor> {
+    addr: Addr<A>,
+    meter: Meter,
+}
+
+impl<A: Actor> Clone for Door<A> {
+    fn clone(&self) -> Self {
+        Self { addr: self.addr.clone(), meter: self.meter.clone() }
+    }
+}
+
+impl<A: Actor<Context = Context<A>>> Door<A> {
+    /// A door to the only actor of its kind, and the receiving end that it is started with, so that doors exist before actors.
+    #[must_use]
+    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
+        Self::of(kind, ONLY, metrics)
+    }
+
+    /// The same for one of several: `instance` tells it apart.
+    #[must_use]
+    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
+        let (tx, rx) = channel::channel(16);
+        let card = Arc::new(Card::new(kind, instance));
+        (Self { addr: Addr::new(tx), meter: Meter { metrics: metrics.clone(), kind, card } }, rx)
+    }
+
+    /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
+    /// that travels inside it, or there is one of it (docs/architecture.md, back-pressure).
+    pub fn tell<M>(&self, message: M)
+    where
+        M: Message + Send + 'static,
+        M::Result: Send,
+        A: Handler<M>,
+        A::Context: ToEnvelope<A, M>,
+    {
+        self.meter.metrics.queue(self.meter.kind, 1);
+        self.meter.card.queue(1);
+        self.addr.do_send(message);
+    }
+
+    /// The meter of this mailbox.
+    #[must_use]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+}

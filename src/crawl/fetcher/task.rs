@@ -1,0 +1,245 @@
+//! One request from its start to the message that carries its result on.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::again::condition;
+use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
+use crate::base::time::UnixMillis;
+use crate::crawl::deduper::Parsed;
+use crate::crawl::lease::{Hands, Lease};
+use crate::crawl::node::Node;
+use crate::crawl::parser::Parse;
+use crate::crawl::parser::archive::Tools;
+use crate::crawl::supervise::die;
+use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
+use crate::domain::politeness::PaceSignal;
+use crate::domain::reason::Failure;
+use crate::domain::revisit::Again;
+use crate::domain::url::PageUrl;
+use crate::net::answer::outcome_of;
+use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::robots::{robots_limits, robots_text};
+use crate::storage::ledger::Ending;
+use crate::storage::values::{How, PageRecord};
+use crate::telemetry::trouble::CERTIFICATE;
+
+pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
+    let page = match &fetch.errand {
+        Errand::Page { lease, .. } => Some(lease.core().clone()),
+        Errand::Robots { .. } => None,
+    };
+    let exchange = exchange(node, protocols, tools, fetch);
+    match page {
+        Some(page) => page.held(Hands::Fetcher, exchange).await,
+        None => exchange.await,
+    }
+}
+
+async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
+    let Fetch { url, addresses, via, slot, on_wire, guess, errand, reply } = fetch;
+    let (begun, asked_at) = (node.clock.date(), node.clock.now());
+    let stopwatch = crate::base::clock::Stopwatch::start();
+    let conditional = match &errand {
+        Errand::Page { lease, last, .. } if node.rules.settings.store.keeps_status(304) => {
+            condition(lease, last.as_deref())
+        }
+        Errand::Page { .. } | Errand::Robots { .. } => None,
+    };
+    let asked = conditional.is_some();
+    let anonymous = is_anonymous(&node, &errand, &url);
+    let request = FetchRequest {
+        url: url.clone(),
+        addresses,
+        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        via,
+        anonymous,
+        conditional,
+        limits: match errand {
+            Errand::Page { .. } => node.rules.limits.clone(),
+            Errand::Robots { .. } => robots_limits(&node.rules.limits),
+        },
+    };
+    let result = match tokio::time::timeout(node.rules.settings.hung_after(), send(&node, &protocols, request)).await {
+        Ok(result) => result,
+        Err(_) => hung(&node, &url, asked_at),
+    };
+    node.faults.pass_url("fetcher.fetched", &url);
+    if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
+        node.spill_failed(detail);
+    }
+    let outcome = outcome_of(result.as_ref(), asked, node.clock.date());
+    node.note_fetched(&outcome, result.as_ref().ok().map(|f| &f.timings));
+    let no_https = guess && matches!(outcome, FetchOutcome::Fault(failure) if failure.is_no_https());
+    let (took, signal) = match no_https {
+        true => (Duration::ZERO, PaceSignal::Neutral),
+        false => (stopwatch.elapsed(), signal_of(anonymous, &outcome)),
+    };
+    if slot.finish(took, signal) {
+        node.host_blocked(
+            url.host(),
+            "refusals",
+            "so many refusals in a row (fetch.waf_brake) that the host is left alone",
+        );
+    }
+    drop(on_wire);
+    match errand {
+        Errand::Page { lease, usage, last, permit } => {
+            let _ = reply.send(Report { outcome, robots: None });
+            node.faults.pass("fetcher.reported");
+            let half = half_of(&lease, last.as_deref());
+            let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+            let verdict = match judged.beside_half(half.map(|half| half.bytes), &outcome) {
+                Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
+                    Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
+                }
+                verdict => verdict,
+            };
+            node.faults.pass_url("fetcher.hand_over", &url);
+            lease.core().let_go(Hands::Fetcher);
+            match result {
+                Ok(fetched) if verdict.stores() => {
+                    note_certificate(&node, &url, &fetched);
+                    let parse =
+                        Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, last, begun };
+                    node.doors().parser.tell(parse);
+                }
+                result => {
+                    if let Err(fault) = result {
+                        log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
+                    }
+                    let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict, half));
+                    node.doors()
+                        .deduper
+                        .tell(parsed.with_timing(begun, stopwatch.elapsed()).answered(status_of(&outcome)));
+                }
+            }
+        }
+        Errand::Robots { .. } => {
+            let robots =
+                result.ok().map(|fetched| robots_answer(&node, &mut tools.borrow_mut(), &url, begun, &fetched));
+            let _ = reply.send(Report { outcome, robots });
+        }
+    }
+}
+
+fn status_of(outcome: &FetchOutcome) -> Option<u16> {
+    match outcome {
+        FetchOutcome::Answer(answer) => Some(answer.status),
+        FetchOutcome::Fault(_) => None,
+    }
+}
+
+/// What another host has named, outside what is crawled, is asked for without credentials and cookies: the target of a
+/// robots.txt's redirect, a sitemap.
+fn is_anonymous(node: &Node, errand: &Errand, url: &PageUrl) -> bool {
+    match errand {
+        Errand::Robots { foreign } => *foreign,
+        Errand::Page { lease, .. } => {
+            let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            lease.entry.found.is_sitemap() && scope.judge(url, lease.entry.depth).is_err()
+        }
+    }
+}
+
+/// Whoever asked, a host that is overloaded says so to all. What it merely refuses to a stranger's redirect or sitemap is not held
+/// against it: so nobody can have it left alone by naming what it shows to nobody.
+fn signal_of(anonymous: bool, outcome: &FetchOutcome) -> PaceSignal {
+    match pace_signal(outcome) {
+        PaceSignal::Challenge if anonymous => PaceSignal::Neutral,
+        signal => signal,
+    }
+}
+
+async fn send(node: &Node, protocols: &Protocols, request: FetchRequest) -> Result<Fetched, FetchFault> {
+    node.faults.wait_url("fetcher.task", &request.url).await;
+    protocols.fetch(request).await
+}
+
+/// Every phase of a request has its time-out, so this is a fault of ours: the request is given up, and its Fetcher begins
+/// anew with other connections.
+fn hung(node: &Node, url: &PageUrl, begun: UnixMillis) -> ! {
+    let why = format!("hung for {} s: the request for {url}", node.rules.settings.hung_after().as_secs_f32());
+    node.fetcher_of(&node.prints.host(url.host())).tell(Hung { begun, why: why.clone() });
+    die(why)
+}
+
+/// A certificate that a browser would refuse is told once a run, counted always.
+fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
+    let Some(fault) = &fetched.tls_fault else { return };
+    if node.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
+        log::warn!(
+            "certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}",
+            url.host()
+        );
+    }
+}
+
+/// The half that an earlier try has left, where `last` is the latest capture.
+fn half_of<'r>(lease: &Lease, last: Option<&'r PageRecord>) -> Option<&'r PageRecord> {
+    last.filter(|_| lease.entry.again.as_ref().is_some_and(|again| again.why == Again::Cut))
+}
+
+/// How a URL ends by a verdict, before its document is looked at; `half`: what an earlier try has left.
+#[must_use]
+pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending {
+    match (verdict, half) {
+        (Verdict::Retry { at, reason }, _) => Ending::Retry { at: *at, reason: *reason },
+        (Verdict::StoreHalf { at }, _) => Ending::Retry { at: *at, reason: Failure::BodyCut },
+        (Verdict::KeepHalf, Some(half)) => Ending::Kept(Box::new(half.clone())),
+        (Verdict::KeepHalf, None) => Ending::Error(Failure::BodyCut),
+        (Verdict::Follow, _) => Ending::Done(How::Redirect),
+        (Verdict::NotModified, _) => Ending::Done(How::NotModified),
+        (other, _) => match other.final_state() {
+            Some(FinalState::Error(failure)) => Ending::Error(failure),
+            Some(FinalState::Rejected(reason)) => Ending::Rejected(reason),
+            Some(FinalState::Done) | None => Ending::Done(How::Stored),
+        },
+    }
+}
+
+/// How a URL ends by what became of its request; `last`: its latest capture.
+#[must_use]
+pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
+    let half = half_of(lease, last);
+    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), outcome), half)
+}
+
+fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
+    let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
+    let kept = node.rules.settings.store.keeps_status(fetched.status);
+    let exchange = || tools.exchange(url, begun, fetched, (None, None));
+    let records = kept.then(exchange).transpose().unwrap_or_else(|e| {
+        log::warn!("robots.txt was not archived: {e}");
+        None
+    });
+    let location = fetched.reference("location").map(|v| v.into_owned());
+    RobotsAnswer { status: fetched.status, text: text.ok(), location, records: records.into_iter().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::outcome::Answer;
+
+    #[test]
+    fn overload_is_heard_whoever_asked_and_a_refusal_is_not_held_against_a_host_that_a_stranger_named() {
+        let throttled = PaceSignal::Throttled { retry_after: None };
+        for (status, own, foreign) in [
+            (200, PaceSignal::Ok, PaceSignal::Ok),
+            (404, PaceSignal::Ok, PaceSignal::Ok),
+            (403, PaceSignal::Challenge, PaceSignal::Neutral),
+            (429, throttled, throttled),
+            (503, throttled, throttled),
+            (500, PaceSignal::ServerError, PaceSignal::ServerError),
+        ] {
+            let outcome = FetchOutcome::Answer(Answer::of(status));
+            assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &outcome)), [own, foreign], "{status}");
+        }
+        let reset = FetchOutcome::Fault(Failure::Reset);
+        assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &reset)), [PaceSignal::Fault; 2]);
+    }
+}

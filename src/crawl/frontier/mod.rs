@@ -1,0 +1,491 @@
+//! Frontier.
+//!
+//! Owns: which hosts are active, the heads of the on-disk queues, the cursors of hosts, the making and ending of leases.
+//! Receives: [`Committed`], [`LeaseReturned`], [`Want`], [`GaveUp`], [`Reload`], [`Look`]. Sends: leases to Hosts; `Yield`,
+//! `Unpark`, `Promote`, `ReadAgain` to the Store. Never: writes; leases a URL twice; waits. After a restart: retires the Hosts of its
+//! former life, sweeps leases that ended meanwhile, reads the heads; nothing else is scanned.
+
+mod active;
+mod heads;
+mod messages;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, Context, Handler, Supervised};
+
+use super::deduper::Parsed;
+use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
+use super::node::{LeaseReturn, Node, Stop};
+use super::politeness::{Leases, Retire};
+use super::store::Commit;
+use super::supervise::{Kind, Room};
+use super::turn::{self, Timed, Turns};
+use crate::base::clock::{Clock, Jump};
+use crate::base::fault::Fault;
+use crate::base::sync::lock;
+use crate::base::time::{UnixMillis, millis};
+use crate::crawl::pulse::moved;
+use crate::domain::fingerprint::HostKey;
+use crate::domain::frontier::Cursors;
+use crate::domain::rank::RankChooser;
+use crate::domain::reason::{Failure, Rejection};
+use crate::storage::keys::{HostAt, QueueKey};
+use crate::storage::ledger::{Change, Ending};
+use crate::storage::values::{QueueEntry, UrlState};
+use crate::storage::{StorageError, read};
+use crate::telemetry::metrics::Registry;
+
+use active::{Active, Kept};
+use heads::Fronts;
+pub use messages::{Committed, Ended, GaveUp, LeaseReturned, Look, Reload, Want};
+
+/// While so many messages wait before the Store, it is told of no more hosts and URLs whose time has come: they stay due.
+const STORE_IS_BUSY: u64 = 1_024;
+/// A date is in the future when it lies so far ahead: a capture is committed within less.
+const AHEAD: Duration = Duration::from_secs(60);
+/// Hosts that are not active and of which something is kept.
+const RESTING: usize = 50_000;
+
+/// The actor.
+pub struct Frontier {
+    node: Arc<Node>,
+    end: Arc<dyn LeaseEnd>,
+    fronts: Fronts,
+    chooser: RankChooser,
+    active: HashMap<HostKey, Active>,
+    resting: HashMap<HostKey, Kept>,
+    /// Hosts were not served because of a pause or of `crawl.max_pages`.
+    held: bool,
+    /// The jump of the system's clock that was heard of.
+    jump: Option<Jump>,
+    turns: Turns,
+}
+
+impl Frontier {
+    /// A fresh one.
+    #[must_use]
+    pub fn new(node: Arc<Node>) -> Self {
+        node.faults.pass("frontier.new");
+        let end = Arc::new(LeaseReturn(node.doors().frontier.clone()));
+        Self {
+            node,
+            end,
+            fronts: Fronts::default(),
+            chooser: RankChooser::new(8),
+            active: HashMap::new(),
+            resting: HashMap::new(),
+            held: false,
+            jump: None,
+            turns: Turns::default(),
+        }
+    }
+
+    fn load(&mut self) {
+        match Fronts::load(&*self.node.storage) {
+            Ok(fronts) => self.fronts = fronts,
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    fn broken(&self, error: &StorageError) {
+        if error.is_latched() {
+            return; // the Store is opening the database again, and sends a `Reload` when it has
+        }
+        log::error!("the frontier cannot read its queues: {error}");
+        self.node.stop_with(Stop::Disk(error.to_string()));
+    }
+
+    /// Activates hosts while there is room.
+    fn activate(&mut self) {
+        while self.active.len() < self.node.rules.settings.max_active_hosts() && !self.node.holds() {
+            match self.next_host() {
+                Ok(Some(at)) => {
+                    if let Err(e) = self.wake(at) {
+                        return self.broken(&e);
+                    }
+                }
+                Ok(None) => return,
+                Err(e) => return self.broken(&e),
+            }
+        }
+    }
+
+    fn next_host(&mut self) -> Result<Option<HostAt>, StorageError> {
+        loop {
+            let fronts = &self.fronts;
+            let Some(rank) = self.chooser.choose(|r| fronts.has(r)) else { return Ok(None) };
+            let active = &self.active;
+            let free = |at: &HostAt| !active.contains_key(&at.host);
+            if let Some(at) = self.fronts.next_host(&*self.node.storage, rank, free)? {
+                return Ok(Some(at));
+            }
+        }
+    }
+
+    fn wake(&mut self, at: HostAt) -> Result<(), StorageError> {
+        moved(); // there may be tens of thousands of hosts to wake, each with reads
+        let Some(state) = read::host_state(&*self.node.storage, at)? else { return Ok(()) };
+        if state.orders.holds() {
+            return Ok(());
+        }
+        let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
+        let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
+        kept.cursors.raise(&counts.heads);
+        let active = Active::start(&self.node, at, &state, kept, &counts);
+        self.active.insert(at.host, active);
+        Ok(())
+    }
+
+    /// Gives a Host the URLs it wants, or retires it when it has nothing left, or when the operator holds it.
+    fn serve(&mut self, host: HostKey) {
+        if self.node.orders.holds(&host) {
+            return self.retire(host);
+        }
+        let Some(active) = self.active.get_mut(&host).filter(|a| a.wants > 0) else { return };
+        let room = self.node.lease_room();
+        if self.node.holds() || room == 0 {
+            self.held = true;
+            return;
+        }
+        let wants = active.wants.min(room);
+        let order = self.node.rules.settings.crawl.order;
+        let leases = match active.next_leases(&self.node, &self.end, wants, order) {
+            Ok(leases) => leases,
+            Err(e) => return self.broken(&e),
+        };
+        if leases.is_empty() {
+            if active.kept.leased.is_empty() {
+                self.retire(host);
+            }
+            return;
+        }
+        // An order that came meanwhile did not see these leases, so they must see it.
+        if self.node.orders.holds(&host) {
+            drop(leases);
+            return self.retire(host);
+        }
+        active.wants = 0;
+        self.node.faults.pass("frontier.leased");
+        let (fine, poison): (Vec<_>, Vec<_>) =
+            leases.into_iter().partition(|l| !self.node.is_poison(&l.core().url_key));
+        for lease in poison {
+            let url = lease.url.clone();
+            log::error!("page given up after it ended its room or the whole process several times: url={url}");
+            self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
+        }
+        let live = self.node.live();
+        let (fine, over) = active.within_budget(fine, live.settings.pages_per_host());
+        for lease in over {
+            self.node
+                .doors()
+                .deduper
+                .tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)).judged_by(live.generation));
+        }
+        if fine.is_empty() {
+            active.wants = wants; // served again when one of these ends, so that not the whole queue is in flight
+            return;
+        }
+        active.door.tell(Leases(fine));
+    }
+
+    fn serve_all(&mut self) {
+        let wanting: Vec<_> = self.active.iter().filter(|(_, a)| a.wants > 0).map(|(h, _)| *h).collect();
+        for host in wanting {
+            self.serve(host);
+        }
+    }
+
+    fn retire(&mut self, host: HostKey) {
+        if let Some(active) = self.active.remove(&host) {
+            lock(&self.node.hosts).remove(&host);
+            active.door.tell(Retire);
+            if self.resting.len() >= RESTING {
+                self.forget_resting();
+            }
+            self.resting.insert(host, active.kept);
+        }
+    }
+
+    /// Forgets what is on disk as well: that of hosts without a lease out.
+    fn forget_resting(&mut self) {
+        self.resting.retain(|_, kept| !kept.leased.is_empty());
+    }
+
+    /// Active hosts are looked into from their heads on disk.
+    fn begin_at_heads(&mut self) -> Result<(), StorageError> {
+        let Self { active, node, .. } = self;
+        for active in active.values_mut() {
+            let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl))?.unwrap_or_default();
+            (active.kept.cursors, active.queued) = (Cursors::starting_at(counts.heads), None);
+        }
+        Ok(())
+    }
+
+    /// What is kept of a host, active or not.
+    fn kept(&mut self, host: &HostKey) -> Option<&mut Kept> {
+        let Self { active, resting, .. } = self;
+        active.get_mut(host).map(|a| &mut a.kept).or_else(|| resting.get_mut(host))
+    }
+
+    fn lower(&mut self, host: HostKey, rank: u8, order: u64) {
+        if let Some(kept) = self.kept(&host) {
+            kept.cursors.lower(rank, order);
+        }
+    }
+
+    fn end_lease(&mut self, core: &LeaseCore, how: Ended) {
+        if !self.node.leases.end(core) {
+            return; // swept before; its URL may be leased anew
+        }
+        if let Some(kept) = self.kept(&core.queue_key.host) {
+            kept.end(&core.url_key, how);
+        }
+        if core.state() == LeaseState::Returned
+            && let Err(e) = self.take_back(core)
+        {
+            self.broken(&e);
+        }
+    }
+
+    /// A returned URL is to be found again: where it stands now, for it may have been moved since, and by its host, which
+    /// may have been passed over meanwhile.
+    fn take_back(&mut self, core: &LeaseCore) -> Result<(), StorageError> {
+        let key = core.queue_key;
+        self.lower(key.host, key.rank, key.order);
+        let seen = key.host_crawl().url(core.url_key);
+        if let Some(UrlState::Waiting { rank, order, due: None, .. }) = read::seen_state(&*self.node.storage, seen)? {
+            self.lower(key.host, rank, order);
+        }
+        if !self.active.contains_key(&key.host)
+            && let Some(counts) = read::host_counts(&*self.node.storage, key.host_crawl())?
+        {
+            self.fronts.note_place(key.partition, counts.place);
+        }
+        Ok(())
+    }
+
+    fn times(&mut self) {
+        if self.node.doors().store.meter().depth() > STORE_IS_BUSY {
+            return;
+        }
+        let now = self.node.clock.now();
+        if let Some(after) = self.node.sitemaps_again() {
+            self.read_sitemaps_again(after);
+        }
+        if self.fronts.next_time().is_none_or(|t| t > now) {
+            return;
+        }
+        match self.fronts.parked_until(&*self.node.storage, now) {
+            Ok(keys) => keys.into_iter().for_each(|k| self.tell_store(Change::Unpark(k.host_at()))),
+            Err(e) => self.broken(&e),
+        }
+        match self.fronts.due_until(&*self.node.storage, now) {
+            Ok(keys) if keys.is_empty() => {}
+            Ok(keys) => self.tell_store(Change::Promote(keys)),
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    /// Visits are dated, for each is a capture. One that lies in the future was dated by a wrong clock: whether `after` has passed
+    /// since nobody knows, and it is made again.
+    fn read_sitemaps_again(&mut self, after: Duration) {
+        let date = self.node.clock.date();
+        let before = UnixMillis(date.0.saturating_sub(millis(after)));
+        let jumps = self.node.clock.last_jump();
+        if jumps != self.jump {
+            self.jump = jumps;
+            self.fronts.look_ahead();
+        }
+        let rows = self.fronts.visited_until(&*self.node.storage, before).and_then(|mut rows| {
+            rows.extend(self.fronts.visited_after(&*self.node.storage, date.plus(AHEAD))?);
+            Ok(rows)
+        });
+        match rows {
+            Ok(rows) if rows.is_empty() => {}
+            Ok(rows) => self.tell_store(Change::ReadAgain(rows)),
+            Err(e) => self.broken(&e),
+        }
+    }
+
+    fn tell_store(&self, change: Change) {
+        self.node.doors().store.tell(Commit::bare(change));
+    }
+
+    fn publish(&self) {
+        let metrics = &self.node.metrics;
+        metrics.entries(Registry::ActiveHosts, self.active.len());
+        metrics.entries(Registry::RestingHosts, self.resting.len());
+        metrics.entries(Registry::Heads, self.fronts.len());
+        let visit = self.fronts.first_visit().map_or(u64::MAX, |visit| visit.0);
+        self.node.sitemap_visit.store(visit, Ordering::Relaxed);
+    }
+
+    fn look(&mut self) {
+        self.node.faults.pass("frontier.look");
+        self.times();
+        if self.held && !self.node.holds() && self.node.lease_room() > 0 {
+            self.held = false;
+            self.serve_all();
+        }
+        self.activate();
+    }
+}
+
+impl Actor for Frontier {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.node.faults.pass("frontier.started");
+        for (_, door) in lock(&self.node.hosts).drain() {
+            door.tell(Retire);
+        }
+        for core in self.node.leases.ended() {
+            self.node.leases.end(&core);
+        }
+        self.load();
+        self.node.faults.pass("frontier.loaded");
+        turn::begin(self, ctx);
+        self.look();
+    }
+}
+
+/// Times come, and room comes free, without a message.
+impl Timed for Frontier {
+    const EVERY: Duration = Duration::from_millis(25);
+
+    fn clock(&self) -> &Clock {
+        &self.node.clock
+    }
+
+    fn turns(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    fn tick(&mut self) {
+        self.node.faults.pass("frontier.tick");
+        self.look();
+        self.publish();
+    }
+}
+
+impl Supervised for Frontier {
+    fn restarting(&mut self, _: &mut Context<Self>) {
+        *self = Self::new(self.node.clone());
+    }
+}
+
+impl Room for Frontier {
+    const KIND: Kind = Kind::Frontier;
+}
+
+impl Handler<Committed> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, message: Committed, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
+        self.node.faults.pass("frontier.committed");
+        for (core, how) in &message.ended {
+            self.end_lease(core, *how);
+        }
+        for news in &message.hosts {
+            self.fronts.note(news);
+            if let Some(active) = self.active.get_mut(&news.at.host) {
+                active.queued = Some(news.queued);
+            }
+            if let Some(kept) = self.kept(&news.at.host) {
+                kept.finished(news.finished);
+                news.put.iter().for_each(|(rank, order)| kept.cursors.lower(*rank, *order));
+            }
+            self.serve(news.at.host);
+        }
+        self.node.faults.pass("frontier.committed.after");
+        self.activate();
+    }
+}
+
+impl Handler<LeaseReturned> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, LeaseReturned(core): LeaseReturned, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
+        self.end_lease(&core, Ended::Unfinished);
+        self.node.faults.pass("frontier.returned");
+        self.serve(core.queue_key.host);
+        self.activate();
+    }
+}
+
+impl Handler<Want> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, want: Want, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
+        if let Some(active) = self.active.get_mut(&want.host) {
+            active.wants = want.n;
+            if self.node.faults.pass("frontier.want") == Some(Fault::Stop) {
+                return ctx.stop();
+            }
+            self.serve(want.host);
+        }
+    }
+}
+
+impl Handler<GaveUp> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, message: GaveUp, ctx: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        turn::take(self, ctx);
+        let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
+        self.retire(message.host);
+        self.node.faults.pass("frontier.gave_up");
+        let pace = self.node.slots.pace_of(&at.host).map(|p| p.encode());
+        self.tell_store(Change::Yield { at, until: message.until, pace });
+        self.activate();
+    }
+}
+
+impl Handler<Reload> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        self.node.faults.pass("frontier.reload");
+        for core in self.node.leases.ended() {
+            self.end_lease(&core, Ended::Unfinished);
+        }
+        self.forget_resting();
+        self.resting.values_mut().for_each(|kept| kept.cursors = Cursors::default());
+        if let Err(e) = self.begin_at_heads() {
+            return self.broken(&e);
+        }
+        self.load();
+        self.serve_all();
+        self.activate();
+    }
+}
+
+impl Handler<Look> for Frontier {
+    type Result = ();
+
+    fn handle(&mut self, _: Look, _: &mut Context<Self>) {
+        let _at_work = self.node.doors().frontier.meter().enter();
+        self.look();
+    }
+}
+
+/// One entry and the key it stands under.
+type Entry = (QueueKey, QueueEntry);
+
+/// A lease on one entry, unless it is leased already or its URL cannot be built.
+fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
+    let url = entry.url(name).ok()?;
+    let url_key = node.prints.url(&url);
+    node.leases.lease(key, url_key, url, entry, end)
+}

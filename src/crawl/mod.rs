@@ -1,0 +1,38 @@
+//! The seven kinds of actor and what they share.
+//!
+//! ```text
+//!  Inject / links ──> Deduper ──> Store ──commit──> Frontier ──leases──> Host (politeness, one per active host)
+//!                        ^                                                   │ Fetch{lease, slot, permit, pinned address}
+//!                        │ Parsed                                            v
+//!                     Parser <──── Parse{lease, permit, document} ──── Fetcher pool ──report──> Host
+//! ```
+//! Each room: what it owns, receives, sends, never does, and how it looks after a restart, in its module's text.
+
+pub mod admit;
+pub mod asking;
+pub(crate) mod budget;
+pub mod card;
+pub mod control;
+pub mod deduper;
+pub mod door;
+pub mod fetcher;
+pub mod frontier;
+pub mod jobs;
+pub mod lease;
+pub mod link_room;
+pub mod live;
+mod news;
+pub mod node;
+pub mod orders;
+pub mod parser;
+pub mod politeness;
+pub mod pulse;
+pub mod readmit;
+pub mod rules;
+pub mod seeds;
+pub mod slot;
+pub mod store;
+pub mod strikes;
+pub mod supervise;
+pub mod supervisor;
+pub mod turn;

@@ -1,0 +1,141 @@
+//! The WARC records of one exchange, compressed here so that the Store only appends.
+
+use crate::base::time::UnixMillis;
+use crate::crawl::lease::Lease;
+use crate::crawl::node::Node;
+use crate::domain::found_as::FoundAs;
+use crate::domain::url::PageUrl;
+use crate::net::protocol::{Cut, Fetched};
+use crate::storage::values::{ContentValue, How};
+use crate::warc::digest::{Digests, WarcDigest};
+use crate::warc::id::{IdSource, Truncated};
+use crate::warc::metadata::{Metadata, Outlink};
+use crate::warc::page::{PageRecords, PageSource};
+use crate::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo};
+use crate::warc::spool::SpoolRule;
+
+/// Bytes of a record that stay in memory.
+const RECORD_MEMORY: usize = 256 * 1024;
+
+/// Bytes of a body looked at at a time.
+const PIECE: usize = 32 * 1024;
+
+/// What one thread needs to build records.
+pub struct Tools {
+    builder: RecordBuilder,
+    ids: IdSource,
+    /// Room for a piece of a body, kept because it costs more to clear than to fill.
+    pub(super) buffer: Box<[u8]>,
+}
+
+impl Tools {
+    /// With the settings of this node.
+    #[must_use]
+    pub fn new(node: &Node) -> Self {
+        let spool = SpoolRule { dir: node.rules.spill_dir.clone(), memory: RECORD_MEMORY };
+        Self {
+            builder: RecordBuilder::new(node.rules.settings.store.compression, spool),
+            ids: node.rules.record_ids(),
+            buffer: vec![0; PIECE].into(),
+        }
+    }
+
+    /// The records of an exchange, without or with the facts of a page and the media type that it was found to be.
+    ///
+    /// # Errors
+    /// A body that cannot be read again, or a temporary file that cannot be written.
+    pub fn exchange(
+        &mut self,
+        url: &PageUrl,
+        begun: UnixMillis,
+        fetched: &Fetched,
+        (metadata, identified_type): (Option<Metadata<'_>>, Option<&str>),
+    ) -> Result<PageRecords, RecordError> {
+        let asked = url.asked();
+        let source = PageSource {
+            capture: Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
+            request_head: &fetched.request_head,
+            response_head: &fetched.response_head,
+            body: &fetched.body,
+            exact: fetched.exact.as_ref(),
+            truncated: fetched.cut.map(|c| match c {
+                Cut::Length => Truncated::Length,
+                Cut::Time => Truncated::Time,
+                Cut::Disconnect => Truncated::Disconnect,
+            }),
+            identified_type,
+            metadata,
+        };
+        self.builder.page(&mut self.ids, &source)
+    }
+
+    /// The records of a page: response, request, metadata.
+    ///
+    /// # Errors
+    /// As for [`exchange`](Self::exchange).
+    pub(super) fn page(
+        &mut self,
+        lease: &Lease,
+        begun: UnixMillis,
+        fetched: &Fetched,
+        said: &Said<'_>,
+    ) -> Result<PageRecords, RecordError> {
+        let hops = hop_path(&lease.entry);
+        let metadata = Metadata {
+            via: lease.entry.via.as_deref(),
+            hops_from_seed: &hops,
+            fetch_time_ms: u64::try_from(fetched.timings.total.as_millis()).ok(),
+            charset: said.charset,
+            usage: said.usage,
+            outlinks: said.outlinks,
+        };
+        self.exchange(&lease.url, begun, fetched, (Some(metadata), said.identified))
+    }
+
+    /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
+    ///
+    /// # Errors
+    /// As for [`exchange`](Self::exchange).
+    pub fn make_revisit(
+        &mut self,
+        records: &mut PageRecords,
+        first: &ContentValue,
+        how: How,
+    ) -> Result<(), RecordError> {
+        let profile = if how == How::NotModified { PROFILE_NOT_MODIFIED } else { PROFILE_IDENTICAL };
+        let refers = RefersTo { profile, url: &first.url, date: first.date };
+        records.make_revisit(&mut self.builder, &refers, WarcDigest(first.payload))
+    }
+}
+
+/// What the metadata record of a page holds beside how it was found.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'a> {
+    /// The encoding it was read in.
+    pub charset: Option<&'a str>,
+    /// The media type that looking at it showed.
+    pub identified: Option<&'a str>,
+    /// What is said of its use.
+    pub usage: Option<&'a str>,
+    /// Where it leads.
+    pub outlinks: &'a [Outlink<'a>],
+}
+
+/// The payload digest of an answer of which no record is made.
+///
+/// # Errors
+/// A body that cannot be read again.
+pub(super) fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
+    Ok(Digests::of(&[], &mut fetched.body.reader())?.payload)
+}
+
+/// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names
+/// is one link deeper than the sitemap: that link is its `M`.
+#[must_use]
+pub fn hop_path(entry: &crate::storage::values::QueueEntry) -> String {
+    let letters = |letter: &str, n: usize| letter.repeat(n.min(64));
+    let named = usize::from(entry.found == FoundAs::SitemapEntry);
+    letters("L", usize::from(entry.depth).saturating_sub(named))
+        + &letters("M", entry.found.sitemap_hops())
+        + &letters("R", usize::from(entry.hops))
+}

@@ -1,0 +1,202 @@
+//! One page: from the exchange to its links, facts and records.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::archive::{Said, Tools, payload_of};
+use super::{Parse, links, revisit, sitemap};
+use crate::answer::{Looked, Onward};
+use crate::base::time::UnixMillis;
+use crate::crawl::deduper::{PageParts, Parsed};
+use crate::crawl::fetcher::ending_of_verdict;
+use crate::crawl::lease::Lease;
+use crate::crawl::link_room::LinkPlaces;
+use crate::crawl::node::Node;
+use crate::crawl::pulse::moved;
+use crate::domain::note::Note;
+use crate::domain::outcome::Verdict;
+use crate::domain::reason::Failure;
+use crate::net::protocol::{Cut, Fetched};
+use crate::parse::HeadMarks;
+use crate::storage::ledger::{Ending, LinkChange};
+use crate::storage::values::{self, How, PageRecord, Remarks};
+use crate::warc::digest::WarcDigest;
+use crate::warc::page::PageRecords;
+
+/// Characters of a title that are kept.
+const TITLE: usize = 512;
+
+/// Room for the links of a page. Whoever waits for it stands still because of the Store, which has a pulse of its own.
+fn room_for(node: &Node, links: usize) -> LinkPlaces {
+    node.links.take(links, || {
+        moved();
+        !node.closed.load(Ordering::Acquire)
+    })
+}
+
+/// Reads a page. What cannot be read is stored and recorded all the same.
+pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
+    let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
+    node.faults.pass_url("parser.page", &lease.url);
+    let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
+    let at = (&lease.url, lease.entry.found.is_sitemap());
+    let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
+    let looked = looked.bounded(&node.live().canon, &lease.url, node.rules.settings.parse.max_links_per_page);
+    node.faults.pass("parser.looked");
+    lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
+    let set = head.sets_cookies && node.rules.settings.cookies.enabled;
+    let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let onward = onward.with_cookies(&lease.url, set);
+    if let (Onward::Itself, Some(note)) = (&onward, onward.note()) {
+        node.troubles.tally(note.as_str(), lease.url.to_string());
+    }
+    let reach = links::reach(node, &lease);
+    let found = links::found(node, (&lease, reach), &verdict, &onward, looked.page.as_ref(), &head);
+    node.faults.pass("parser.links");
+    let usage = crate::parse::usage(usage.as_deref(), &fetched.headers);
+    let store = &node.rules.settings.store;
+    let of_no_use = verdict.parses() && store.leaves_out(&looked.mime);
+    let skipped = of_no_use || !store.keeps_status(fetched.status);
+    let charset = looked.page.as_ref().map(|page| page.charset.name());
+    let said = Said { charset, identified: looked.identified, usage: usage.as_deref(), outlinks: &found.outlinks };
+    let said = (!skipped).then_some(&said);
+    let (records, payload) = match archived(node, tools, &lease, begun, &fetched, said) {
+        Ok(built) => built,
+        Err(e) => {
+            // What is not archived is not done; that is this machine's trouble, so it waits as after any other fault.
+            log::error!("page not archived, it is tried again later: url={} error={e}", lease.url);
+            let ending = Ending::Retry { at: node.after_spill(&lease.core().url_key), reason: Failure::Spill };
+            return Parsed::bare(lease, Some(permit), ending).with_timing(begun, fetched.timings.total);
+        }
+    };
+    let change = found.change;
+    let mut record = PageRecord {
+        how: how(&verdict),
+        remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, (&onward, found.refused)) },
+        ..record(&lease, begun, &fetched, &looked, payload, &change)
+    };
+    record = revisit::after(last.as_deref(), record);
+    let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict, None));
+    let mut content = looked.content;
+    if skipped {
+        // A later page with this content could not refer to it.
+        (record.how, record.content, content) = (How::Unstored, None, None);
+        if ending == Ending::Done(How::Stored) {
+            ending = Ending::Done(How::Unstored);
+        }
+    }
+    Parsed {
+        lease,
+        permit: Some(permit),
+        ending,
+        parts: Some(Box::new(PageParts { record, records, content, shown: looked.shown })),
+        links: change,
+        reach,
+        status: None, // the record has it
+        begun,
+        took: fetched.timings.total,
+    }
+}
+
+/// The records of a page and its payload digest; of one that the settings leave out, of which nothing is `said`, the digest alone.
+fn archived(
+    node: &Node,
+    tools: &mut Tools,
+    lease: &Lease,
+    begun: UnixMillis,
+    fetched: &Fetched,
+    said: Option<&Said<'_>>,
+) -> Result<(Option<PageRecords>, WarcDigest), String> {
+    let built = match (node.faults.check("parser.archive"), said) {
+        (Err(e), _) => Err(e.to_string()),
+        (Ok(()), None) => payload_of(fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
+        (Ok(()), Some(said)) => {
+            let records = tools.page(lease, begun, fetched, said).map_err(|e| e.to_string());
+            records.map(|records| {
+                let payload = records.payload_digest();
+                (Some(records), payload)
+            })
+        }
+    };
+    node.faults.pass("parser.archived");
+    built.inspect_err(|e| node.spill_failed(e))
+}
+
+fn record(
+    lease: &Lease,
+    begun: UnixMillis,
+    fetched: &Fetched,
+    looked: &Looked,
+    payload: WarcDigest,
+    links: &LinkChange,
+) -> PageRecord {
+    let title = looked.page.as_ref().and_then(|p| p.facts.title.as_deref());
+    let out_links = links.new.len() + links.turned.len();
+    PageRecord {
+        url: lease.url.as_str().to_owned(),
+        status: fetched.status,
+        fetched: begun,
+        took_ms: u32::try_from(fetched.timings.total.as_millis()).unwrap_or(u32::MAX),
+        mime: Some(short(&looked.mime, 128)).filter(|mime| !mime.is_empty()),
+        bytes: fetched.body.len(),
+        payload_digest: payload.0,
+        content: looked.content,
+        warc: None,
+        etag: fetched.header("etag").map(|v| short(&v, 256)),
+        last_modified: fetched.header("last-modified").map(|v| short(&v, 64)),
+        title: title.map(|t| short(t, TITLE)),
+        out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
+        depth: lease.entry.depth,
+        hops: lease.entry.hops,
+        how: How::Stored,
+        cut: fetched.cut.map(|c| match c {
+            Cut::Length => values::Cut::Length,
+            Cut::Time => values::Cut::Time,
+            Cut::Disconnect => values::Cut::Disconnect,
+        }),
+        charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
+        remarks: Remarks::default(),
+        origin: lease.entry.origin.clone(),
+        sitemap: revisit::as_sitemap(lease, fetched.status, looked.page.as_ref()),
+        unchanged: 0,
+        spelling: lease.url.spelling().map(str::to_owned),
+        refused: None, // the seen test says it
+    }
+}
+
+/// What was odd, and where it leads, and what it says of itself.
+fn remarks(
+    lease: &Lease,
+    fetched: &Fetched,
+    looked: &Looked,
+    verdict: &Verdict,
+    head: &HeadMarks,
+    (onward, refused): (&Onward, bool),
+) -> Remarks {
+    let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
+    let mut notes = looked.notes(fetched, verdict, head, onward);
+    notes.extend(refused.then_some(Note::LinksRefused));
+    notes.sort_unstable();
+    Remarks {
+        notes,
+        canonical: looked.canonical(&lease.url, verdict, head),
+        target: onward.target().map(|(url, _)| url.as_str().to_owned()),
+        // Maps of texts can always be written.
+        extracted: extracted.and_then(|values| serde_json::to_string(values).ok()),
+        ..Remarks::default()
+    }
+}
+
+/// A status of redirection alone leads nowhere.
+fn how(verdict: &Verdict) -> How {
+    match verdict {
+        Verdict::Follow => How::Redirect,
+        Verdict::NotModified => How::NotModified,
+        _ => How::Stored,
+    }
+}
+
+/// The first `max` characters.
+fn short(text: &str, max: usize) -> String {
+    text.chars().take(max).collect()
+}

@@ -1,0 +1,126 @@
+//! What a sitemap names: pages and further sitemaps, the most urgent first.
+
+use std::sync::Arc;
+
+use super::links::{Found, origin, refuse};
+use crate::crawl::admit::admit;
+use crate::crawl::lease::Lease;
+use crate::crawl::node::Node;
+use crate::domain::fingerprint::KeySet;
+use crate::domain::found_as::FoundAs;
+use crate::domain::html::Page;
+use crate::domain::reach::Reach;
+use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
+use crate::domain::url::PageUrl;
+use crate::storage::ledger::{Ending, NewUrl, Turned};
+use crate::storage::values::How;
+use crate::warc::metadata::Outlink;
+
+/// The URLs of a sitemap, judged. Pages are one link deeper than it, sitemaps of an index as deep as it.
+/// `next`: where its answer leads on to.
+pub(super) fn found(
+    node: &Node,
+    (lease, reach): (&Lease, Reach),
+    page: &Page,
+    sitemap: &Sitemap,
+    next: Option<NewUrl>,
+) -> Found<'static> {
+    node.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
+    let live = node.live();
+    let named = sitemap.entries.iter().map(|entry| entry.loc.as_str());
+    let joiner = live.canon.joiner_of(named, lease.url.to_url(), Some(page.charset));
+    let mut known = KeySet::default();
+    known.insert(node.prints.url(&lease.url)); // an index of itself
+    known.extend(next.iter().map(|new| node.prints.url(&new.url)));
+    let mut chosen = Chosen::new(node, lease, reach);
+    let mut refused = false;
+    for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
+        let url = match joiner.join(&entry.loc) {
+            Ok(url) => url,
+            Err(why) => {
+                refused |= refuse(node, lease, why, &entry.loc);
+                continue;
+            }
+        };
+        if known.insert(node.prints.url(&url)) {
+            chosen.put(entry, url);
+        }
+    }
+    let mut links = admit(node, next.into_iter().chain(chosen.new));
+    links.turned.extend(chosen.turned);
+    let urls = links.new.iter().chain(links.turned.iter().map(|t| &t.new)).map(|new| new.url.as_str().to_owned());
+    let outlinks = urls.map(|url| Outlink { url: url.into(), hop: 'M', context: "sitemap/loc", text: "" }).collect();
+    Found { change: links, outlinks, refused }
+}
+
+/// What is taken from a sitemap.
+struct Chosen<'n> {
+    node: &'n Node,
+    lease: &'n Lease,
+    reach: Reach,
+    chooser: Chooser,
+    via: Arc<str>,
+    origin: Arc<str>,
+    new: Vec<NewUrl>,
+    turned: Vec<Turned>,
+}
+
+impl<'n> Chosen<'n> {
+    fn new(node: &'n Node, lease: &'n Lease, reach: Reach) -> Self {
+        let entry = &lease.entry;
+        let expected = entry.found.is_sitemap();
+        let sites = Sites::of(&lease.url, entry.via.as_deref(), expected).given(is_given(lease));
+        Self {
+            chooser: Chooser::new(sites, entry.found, node.rules.settings.sitemaps.file_rules()),
+            via: Arc::from(lease.url.as_str()),
+            origin: origin(lease),
+            new: Vec::new(),
+            turned: Vec::new(),
+            node,
+            lease,
+            reach,
+        }
+    }
+
+    fn put(&mut self, entry: &Entry, url: PageUrl) {
+        match self.chooser.choose(entry, &url) {
+            Choice::LeaveOut => {}
+            Choice::Take => self.new.push(self.new_url(entry, url)),
+            Choice::TurnAway(reason) => self.turned.push(Turned { new: self.new_url(entry, url), reason }),
+        }
+    }
+
+    fn new_url(&self, entry: &Entry, url: PageUrl) -> NewUrl {
+        let from = &self.lease.entry;
+        let found = self.chooser.found_as(entry);
+        let depth = self.reach.depth.saturating_add(u16::from(!entry.file));
+        // The robots.txt that speaks for another site's pages, or the seed that speaks for all, speaks for them in the sitemaps of its
+        // index too.
+        let sites = self.chooser.sites();
+        let led = from.via.as_deref().filter(|_| entry.file && !from.seed && (sites.are_two() || sites.are_all()));
+        NewUrl {
+            url,
+            depth,
+            limit: self.reach.limit,
+            hops: 0,
+            seed: false,
+            via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),
+            origin: Some(self.origin.clone()),
+            found,
+            lastmod: entry.lastmod,
+            rank: entry.priority.and_then(|p| self.node.rules.ranker.rank_with_priority(depth, p)),
+        }
+    }
+}
+
+/// Whether the operator has given the sitemap: it is a seed, or a seed names it.
+fn is_given(lease: &Lease) -> bool {
+    let entry = &lease.entry;
+    entry.seed || is_named_by_seed(entry.found, entry.via.as_deref(), entry.origin.as_deref())
+}
+
+/// How a URL ends. That nothing lies where a sitemap might have been is no failure: nobody had said that one does.
+pub(super) fn ending(lease: &Lease, status: u16, ending: Ending) -> Ending {
+    let guessed = lease.entry.found == FoundAs::WellKnown && matches!(status, 404 | 410);
+    if guessed && matches!(ending, Ending::Error(_)) { Ending::Done(How::Stored) } else { ending }
+}

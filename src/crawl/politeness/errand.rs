@@ -1,0 +1,105 @@
+//! Requests for robots.txt: to the lane's own host, and to others that a redirect names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::lane::{Lane, Leave};
+use super::seats::Place;
+use crate::base::clock::Stopwatch;
+use crate::crawl::fetcher::{Errand, Report};
+use crate::crawl::slot::Seat;
+use crate::domain::outcome::FetchOutcome;
+use crate::domain::reason::Failure;
+use crate::domain::robots::{RobotsStatus, classify};
+use crate::domain::url::PageUrl;
+
+/// How often a request that died on our side is made again.
+const OWN_FAULTS: u32 = 5;
+/// The wait after the first answer for which there was no room on our disk; each further one doubles it.
+const NO_ROOM: Duration = Duration::from_secs(1);
+/// How long a redirect to another host waits for that host's slot.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// So long nobody is led to a host where another's robots.txt was out of reach.
+const REST: Duration = Duration::from_secs(300);
+
+/// Whether nothing was to be had, and would not be for the next one either.
+fn is_out_of_reach(report: &Report) -> bool {
+    match (&report.outcome, &report.robots) {
+        (FetchOutcome::Fault(failure), _) => !matches!(failure, Failure::AddressRefused | Failure::Spill),
+        (FetchOutcome::Answer(answer), Some(robots)) => {
+            answer.challenge || classify(robots.status) == RobotsStatus::Unreachable
+        }
+        (FetchOutcome::Answer(_), None) => false,
+    }
+}
+
+impl Lane {
+    /// One request of this lane's host for robots.txt.
+    pub(super) async fn errand(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
+        self.ask(url, seat, Duration::MAX, false).await
+    }
+
+    /// The same of another host to which it was redirected. Whoever asks there first asks for all that are led to the same place;
+    /// one of them at a time stands behind that host's own lanes.
+    pub(super) async fn errand_elsewhere(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
+        let (node, began) = (&self.node, Stopwatch::start());
+        let known = || node.targets.known(url, node.clock.now(), node.rules.robots.max_age);
+        if node.orders.blocks().on(url.host()) {
+            return Some(Report::fault(Failure::AddressRefused));
+        }
+        if let Some(report) = known() {
+            return Some(report);
+        }
+        let away = || {
+            let now = node.clock.now();
+            seat.turns_strangers_away(now) || seat.earliest() > now.plus(PATIENCE)
+        };
+        let out_of_reach = || Some(Report::fault(Failure::RobotsUnreachable));
+        if away() {
+            return out_of_reach(); // who waits for a host that rests keeps others from their turn
+        }
+        let Ok(turn) = tokio::time::timeout(PATIENCE, seat.strangers()).await else { return out_of_reach() };
+        let _turn = turn?;
+        if let Some(report) = known() {
+            return Some(report); // another host was led there too
+        }
+        if away() {
+            return out_of_reach();
+        }
+        let report = self.ask(url, seat, PATIENCE.saturating_sub(began.elapsed()), true).await;
+        if report.as_ref().is_none_or(is_out_of_reach) {
+            seat.turn_strangers_away(node.clock.now().plus(REST));
+        }
+        let Some(report) = report else { return out_of_reach() };
+        node.targets.keep(url, &report, node.clock.now());
+        Some(report)
+    }
+
+    /// `foreign`: the host is not this lane's own.
+    async fn ask(&self, url: &PageUrl, seat: &Arc<Seat>, patience: Duration, foreign: bool) -> Option<Report> {
+        let host = self.node.prints.host(url.host());
+        let way = match self.way(url).await {
+            Ok(way) => way,
+            Err(failure) => return Some(Report::fault(failure)),
+        };
+        let place = Place { host: url.host(), address: way.ip(), seat };
+        for fault in 0..OWN_FAULTS {
+            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
+            let Leave { slot, page: _page, on_wire } = leave;
+            let report = self.request(&host, url.clone(), way.clone(), slot, on_wire, Errand::Robots { foreign }).await;
+            if foreign {
+                seat.served_a_stranger();
+            }
+            // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count
+            // as unreachable.
+            match report {
+                Some(report) if report.outcome == FetchOutcome::Fault(Failure::Spill) => {
+                    tokio::time::sleep(NO_ROOM * 2_u32.pow(fault)).await;
+                }
+                Some(report) => return Some(report),
+                None => {}
+            }
+        }
+        Some(Report::fault(Failure::Reset))
+    }
+}

@@ -1,0 +1,263 @@
+//! robots.txt of one host: kept copy, freshness, fetching with redirects (RFC 9309, 2.3.1).
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use super::reach::Away;
+use super::{lane::Lane, seats, sitemaps};
+use crate::base::time::UnixMillis;
+use crate::crawl::deduper::Announced;
+use crate::crawl::fetcher::{Report, RobotsAnswer};
+use crate::crawl::lease::Lease;
+use crate::crawl::node::Node;
+use crate::crawl::slot::Seat;
+use crate::crawl::store::Commit;
+use crate::domain::outcome::{Answer, FetchOutcome};
+use crate::domain::reason::Failure;
+use crate::domain::robots::{RobotsAccess, RobotsCopy, RobotsRules, RobotsStatus, classify};
+use crate::domain::url::{PageUrl, Scheme};
+use crate::storage::keys::{HostAt, RobotsKey};
+use crate::storage::ledger::Change;
+use crate::storage::read;
+use crate::storage::values::RobotsValue;
+
+/// Redirects followed for robots.txt (RFC 9309, 2.3.1.2).
+const MAX_HOPS: usize = 5;
+
+/// So many failures of robots.txt in a row are not held against its host's pages.
+const PATIENT: u8 = 3;
+
+/// Whether a page of the host would have met the same.
+fn is_of_the_host(fault: Failure) -> bool {
+    use Failure as F;
+    matches!(fault, F::DnsNotFound | F::DnsFailed | F::ConnectRefused | F::ConnectTimeout | F::AddressRefused)
+        || matches!(fault, F::Tls | F::TlsTimeout | F::TlsExpired | F::TlsName | F::TlsSelfSigned | F::TlsIssuer)
+        || matches!(fault, F::TlsCertificate | F::TlsOld | F::Proxy)
+}
+
+/// What robots.txt means for a URL now.
+pub(super) enum Standing {
+    /// Go on.
+    Allowed,
+    /// A rule forbids it.
+    Disallowed,
+    /// It cannot be reached: nothing of its scheme, host and port is fetched for now.
+    Unreachable(Away),
+    /// It must be asked for first, and its host's time lies too far off.
+    Later(UnixMillis),
+}
+
+/// One kept robots.txt: what holds for us. Its text, up to half a megabyte, is on disk.
+struct Kept {
+    /// Without its text.
+    value: RobotsValue,
+    rules: RobotsRules,
+    fault: Option<Failure>,
+}
+
+impl Kept {
+    fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
+        let rules = rules_of(node, &value);
+        Self { value: RobotsValue { text: Vec::new(), ..value }, rules, fault }
+    }
+
+    /// Whether its fault costs a page an attempt also where nothing need come to an end, so that a dead host does. What happened
+    /// to robots.txt alone says little about the page until it has happened again and again.
+    fn is_charged(&self) -> bool {
+        self.fault.is_some_and(|fault| is_of_the_host(fault) || self.value.failures > PATIENT)
+    }
+
+    /// Its text, as it is on disk; none when that is not there as it was learned.
+    fn text(&self, node: &Node, key: RobotsKey) -> Option<Vec<u8>> {
+        if self.value.fetched.0 == 0 {
+            return Some(Vec::new());
+        }
+        let stored = read::robots(&*node.storage, key).ok().flatten();
+        stored.filter(|stored| stored.fetched == self.value.fetched).map(|stored| stored.text)
+    }
+
+    fn away(&self, now: UnixMillis) -> Away {
+        Away { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
+    }
+}
+
+/// The copies of one host, one for each scheme and port.
+#[derive(Default)]
+pub(super) struct Cache {
+    kept: RefCell<HashMap<(Scheme, u16), Kept>>,
+    /// Held while a copy is fetched, so that the lanes of one host do not all ask for it.
+    pub fetching: tokio::sync::Mutex<()>,
+    /// The host's queue was seen to hold URLs of several schemes or ports.
+    pub mixed: Cell<bool>,
+}
+
+/// What a request for robots.txt brought.
+pub(super) struct Learned {
+    status: Result<RobotsAnswer, Failure>,
+}
+
+impl Cache {
+    /// What holds for `url` by the copy at hand; `None` when one must be fetched first.
+    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat) -> Option<Standing> {
+        let place = (url.scheme(), url.port());
+        if !self.kept.borrow().contains_key(&place) {
+            let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
+            self.keep(place, Kept::new(node, stored, None), seat);
+        }
+        let is_due = self
+            .kept
+            .borrow()
+            .get(&place)
+            .is_none_or(|kept| node.rules.robots.is_due(&copy_of(&kept.value), node.clock.now()));
+        (!is_due).then(|| self.says(node, url))
+    }
+
+    /// What the copy at hand says, though another may be due; without one nothing is allowed.
+    pub fn says(&self, node: &Node, url: &PageUrl) -> Standing {
+        let now = node.clock.now();
+        let kept = self.kept.borrow();
+        let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
+            return Standing::Unreachable(Away { until: now, fault: None, charged: false });
+        };
+        match node.rules.robots.standing(&copy_of(&kept.value), now) {
+            RobotsAccess::AllowAll => Standing::Allowed,
+            RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
+            RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Standing::Allowed,
+            RobotsAccess::Fetched | RobotsAccess::Stale => Standing::Disallowed,
+        }
+    }
+
+    /// What the copy at hand says of the use of a URL's content.
+    pub fn usage(&self, url: &PageUrl) -> Option<String> {
+        self.kept.borrow().get(&(url.scheme(), url.port()))?.rules.usage(url.asked_tail())
+    }
+
+    /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
+    fn keep(&self, place: (Scheme, u16), copy: Kept, seat: &Seat) {
+        let mut kept = self.kept.borrow_mut();
+        kept.insert(place, copy);
+        seat.set_crawl_delay(kept.values().filter_map(|k| k.rules.crawl_delay()).max());
+    }
+
+    /// Takes in what was fetched, and has it stored with the host's politeness.
+    pub fn learn(&self, node: &Node, at: HostAt, lease: &Lease, seat: &Seat, learned: Learned) {
+        let url = &lease.url;
+        let place = (url.scheme(), url.port());
+        let now = node.clock.now();
+        let key: RobotsKey = at.robots(url.scheme(), url.port());
+        let old = self.kept.borrow_mut().remove(&place);
+        let text = old.as_ref().map(|old| old.text(node, key));
+        let known = old
+            .as_ref()
+            .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
+        let value = value_of(node, known, learned.status.as_ref(), now, now.max(seat.earliest()));
+        let fault = learned.status.as_ref().err().copied();
+        if let (Some(old), Some(None)) = (old, text)
+            && value.failures > 0
+        {
+            // What stands in is still on its way to the disk: this failure must not take its place there.
+            return self.keep(place, Kept { value, rules: old.rules, fault }, seat);
+        }
+        let kept = Kept::new(node, value.clone(), fault);
+        let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
+        self.keep(place, kept, seat);
+        let change = Change::Robots {
+            key,
+            host: url.host().to_owned(),
+            value: Box::new(value),
+            pace: Some(seat.pace().encode()),
+            sitemaps: Box::default(),
+        };
+        let commit = match learned.status {
+            Ok(answer) => Commit { records: answer.records, ..Commit::bare(change) },
+            Err(_) => Commit::bare(change),
+        };
+        if found.is_empty() {
+            node.doors().store.tell(commit);
+        } else {
+            node.doors().deduper.tell(Announced { commit, found }); // one commit: a copy on disk has told its sitemaps
+        }
+    }
+}
+
+/// What is kept, without its text.
+pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
+    let RobotsValue { status, fetched, failures, retry_at, .. } = *value;
+    RobotsCopy { status, fetched, failures, retry_at }
+}
+
+/// The rules in it that are meant for this crawler.
+pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
+    let tokens: Vec<&str> = node.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
+    RobotsRules::parse(&value.text, &tokens)
+}
+
+/// The record after a request: a failure keeps what was learned before as a stand-in. A text that did not come whole is one
+/// too (RFC 9309, 2.3.1.4). `earliest`: the host's next request.
+fn value_of(
+    node: &Node,
+    old: Option<RobotsValue>,
+    answer: Result<&RobotsAnswer, &Failure>,
+    now: UnixMillis,
+    earliest: UnixMillis,
+) -> RobotsValue {
+    let status = answer.map_or(0, |a| a.status);
+    let found = classify(status) == RobotsStatus::Found;
+    let text = answer.ok().and_then(|a| a.text.as_ref());
+    if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
+        let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
+        let failures = failures.saturating_add(1);
+        let retry_at = Some(node.rules.robots.retry_at(earliest, u32::from(failures)));
+        return RobotsValue { status, fetched, text, failures, retry_at };
+    }
+    let text = text.filter(|_| found).cloned().unwrap_or_default();
+    RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
+}
+
+/// A redirect to another host is followed (RFC 9309, 2.3.1.2), unless the operator has ruled that host or URL out. It goes there
+/// without credentials, and a mere refusal that it meets there is not held against that host.
+fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
+    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    scope.judge_sitemap(target).is_ok()
+}
+
+/// Requests robots.txt for `url`'s scheme, host and port; follows up to five redirects, each hop checked, each under the
+/// slot of the host it goes to.
+pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
+    let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
+    let mut records = Vec::new();
+    let mut last = 404; // an address without a place for robots.txt has none
+    for _ in 0..=MAX_HOPS {
+        let Ok(here) = target else { break };
+        let own = here.host() == url.host();
+        if !own && !is_allowed_elsewhere(&lane.node, &here) {
+            break; // as if there were none
+        }
+        let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
+        let asked = if own { lane.errand(&here, &seat).await } else { lane.errand_elsewhere(&here, &seat).await };
+        let Some(report) = asked else {
+            return Learned { status: Err(Failure::FirstByteTimeout) };
+        };
+        let Report { outcome, robots } = report;
+        let answer = match (outcome, robots) {
+            // A firewall in between says nothing about what the site allows.
+            (FetchOutcome::Answer(Answer { challenge: true, .. }), _) => {
+                return Learned { status: Err(Failure::Challenge) };
+            }
+            (FetchOutcome::Answer(_), Some(answer)) => answer,
+            // A redirect to an address that must not be contacted leads nowhere: as if there were no robots.txt.
+            (FetchOutcome::Fault(Failure::AddressRefused), _) if !own => break,
+            (FetchOutcome::Fault(failure), _) => return Learned { status: Err(failure) },
+            (FetchOutcome::Answer(_), None) => return Learned { status: Err(Failure::BadHttp) },
+        };
+        let RobotsAnswer { status, text, location, records: mut more } = answer;
+        records.append(&mut more);
+        last = status;
+        match location.filter(|_| (300..400).contains(&status)) {
+            Some(next) => target = lane.node.rules.canon.join_as_written(&here.to_url(), &next, None),
+            None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
+        }
+    }
+    // Too many hops, or a place that is none: as if there were none (RFC 9309, 2.3.1.2). What is kept is what was answered.
+    Learned { status: Ok(RobotsAnswer { status: last, text: None, location: None, records }) }
+}

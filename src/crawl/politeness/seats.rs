@@ -1,0 +1,99 @@
+//! Where a request must find room: its host, and what hosts share.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::base::time::UnixMillis;
+use crate::config::GroupBy;
+use crate::crawl::live::Live;
+use crate::crawl::node::Node;
+use crate::crawl::slot::{Group, Seat, SeatRules, Seats};
+use crate::domain::fingerprint::HostKey;
+use crate::domain::host::registrable_domain;
+use crate::domain::partition::Partition;
+use crate::domain::politeness::{Pace, PaceRules};
+use crate::net::guard::is_public;
+use crate::storage::keys::HostAt;
+use crate::storage::read;
+
+/// Where a request is to go.
+pub(super) struct Place<'a> {
+    pub host: &'a str,
+    /// None where a proxy looks the name up.
+    pub address: Option<IpAddr>,
+    pub seat: &'a Arc<Seat>,
+}
+
+/// The seats for a request, in the order in which they are taken; each has taken up the rules in force.
+pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
+    let Place { host, address, seat } = *place;
+    let rules = &node.rules.settings.politeness;
+    let own = live.host_rules(host);
+    seat.take_up(live.generation, &own.pace, own.connections);
+    let whole = |group| {
+        let group = node.slots.group(group, node.started, || SeatRules {
+            pace: own.pace.clone(),
+            connections: own.connections,
+            between_starts: Duration::ZERO,
+            heeds_throttling: true,
+        });
+        group.take_up(live.generation, &own.pace, own.connections);
+        group
+    };
+    let mut groups = Vec::new();
+    match rules.group_by {
+        GroupBy::Host => {}
+        GroupBy::Domain => groups.push(whole(Group::Domain(registrable_domain(host).to_owned()))),
+        GroupBy::Ip => groups.extend(address.map(|address| whole(Group::Address(address)))),
+    }
+    // A server that many sites share. Not for sites of the user's own, nor for private networks, where an address says little
+    // (a proxy, a test).
+    if let Some(address) = address.filter(|ip| rules.group_by != GroupBy::Ip && is_public(*ip) && !own.own_site) {
+        groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || SeatRules {
+            pace: PaceRules { min_delay: Duration::ZERO, delay_factor: 0.0, ..own.pace.clone() },
+            connections: usize::try_from(rules.per_ip_connections).unwrap_or(usize::MAX),
+            between_starts: rules.per_ip_gap,
+            heeds_throttling: false,
+        }));
+    }
+    Seats::new(groups, seat.clone())
+}
+
+/// The seat of a host that is not this lane's own.
+pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
+    let at = HostAt { partition: Partition::of_host(host), host: node.prints.host(host) };
+    own(node, at.host, host, || read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default().pace)
+}
+
+/// A host's seat, with the gap that the operator says; `stored` reads its politeness.
+pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Seat> {
+    let own = node.live().host_rules(name);
+    let said = || node.orders.of(&host).min_delay;
+    let seat = node.slots.seat(host, &own.pace, own.connections, || {
+        let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));
+        stored_pace(node, &stored(), &rules)
+    });
+    // Asked for when the seat is in the registry: an order that comes later finds it there.
+    if let delay @ Some(_) = said() {
+        seat.set_min_delay(delay);
+    }
+    seat
+}
+
+/// The pace on disk. The former run may have ended before it stored what it last asked of this host: one full gap counts
+/// from that end on, which after an unclean stop is the start of this process (I1).
+fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
+    let mut pace = match Pace::decode(bytes) {
+        Ok(pace) => pace.not_from_the_future(node.clock.now()),
+        Err(e) if !bytes.is_empty() => {
+            log::warn!("politeness of a host is unreadable and begins anew: {e}");
+            Pace::new()
+        }
+        Err(_) => Pace::new(),
+    };
+    if let Some(stop) = node.last_stop {
+        pace.wait_one_full_gap(stop, rules);
+    }
+    pace
+}

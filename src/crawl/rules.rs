@@ -1,0 +1,137 @@
+//! Settings to the rules that the rooms work by.
+
+use std::path::PathBuf;
+
+use crate::answer::Eyes;
+use crate::config::Settings;
+use crate::crawl::node::Node;
+use crate::domain::politeness::PaceRules;
+use crate::domain::rank::Ranker;
+use crate::domain::robots::RobotsCachePolicy;
+use crate::domain::scope::{Scope, ScopeError};
+use crate::domain::url::{Canonicaliser, PageUrl};
+use crate::net::protocol::FetchLimits;
+use crate::parse::{MimeModules, ParseRules};
+use crate::storage::ledger::LedgerRules;
+use crate::warc::id::IdSource;
+
+/// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
+pub struct Rules {
+    /// What the user set, as of the start.
+    pub settings: Settings,
+    /// Canonical form.
+    pub canon: Canonicaliser,
+    /// Ranks and orders.
+    pub ranker: Ranker,
+    /// Freshness of robots.txt.
+    pub robots: RobotsCachePolicy,
+    /// Headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// Time-outs and caps of every request.
+    pub limits: FetchLimits,
+    /// What is taken out of a page.
+    pub parse: ParseRules,
+    /// What is read from which kind of document.
+    pub modules: MimeModules,
+    /// Where large bodies and records go until they are committed.
+    pub spill_dir: PathBuf,
+    /// This machine's name, for the WARC files.
+    pub host_name: String,
+    /// Key of the names of WARC records.
+    pub record_key: [u8; 32],
+}
+
+/// The rules of one host.
+pub struct HostRules {
+    /// Politeness.
+    pub pace: PaceRules,
+    /// Requests at a time.
+    pub connections: usize,
+    /// True when a `[[host]]` section asks for more than strangers are asked for: a site of the user's own.
+    pub own_site: bool,
+}
+
+impl HostRules {
+    /// Those of the host with this name.
+    #[must_use]
+    pub fn of(settings: &Settings, name: &str) -> Self {
+        let connections = usize::try_from(settings.max_connections(name)).unwrap_or(1);
+        Self { pace: settings.pace_rules_for(name), connections, own_site: settings.is_own_site(name) }
+    }
+}
+
+impl Rules {
+    /// From checked settings.
+    #[must_use]
+    pub fn new(settings: Settings, host_name: String, record_key: [u8; 32]) -> Self {
+        Self {
+            canon: Canonicaliser::new(settings.clean_rules()),
+            ranker: settings.ranker(),
+            robots: settings.robots_policy(),
+            headers: settings.request_headers(),
+            limits: settings.fetch_limits(),
+            parse: settings.parse_rules(),
+            modules: MimeModules::default(),
+            spill_dir: settings.store.data_dir.join("spill"),
+            host_name,
+            record_key,
+            settings,
+        }
+    }
+
+    /// With other modules for documents.
+    #[must_use]
+    pub fn reading(self, modules: MimeModules) -> Self {
+        Self { modules, ..self }
+    }
+
+    /// What bodies are looked at with.
+    #[must_use]
+    pub fn eyes(&self) -> Eyes<'_> {
+        Eyes { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
+    }
+
+    /// Names for WARC records that no other source gives.
+    #[must_use]
+    pub fn record_ids(&self) -> IdSource {
+        // Each source needs a key of its own; where the system gives no randomness, the run's key and the clock stand in.
+        IdSource::from_system().unwrap_or_else(|_| IdSource::from_key(self.record_key))
+    }
+
+    /// What the ledger needs.
+    #[must_use]
+    pub fn ledger(&self, node: &Node) -> LedgerRules {
+        LedgerRules {
+            crawl: node.crawl,
+            prints: node.prints,
+            ranker: self.ranker.clone(),
+            keep_rejected: self.settings.scope.record_rejected,
+            generation: node.live.generation(),
+            max_depth: node.live().settings.max_depth(),
+        }
+    }
+
+    /// The seeds of the settings.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<PageUrl> {
+        self.settings.crawl.seeds.iter().filter_map(|s| self.canon.parse(&s.url).ok()).collect()
+    }
+
+    /// The scope that `settings` draw around the run's seeds, with what joined it before and is kept.
+    ///
+    /// # Errors
+    /// A pattern that is no regular expression.
+    pub fn scope<'h>(
+        &self,
+        settings: &Settings,
+        seeds: &[PageUrl],
+        joined: impl IntoIterator<Item = &'h str>,
+    ) -> Result<Scope, ScopeError> {
+        let mut scope = Scope::new(settings.scope_rules(), seeds)?;
+        for host in joined {
+            scope.join_host(host);
+            scope.kept([host]);
+        }
+        Ok(scope)
+    }
+}

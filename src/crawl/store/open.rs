@@ -1,0 +1,160 @@
+//! What the Store holds open, and how it is taken up at a start (I3, I8).
+
+use super::StoreError;
+use super::files;
+use crate::crawl::node::Node;
+use crate::storage::ledger::Ledger;
+use crate::storage::mark::Mark;
+use crate::storage::read;
+use crate::storage::txn::Txn;
+use crate::storage::values::{Tails, Unsynced, UnsyncedLines, UnsyncedPage};
+use crate::warc::WarcError;
+use crate::warc::archive::{Archive, ArchiveRepair, Strays};
+use crate::warc::jsonl::CrawlLine;
+use crate::warc::name::open_name;
+
+/// The ledger and the files.
+pub(super) struct Open {
+    pub ledger: Ledger,
+    pub archive: Archive,
+    /// The files as of the last barrier.
+    pub synced: Tails,
+    /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
+    pub unsynced: Vec<u64>,
+    mark: Mark,
+}
+
+impl Open {
+    /// Takes up files and counts where the last commit left them. Pages whose record a power failure took are queued again.
+    ///
+    /// `doubtful`: the files as of the last barrier, when a write or sync failed since. What follows is written once more.
+    pub fn take_up(node: &Node, doubtful: Option<&Tails>) -> Result<Self, StoreError> {
+        let storage = &*node.storage;
+        let ledger = Ledger::open(storage, node.rules.ledger(node))?;
+        let tails: Option<Tails> = read::meta(storage, ())?;
+        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
+        let tails = match tails {
+            Some(tails) => tails,
+            None => without_database(node),
+        };
+        let lists = read::unsynced(storage, usize::MAX)?;
+        let lines = read::unsynced_lines(storage, usize::MAX)?;
+        let listed = || lists.iter().flat_map(|(_, list)| &list.0);
+        let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
+        let from = listed().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
+        let settings = files::archive_settings(node)?;
+        if let Some(name) = open_warc {
+            let path = settings.dir.join(name);
+            if !path.exists() && !settings.dir.join(open_name(name)).exists() {
+                return Err(WarcError::Missing { path }.into());
+            }
+        }
+        let (mut archive, repair) =
+            Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.date())?;
+        tell(&repair);
+        if let Some((_, first)) = lines.first() {
+            archive.log_again(first.from, &lines_left(&lines, &repair))?;
+        }
+        if let Some(synced) = doubtful {
+            archive.write_again(synced)?;
+            archive.sync()?;
+        }
+        let synced = archive.tails();
+        let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
+        open.settle(node, &lists, &repair)?;
+        node.faults.check("store.opened")?;
+        Ok(open)
+    }
+
+    /// Writes what the repair means: tails, lost pages back in their queues, no page in doubt any more.
+    fn settle(&mut self, node: &Node, lists: &[(u64, Unsynced)], repair: &ArchiveRepair) -> Result<(), StoreError> {
+        let storage = &*node.storage;
+        let mut txn = Txn::new(storage);
+        // From here on a file without a commit is known to be one.
+        txn.put_meta((), &self.archive.tails());
+        if !lists.is_empty() {
+            self.archive.sync()?; // what is there is there for good, before it is no longer listed
+        }
+        let mut again = 0_usize;
+        for page in lists.iter().flat_map(|(_, list)| &list.0).filter(|page| is_lost(page, repair)) {
+            again += usize::from(self.ledger.requeue(&mut txn, page)?);
+        }
+        lists.iter().for_each(|(number, _)| forget(&mut txn, *number));
+        if repair.lost.is_some() {
+            log::warn!("pages whose archive record did not reach the disk are queued again: pages={again}");
+            self.ledger.seal(&mut txn)?;
+        }
+        storage.write(&txn.into_batch())?;
+        storage.sync()?; // a database without tails would be taken for a new one beside files of a former one
+        self.ledger.commit();
+        Ok(())
+    }
+
+    /// Brings everything committed to the disk: archive first, then the database's log (I3).
+    pub fn make_safe(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.archive.sync()?;
+        let sequence = node.storage.sequence();
+        node.storage.sync()?;
+        if let Err(e) = self.mark.note(&node.rules.settings.store.data_dir, sequence) {
+            log::debug!("it could not be noted how far the database is synced: {e}");
+        }
+        self.forget_unsynced(node)
+    }
+
+    /// Every listed page is on the disk.
+    fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
+        self.synced = self.archive.tails();
+        if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        let mut txn = Txn::new(&*node.storage);
+        self.unsynced.iter().for_each(|number| forget(&mut txn, *number));
+        node.storage.write(&txn.into_batch())?;
+        self.unsynced.clear();
+        Ok(())
+    }
+}
+
+/// A new database beside files of a former one: the lines there are kept.
+fn without_database(node: &Node) -> Tails {
+    let jsonl = node.rules.settings.store.data_dir.join("crawl.jsonl");
+    Tails { jsonl: std::fs::metadata(jsonl).map_or(0, |m| m.len()), ..Tails::default() }
+}
+
+fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {
+    repair.lacks(&page.warc.file, page.warc.offset)
+}
+
+fn forget(txn: &mut Txn<'_>, number: u64) {
+    txn.delete_meta::<Unsynced>(number);
+    txn.delete_meta::<UnsyncedLines>(number);
+}
+
+/// The lines since the last barrier, without those of pages that are queued again.
+fn lines_left(lines: &[(u64, UnsyncedLines)], repair: &ArchiveRepair) -> String {
+    let is_left = |line: &&str| match serde_json::from_str::<CrawlLine<'_>>(line) {
+        Ok(CrawlLine { warc: Some(file), offset: Some(offset), .. }) => !repair.lacks(&file, offset),
+        _ => true,
+    };
+    lines.iter().flat_map(|(_, commit)| commit.text.split_inclusive('\n')).filter(is_left).collect()
+}
+
+fn tell(repair: &ArchiveRepair) {
+    if repair.warc.cut > 0 || repair.jsonl.cut > 0 || !repair.removed.is_empty() {
+        log::info!(
+            "archive cut back to what is committed: warc_bytes={} jsonl_bytes={} removed={:?}",
+            repair.warc.cut,
+            repair.jsonl.cut,
+            repair.removed
+        );
+    }
+    if repair.jsonl.missing > 0 {
+        log::warn!(
+            "crawl.jsonl is shorter than what was committed to it; those lines are lost, the pages are not: bytes={}",
+            repair.jsonl.missing
+        );
+    }
+    if let Some((file, offset)) = &repair.lost {
+        log::warn!("archive lacks committed records, as after a power failure: file={file} from={offset}");
+    }
+}
