@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lycosa::domain::html::{DEFAULT_MAX_PARSE, ExtractOptions, Extractor, PageReader};
+use lycosa::content::html::{DEFAULT_MAX_PARSE, ExtractOptions, Extractor, PageReader};
 use lycosa::domain::textprint::Printer;
 use select::document::Document;
 use select::predicate::Name;

@@ -35,7 +35,7 @@
 //! use lycosa::base::clock::Clock;
 //! use lycosa::config::Layers;
 //! use lycosa::base::fault::Faults;
-//! use lycosa::parse::MimeModules;
+//! use lycosa::content::modules::MimeModules;
 //! use lycosa::storage::MemoryStorage;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -100,11 +100,11 @@ pub mod check;
 pub mod checkpoint;
 pub mod cli;
 pub mod config;
+pub mod content;
 pub mod crawl;
 pub mod document;
 pub mod domain;
 pub mod net;
-pub mod parse;
 pub mod storage;
 pub mod telemetry;
 pub mod warc;

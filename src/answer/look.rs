@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
+use crate::content::html::Page;
+use crate::content::mime::{Declared, Kind, essence, media_type};
+use crate::content::modules::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
 use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
-use crate::domain::html::Page;
-use crate::domain::mime::{Declared, Kind, essence, media_type};
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::textprint::Shown;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::Fetched;
-use crate::parse::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
 
 use super::onward::Onward;
 

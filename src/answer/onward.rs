@@ -4,12 +4,12 @@
 //! A refresh is a redirect only where the page has nothing of its own to be looked at: browsers show a page until they leave it,
 //! so one with content is a page with a link. Where it leads is asked for as it is written there.
 
-use crate::domain::html::{HAS_TEXT, LinkKind, Page, parse_refresh};
+use crate::content::html::{HAS_TEXT, LinkKind, Page, parse_refresh};
+use crate::content::modules::AT_ONCE;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 use crate::net::protocol::Fetched;
-use crate::parse::AT_ONCE;
 
 /// Who leaves a page within so many seconds has not looked at its pictures: they are there for the waiting.
 const NO_LOOK: u32 = 1;
@@ -194,10 +194,10 @@ mod tests {
     use url::Url;
 
     use super::*;
+    use crate::content::html::{ExtractOptions, PageReader};
+    use crate::content::modules::HeadMarks;
     use crate::document::Document;
-    use crate::domain::html::{ExtractOptions, PageReader};
     use crate::domain::robots::RobotsRules;
-    use crate::parse::HeadMarks;
 
     fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Onward {
         let canon = Canonicaliser::default();

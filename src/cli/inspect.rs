@@ -9,8 +9,8 @@ use super::inspect_page::{self, InspectPageError};
 use super::inspect_robots;
 use super::inspect_sitemap::{self, Asked, InspectSitemapError};
 use super::inspect_url::{self, InspectUrlError};
+use crate::content::html::ExtractOptions;
 use crate::crawl::rules::Rules;
-use crate::domain::html::ExtractOptions;
 
 /// Shows what the crawler makes of its input. A URL that is none has its line in the answer and the exit code 1.
 ///

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::answer::{Looked, Onward};
+use crate::content::html::Page;
+use crate::content::modules::{HeadMarks, leads};
 use crate::crawl::rules::Rules;
 use crate::document::Document;
-use crate::domain::html::Page;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::Fetched;
-use crate::parse::{HeadMarks, leads};
 
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::content::html::Page;
+use crate::content::modules::Body;
+use crate::content::sitemap::Sites;
 use crate::crawl::rules::Rules;
-use crate::domain::html::Page;
 use crate::domain::reason::Rejection;
-use crate::domain::sitemap::Sites;
 use crate::domain::url::UrlError;
-use crate::parse::Body;
 use crate::telemetry::log::escaped;
 
 /// What was asked about a file.

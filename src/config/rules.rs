@@ -8,23 +8,23 @@ use super::access::lay_over;
 use super::contact::host_matches;
 use super::sections::{self, HostSection, ScopeMode, TlsOld, TlsVerify};
 use super::settings::Settings;
-use crate::domain::extract::{ExtractRule, ExtractRules, RuleError};
-use crate::domain::html::ExtractOptions;
+use crate::content::extract::{ExtractRule, ExtractRules, RuleError};
+use crate::content::html::ExtractOptions;
+use crate::content::sitemap::SitemapLimits;
 use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{self, SKIPPED_FILES, ScopeRules};
-use crate::domain::sitemap::SitemapLimits;
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use rustls::pki_types::CertificateDer;
 
+use crate::content::modules::ParseRules;
 use crate::net::dns::Family;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::tls::{TlsSetupError, read_roots};
 use crate::net::{self, DnsConfig, FetchLimits};
-use crate::parse::ParseRules;
 
 impl Settings {
     /// What is removed from URLs.

@@ -6,12 +6,12 @@ use std::sync::PoisonError;
 use super::lease::Lease;
 use super::node::Node;
 use crate::base::sync::lock;
+use crate::content::sitemap::{is_announced, is_named_by_seed};
 use crate::crawl::live::Live;
 use crate::domain::found_as::FoundAs;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::sitemap::{is_announced, is_named_by_seed};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::answer::Eyes;
 use crate::config::Settings;
+use crate::content::modules::{MimeModules, ParseRules};
 use crate::crawl::node::Node;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
@@ -11,7 +12,6 @@ use crate::domain::robots::RobotsCachePolicy;
 use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
-use crate::parse::{MimeModules, ParseRules};
 use crate::storage::ledger::LedgerRules;
 use crate::warc::id::IdSource;
 

@@ -9,6 +9,7 @@
 //! | [`decode`] | [`decoded`]: takes the content coding off, with a cap |
 
 pub mod budget;
+pub mod chunks;
 pub mod decode;
 pub mod reader;
 pub mod writer;

@@ -2,22 +2,13 @@
 
 #[cfg(test)]
 pub(crate) mod cases;
-pub mod challenge;
-pub mod charset;
-pub mod chunks;
 pub(crate) mod coded;
-pub mod extract;
-pub mod feed;
 pub mod fingerprint;
 pub mod found_as;
 pub mod frontier;
 pub mod host;
-pub mod html;
-pub mod json_feed;
-pub mod link_header;
 pub mod login;
 pub mod memory;
-pub mod mime;
 pub mod note;
 pub mod orders;
 pub mod outcome;
@@ -31,14 +22,12 @@ pub mod robots;
 pub mod scope;
 pub mod secret_header;
 pub mod seed;
-pub mod sitemap;
 pub mod statuses;
 pub mod text;
 pub mod textprint;
 pub mod traps;
 pub mod url;
 pub mod usage;
-pub mod xml;
 
 #[cfg(test)]
 mod tests {

@@ -57,7 +57,7 @@ pub struct Answer {
     pub cut: Option<CutReason>,
     /// Bytes of body that came.
     pub bytes: u64,
-    /// Whether it is a firewall's challenge ([`challenge`](super::challenge)) in place of the page.
+    /// Whether it is a firewall's challenge ([`challenge`](crate::content::challenge)) in place of the page.
     pub challenge: bool,
     /// Whether the request asked for the page only if it had changed.
     pub conditional: bool,

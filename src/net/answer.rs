@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::protocol::{Cut, FetchFault, Fetched};
 use crate::base::time::UnixMillis;
-use crate::domain::challenge::{self, Sign};
-use crate::domain::mime::{Kind, sniff};
+use crate::content::challenge::{self, Sign};
+use crate::content::mime::{Kind, sniff};
 use crate::domain::outcome::{Answer, CutReason, FetchOutcome};
 use crate::domain::politeness::RetryAfter;
 

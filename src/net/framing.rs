@@ -10,7 +10,7 @@
 //!
 //! A connection whose framing could be read in two ways is not used again (RFC 9112, section 11.2).
 
-use crate::domain::chunks::{ChunkFault, Chunks, Step};
+use crate::document::chunks::{ChunkFault, Chunks, Step};
 use crate::domain::note::Note;
 
 use super::head::{HttpVersion, ParsedHead};

@@ -7,7 +7,7 @@ use super::digest::WarcDigest;
 use super::http_head::{Coding, head_len, transfer_coding};
 use super::name::open_name;
 use super::reader::{ReadError, WarcReader};
-use crate::domain::chunks;
+use crate::document::chunks;
 
 /// A response as stored.
 #[derive(Debug)]

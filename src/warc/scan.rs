@@ -7,7 +7,7 @@ use super::date::parse_iso;
 use super::digest::{RunningDigest, WarcDigest};
 use super::http_head::{self, Coding};
 use super::reader::{ReadError, WarcHeader, WarcReader};
-use crate::domain::chunks::{ChunkFault, Chunks};
+use crate::document::chunks::{ChunkFault, Chunks};
 
 /// Longest HTTP head looked at, bytes; a longer one counts as none.
 pub const MAX_HEAD: usize = 1024 * 1024;

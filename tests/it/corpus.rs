@@ -4,7 +4,7 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
-use lycosa::{base, document, domain, net, parse, warc};
+use lycosa::{base, content, document, domain, net, warc};
 
 #[path = "../fuzz/src/targets/mod.rs"]
 mod targets;

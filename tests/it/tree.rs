@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lycosa::domain::html::{ExtractOptions, LinkKind, PageFacts, PageReader};
+use lycosa::content::html::{ExtractOptions, LinkKind, PageFacts, PageReader};
 use select::document::Document;
 use select::predicate::{Any, Name};
 use url::Url;

@@ -10,11 +10,11 @@ use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Pages, Snaps
 use crate::admin::paging::{Paging, cursor};
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
+use crate::content::charset::detect_in_domain;
+use crate::content::html::{ExtractOptions, PageReader};
+use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
 use crate::document::decoded;
-use crate::domain::charset::detect_in_domain;
-use crate::domain::html::{ExtractOptions, PageReader};
-use crate::domain::mime::{Kind, sniff};
 use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
 use crate::storage::tables;
 use crate::storage::values::{How, PageRecord};

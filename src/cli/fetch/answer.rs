@@ -12,10 +12,10 @@ use super::session::{Reply, Robots};
 use crate::answer::Way;
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
+use crate::content::modules::usage;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::HttpVersion;
-use crate::parse::usage;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::judge::Judge;
 use super::page::LinkReport;
 use super::read::Read;
-use crate::domain::html::Page;
-use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
+use crate::content::html::Page;
+use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
 use crate::domain::url::PageUrl;
 
 /// The entries of the sitemap at `url`, in the order of the file; judged in the order in which a crawl takes them.

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use super::session::Session;
 use crate::cli::exit::CliError;
+use crate::content::html::LinkKind;
 use crate::crawl::admit::{LINK, explain};
 use crate::domain::found_as::FoundAs;
-use crate::domain::html::LinkKind;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::url::{PageUrl, UrlError};

@@ -6,9 +6,9 @@ use super::entries;
 use super::judge::{Judge, Links, TAKE};
 use super::read::Read;
 use super::report::Rows;
-use crate::domain::html::Directives;
+use crate::content::html::Directives;
+use crate::content::modules::{Lead, leads};
 use crate::domain::url::PageUrl;
-use crate::parse::{Lead, leads};
 
 #[derive(Debug, Serialize)]
 pub(super) struct PageReport {

@@ -3,12 +3,12 @@
 use super::judge::{FoundWay, Judge};
 use super::session::{Reply, Session};
 use crate::answer::{Looked, Onward, Way};
+use crate::content::modules::{HeadMarks, Lead};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::{FetchOutcome, Verdict, judge};
 use crate::domain::url::PageUrl;
 use crate::net::Fetched;
 use crate::net::answer::outcome_of;
-use crate::parse::{HeadMarks, Lead};
 
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;
@@ -104,7 +104,7 @@ impl Read {
             return None;
         }
         let declared = fetched.header("content-type").unwrap_or_default();
-        let essence = crate::domain::mime::essence(&declared);
+        let essence = crate::content::mime::essence(&declared);
         Some(match essence.as_str() {
             "" => "no Content-Type, and its first bytes are not HTML".into(),
             "text/html" | "application/xhtml+xml" => format!("sent as {essence}, but its first bytes are not HTML"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Checked, ensure, within};
 use crate::config::sections::{ExtractSection, ParseSection, SitemapsSection, TrapsSection};
-use crate::domain::extract::RuleError;
+use crate::content::extract::RuleError;
 use crate::domain::found_as::DEEPEST_NESTING;
 
 pub(super) fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked {

@@ -3,7 +3,7 @@
 use super::{Checked, ensure, is_name, is_web_url, positive, within};
 use crate::checkpoint::Target;
 use crate::config::sections::{CheckpointSection, DedupSection, DiskSection, FetchSection, HttpBody, StoreSection};
-use crate::domain::mime::is_type_glob;
+use crate::content::mime::is_type_glob;
 use crate::domain::statuses::is_status_glob;
 
 pub(super) fn check_dedup(dedup: &DedupSection) -> Checked {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units::{duration, optional_duration, size};
-use crate::domain::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
+use crate::content::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
 
 /// `[sitemaps]`: sitemaps, and where they are looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

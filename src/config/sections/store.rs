@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units::{duration, format_duration, optional_size, parse_duration, size};
-use crate::domain::mime;
+use crate::content::mime;
 use crate::domain::statuses;
 
 /// `[dedup]`: the Bloom filter in front of the exact set of known URLs.

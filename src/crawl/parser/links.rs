@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use super::sitemap;
 use crate::answer::{Onward, Way};
+use crate::content::html::{LinkKind, Page};
+use crate::content::modules::{HeadMarks, Lead, leads};
 use crate::crawl::admit::admit;
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
-use crate::domain::html::{LinkKind, Page};
 use crate::domain::outcome::Verdict;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::url::{PageUrl, UrlError};
-use crate::parse::{HeadMarks, Lead, leads};
 use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 use crate::warc::metadata::Outlink;
 

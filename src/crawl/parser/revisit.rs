@@ -1,8 +1,8 @@
 //! What a capture owes to the one before it, and what it keeps for the next.
 
+use crate::content::html::Page;
 use crate::crawl::lease::Lease;
 use crate::domain::found_as::FoundAs;
-use crate::domain::html::Page;
 use crate::storage::values::{AsSitemap, How, PageRecord, Remarks};
 
 /// As what sitemap a page was found, if it is one: by its content, or because robots.txt or an index says so.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::links::{Found, origin, refuse};
+use crate::content::html::Page;
+use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::crawl::admit::admit;
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
 use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
-use crate::domain::html::Page;
 use crate::domain::reach::Reach;
-use crate::domain::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency, is_named_by_seed};
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Ending, NewUrl, Turned};
 use crate::storage::values::How;

@@ -10,10 +10,10 @@ use prometheus_client::registry::Unit;
 
 use super::parts::{Each, Register, count, follow, named, position, put, set, wide};
 use super::{Metrics, Phase};
+use crate::content::sitemap::End;
 use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::Again;
-use crate::domain::sitemap::End;
 use crate::domain::url::UrlError;
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;

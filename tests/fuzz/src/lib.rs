@@ -14,9 +14,13 @@ pub mod base {
 #[path = "../../../src/domain/mod.rs"]
 pub mod domain;
 
-/// Content codings.
+#[path = "../../../src/content/mod.rs"]
+pub mod content;
+
+/// Content codings, chunks.
 #[path = "../../../src/document"]
 pub mod document {
+    pub mod chunks;
     pub mod decode;
 }
 
@@ -27,9 +31,6 @@ pub mod net {
     pub mod framing;
     pub mod head;
 }
-
-#[path = "../../../src/parse/mod.rs"]
-pub mod parse;
 
 /// Reading and writing of WARC records.
 #[path = "../../../src/warc"]

@@ -9,11 +9,11 @@ use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::TestWebConfig;
 use lycosa::config::Layers;
+use lycosa::content::modules::MimeModules;
 use lycosa::crawl::live::Wish;
 use lycosa::crawl::live::change as change_settings;
 use lycosa::crawl::live::undo as undo_settings;
 use lycosa::crawl::node::Stop;
-use lycosa::parse::MimeModules;
 use lycosa::storage::MemoryStorage;
 use serde_json::{Value, json};
 

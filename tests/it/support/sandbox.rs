@@ -9,8 +9,8 @@ use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use lycosa::config::{Layers, Settings};
+use lycosa::content::modules::MimeModules;
 use lycosa::crawl::node::Stop;
-use lycosa::parse::MimeModules;
 use lycosa::storage::{MemoryStorage, Storage};
 
 use super::ended::Ended;

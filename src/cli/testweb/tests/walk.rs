@@ -164,7 +164,7 @@ pub fn by_select(_page: &Url, content_type: &str, bytes: &[u8]) -> Seen {
 
 /// A reader by this project's own charset detection, tokenizer and extractor.
 pub fn by_lycosa(page: &Url, content_type: &str, bytes: &[u8]) -> Seen {
-    use crate::domain::html::{ExtractOptions, PageReader};
+    use crate::content::html::{ExtractOptions, PageReader};
     let mut reader = PageReader::new(Some(content_type), page, ExtractOptions::default(), 10 << 20);
     for piece in bytes.chunks(1_000) {
         assert!(reader.push(piece));

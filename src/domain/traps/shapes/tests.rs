@@ -4,7 +4,7 @@ use super::super::shape::Shape;
 use super::super::{TrapRules, aliases};
 use super::*;
 use crate::base::time::UnixMillis;
-use crate::domain::html::{ExtractOptions, Extractor};
+use crate::content::html::{ExtractOptions, Extractor};
 use crate::domain::textprint::Shown;
 use crate::domain::url::{Canonicaliser, CleanRules};
 

@@ -3,7 +3,7 @@
 use super::server::{Server, Session};
 use super::*;
 use crate::document::Document;
-use crate::domain::chunks;
+use crate::document::chunks;
 use crate::net::protocol::Cut;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -2,10 +2,10 @@
 
 use encoding_rs::{Encoding, UTF_8};
 
-use super::domain::charset::{CharsetSource, Decoder, detect_in_domain};
+use super::content::charset::{CharsetSource, Decoder, detect_in_domain};
+use super::content::modules::{Body, ParseRules};
 use super::input::{line, size, text};
 use super::pages::same_page;
-use super::parse::{Body, ParseRules};
 
 /// An encoding is found for anything, and the text does not depend on how the bytes came.
 pub fn check(data: &[u8]) {

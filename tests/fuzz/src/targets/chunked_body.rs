@@ -1,6 +1,6 @@
 //! Chunked bodies. Input: a byte for the size of pieces, then what follows the head.
 
-use super::domain::chunks;
+use super::document::chunks;
 use super::http_answer::answer;
 use super::input::size;
 use super::net::framing::Ended;

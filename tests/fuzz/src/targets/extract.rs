@@ -3,10 +3,10 @@
 use select::document::Document;
 use select::node::Raw;
 
-use super::domain::extract::{ExtractRule, ExtractRules, Extracted, tree};
+use super::content::extract::{ExtractRule, ExtractRules, Extracted, tree};
 use super::input::{line, text};
 
-/// Deeper than any page may be (`domain::extract::tree`), with room for what the parser moves about.
+/// Deeper than any page may be (`content::extract::tree`), with room for what the parser moves about.
 const DEEPEST: usize = 2 * 512;
 const URL: &str = "http://h.test/";
 

@@ -1,9 +1,9 @@
 //! Feeds. Input: a byte of options, a byte for the size of pieces, a line of Content-Type, then the body.
 
-use super::domain::html::ExtractOptions;
+use super::content::html::ExtractOptions;
+use super::content::modules::{Body, ParseRules};
 use super::input::{byte, line, size, text};
 use super::pages::same_page;
-use super::parse::{Body, ParseRules};
 
 /// A feed says the same however it came, and no more than is wanted.
 pub fn check(data: &[u8]) {

@@ -1,9 +1,9 @@
 //! What single headers say. Input: their values, a line each.
 
 use super::base::time::UnixMillis;
-use super::domain::challenge::{Sign, of_headers};
-use super::domain::html::{Directives, parse_refresh};
-use super::domain::link_header::links;
+use super::content::challenge::{Sign, of_headers};
+use super::content::html::{Directives, parse_refresh};
+use super::content::link_header::links;
 use super::domain::politeness::RetryAfter;
 use super::domain::usage::{MAX_USAGE, Signal, Statements};
 use super::input::text;

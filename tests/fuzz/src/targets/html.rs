@@ -2,10 +2,10 @@
 
 use ::url::Url;
 
-use super::domain::html::{ExtractOptions, Extractor, PageFacts};
+use super::content::html::{ExtractOptions, Extractor, PageFacts};
 use super::input::{byte, pieces, size, text};
 
-/// A longer reference is no link (`domain::html::links`).
+/// A longer reference is no link (`content::html::links`).
 const LONGEST_HREF: usize = 8 * 1024;
 
 /// The facts do not depend on how the page came, stay within their limits, and cost linear work.

@@ -1,6 +1,6 @@
 //! The kind of a body. Input: Content-Type on one line, then the body.
 
-use super::domain::mime::{Declared, HEAD, Kind, sniff, sniff_declared};
+use super::content::mime::{Declared, HEAD, Kind, sniff, sniff_declared};
 use super::input::{line, text};
 
 /// Case of the type and what lies behind the head change nothing; what has no type is never taken for XHTML.

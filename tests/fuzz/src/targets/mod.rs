@@ -3,7 +3,7 @@
 //! The fuzzer calls them one by one (`fuzz_targets/`), the program's tests call all of them with the corpus. The rooms of
 //! the program come from the module above, so that the same files are built in both places.
 
-use super::{base, document, domain, net, parse, warc};
+use super::{base, content, document, domain, net, warc};
 
 pub mod charset;
 pub mod chunked_body;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::domain::html::Page;
-use super::parse::{Body, MimeModules, ParseRules};
+use super::content::html::Page;
+use super::content::modules::{Body, MimeModules, ParseRules};
 
 static MODULES: LazyLock<MimeModules> = LazyLock::new(MimeModules::default);
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::domain::sitemap::SitemapLimits;
+use super::content::modules::{Body, ParseRules};
+use super::content::sitemap::SitemapLimits;
 use super::input::{byte, line, size, text};
 use super::pages::same_page;
-use super::parse::{Body, ParseRules};
 
 /// A sitemap says the same however it came, packed or not, and no more than is wanted.
 pub fn check(data: &[u8]) {

@@ -1,0 +1,152 @@
+//! What a page says about itself and where it points.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::directives::Directives;
+use crate::content::sitemap::Sitemap;
+use crate::domain::textprint::Shown;
+use crate::domain::url::parse_any;
+
+/// Everything the crawler takes from one HTML page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageFacts {
+    /// Text of the first `<title>` that is not blank, white space folded.
+    pub title: Option<String>,
+    /// The first `<meta name=description>` that is not blank.
+    pub description: Option<String>,
+    /// `<meta name=keywords>`, split on commas (`,` `，` `、` `;` `；`), in order, without repeats.
+    pub keywords: Vec<String>,
+    /// What `<meta name=robots>` and the agent's own meta names forbid.
+    pub robots: Directives,
+    /// The first `<link rel=canonical>`, absolute; only http and https.
+    pub canonical: Option<String>,
+    /// The first `<meta http-equiv=refresh>` that has a URL.
+    pub refresh: Option<Refresh>,
+    /// The first `<base href>`, absolute.
+    pub base: Option<String>,
+    /// Links in document order, as written; repeats included, but of a page that has very many.
+    pub links: Vec<Link>,
+    /// Visible text, white space folded to single spaces.
+    pub text: String,
+    /// What it shows, to tell whether it brings anything new.
+    pub shown: Shown,
+    /// What it names when it is a sitemap; such a document has no other links.
+    pub sitemap: Option<Sitemap>,
+    /// There were more references than `ExtractOptions::max_links` allows, or entries of a sitemap than `SitemapLimits::max_urls`.
+    pub links_cut: bool,
+    /// There was more text than `ExtractOptions::max_text`.
+    pub text_cut: bool,
+    /// It shows nothing, and leads nowhere, without its scripts.
+    pub needs_script: bool,
+    /// Characters that can be seen, white space, titles and what stands in `<noscript>` left out; counted to [`HAS_TEXT`].
+    pub visible: u32,
+    /// It shows pictures, objects, sound or film.
+    pub pictures: bool,
+}
+
+/// From so many visible characters on a page has text of its own. What is shown instead of a page that has moved is shorter.
+pub const HAS_TEXT: u32 = 200;
+
+impl PageFacts {
+    /// The URL that relative links resolve against: the page's `<base>`, else the page itself.
+    #[must_use]
+    pub fn base_url(&self, page: &Url) -> Url {
+        self.base.as_deref().and_then(parse_any).unwrap_or_else(|| page.clone())
+    }
+}
+
+/// Where a page asks to be left for, and after how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    /// So long the page wants to be seen.
+    pub seconds: u32,
+    /// The reference as written; not resolved.
+    pub href: String,
+}
+
+/// One link as it stands in the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    /// The reference after entity decoding, outer white space removed; not resolved.
+    pub href: String,
+    /// Where it stood.
+    pub kind: LinkKind,
+    /// `rel` says `nofollow`, `ugc` or `sponsored`.
+    pub nofollow: bool,
+    /// Anchor text (or `alt`, in an anchor of the images in it, or `title`), white space folded, at most 200 characters.
+    pub text: String,
+}
+
+/// The kind of element a link came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// `<a href>`, SVG's too.
+    A,
+    /// `<area href>`.
+    Area,
+    /// `<frame src>`.
+    Frame,
+    /// `<iframe src>`.
+    Iframe,
+    /// `<meta http-equiv=refresh>` with a URL.
+    MetaRefresh,
+    /// `<link href>` to another page: next, prev, alternate, canonical, index and the like.
+    #[serde(rename = "link")]
+    LinkRel,
+    /// Something the page is made of: image, script, style sheet, media.
+    Asset,
+    /// What a feed leads to.
+    Feed,
+    /// A page that a sitemap names.
+    SitemapEntry,
+    /// A sitemap that an index names.
+    SitemapFile,
+}
+
+impl LinkKind {
+    /// Its name in JSON and for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::Area => "area",
+            Self::Frame => "frame",
+            Self::Iframe => "iframe",
+            Self::MetaRefresh => "meta-refresh",
+            Self::LinkRel => "link",
+            Self::Asset => "asset",
+            Self::Feed => "feed",
+            Self::SitemapEntry => "sitemap-entry",
+            Self::SitemapFile => "sitemap-file",
+        }
+    }
+}
+
+impl std::fmt::Display for LinkKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_written_in_json_as_it_is_shown_to_people() {
+        use LinkKind::*;
+        for kind in [A, Area, Frame, Iframe, MetaRefresh, LinkRel, Asset, Feed, SitemapEntry, SitemapFile] {
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        }
+    }
+
+    #[test]
+    fn links_resolve_against_the_base_and_else_against_the_page() {
+        let page = Url::parse("http://h/a/b").unwrap();
+        assert_eq!(PageFacts::default().base_url(&page), page);
+        let facts = PageFacts { base: Some("http://x/y/".into()), ..PageFacts::default() };
+        assert_eq!(facts.base_url(&page).as_str(), "http://x/y/");
+    }
+}

@@ -1,0 +1,264 @@
+//! A sitemap or feed from its bytes to its links.
+
+use url::Url;
+
+use super::gunzip::Gunzip;
+use super::pump::Pump;
+use crate::content::charset::{Decoded, TextStream};
+use crate::content::feed::{self, Feed, FeedLimits};
+use crate::content::html::{Page, PageFacts};
+use crate::content::modules::{Body, PageSink, ParseRules};
+use crate::content::sitemap::{self, End, Lines, Sitemap};
+use crate::content::xml::Collect;
+
+/// What a body is expected to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::content::modules) enum Expected {
+    /// A sitemap, or a feed that serves as one; it may be plain text.
+    Sitemap,
+    /// XML: its root says what.
+    Xml,
+}
+
+/// Takes the bytes in pieces. The first 64 KiB are held back until the encoding is known.
+pub(in crate::content::modules) struct XmlReader {
+    gunzip: Option<Gunzip>,
+    plain: Plain,
+    /// The compression broke off, or was none.
+    damaged: bool,
+}
+
+/// What comes when compression is taken off.
+struct Plain {
+    stream: TextStream,
+    reading: Reading,
+}
+
+/// The text, and who reads it.
+struct Reading {
+    expected: Expected,
+    url: Url,
+    rules: ParseRules,
+    form: Form,
+}
+
+/// How the text is read.
+enum Form {
+    /// Nothing but white space has come.
+    Unknown,
+    Xml(Pump, Collecting),
+    Lines(Lines),
+}
+
+impl XmlReader {
+    pub(in crate::content::modules) fn new(
+        body: &Body<'_>,
+        rules: &ParseRules,
+        expected: Expected,
+        gzip: bool,
+    ) -> Self {
+        let reading = Reading { expected, url: body.url.clone(), rules: rules.clone(), form: Form::Unknown };
+        let stream = TextStream::new(body.content_type, body.url, rules.sitemaps.max_bytes);
+        Self { gunzip: gzip.then(Gunzip::new), plain: Plain { stream, reading }, damaged: false }
+    }
+}
+
+impl Plain {
+    /// False once no more is wanted.
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        let mut wanted = true;
+        let more = self.stream.push(bytes, |text| wanted = wanted && self.reading.read(text));
+        more && wanted
+    }
+
+    fn finish(&mut self) -> Decoded {
+        let mut wanted = true;
+        self.stream.finish(|text| wanted = wanted && self.reading.read(text))
+    }
+}
+
+impl Reading {
+    fn read(&mut self, text: &str) -> bool {
+        if matches!(self.form, Form::Unknown) {
+            let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+            let Some(first) = text.chars().next() else { return true };
+            self.form = self.form(first);
+            return self.read(text);
+        }
+        match &mut self.form {
+            Form::Unknown => false,
+            Form::Xml(pump, collecting) => pump.push(text, collecting),
+            Form::Lines(lines) => {
+                lines.push(text);
+                !lines.is_full()
+            }
+        }
+    }
+
+    fn form(&self, first: char) -> Form {
+        let limits = self.rules.sitemaps;
+        match (self.expected, first) {
+            (Expected::Sitemap, first) if first != '<' => Form::Lines(Lines::new(limits.max_urls)),
+            _ => Form::Xml(Pump::default(), Collecting::new(&self.url, &self.rules)),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        match &self.form {
+            Form::Unknown => false,
+            Form::Xml(_, collecting) => collecting.is_full(),
+            Form::Lines(lines) => lines.is_full(),
+        }
+    }
+
+    /// What was found; `cut`: not all was read.
+    fn facts(self, cut: bool, damaged: bool) -> PageFacts {
+        let mut facts = PageFacts::default();
+        let sitemap = match self.form {
+            Form::Unknown => Some((Vec::new(), End::Malformed)),
+            Form::Lines(lines) => {
+                let (entries, whole) = lines.finish(!cut);
+                Some((entries, if whole { End::Done } else { End::Cut }))
+            }
+            Form::Xml(mut pump, mut collecting) => {
+                let ended = pump.finish(&mut collecting);
+                let malformed = pump.is_malformed();
+                collecting.into_facts(&mut facts, ended && !cut, malformed)
+            }
+        };
+        let sitemap = sitemap.filter(|(entries, _)| self.expected == Expected::Sitemap || !entries.is_empty());
+        if let Some((entries, end)) = sitemap {
+            let end = if damaged { End::Malformed } else { end };
+            facts.links_cut |= end == End::Cut;
+            facts.sitemap = Some(Sitemap { entries, end });
+        }
+        facts
+    }
+}
+
+impl PageSink for XmlReader {
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        let Some(mut gunzip) = self.gunzip.take() else { return !self.damaged && self.plain.push(bytes) };
+        match gunzip.push(bytes, |plain| self.plain.push(plain)) {
+            Ok(wanted) => {
+                self.gunzip = Some(gunzip);
+                wanted
+            }
+            Err(_) => {
+                self.damaged = true;
+                false
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Page {
+        if let Some(gunzip) = self.gunzip.take() {
+            let whole = gunzip.finish(|plain| self.plain.push(plain));
+            self.damaged |= !whole && !self.plain.stream.is_cut() && !self.plain.reading.is_full();
+        }
+        let decoded = self.plain.finish();
+        Page::of(self.plain.reading.facts(decoded.cut, self.damaged), decoded)
+    }
+}
+
+/// Who collects: the root decides.
+enum Collecting {
+    /// The root has not come.
+    Nobody(Box<(Url, ParseRules)>),
+    Sitemap(Box<sitemap::Collector>),
+    Feed(Box<feed::Collector>),
+    /// It is some other document.
+    Other,
+}
+
+impl Collecting {
+    fn new(url: &Url, rules: &ParseRules) -> Self {
+        Self::Nobody(Box::new((url.clone(), rules.clone())))
+    }
+
+    fn for_root(&self, root: &str) -> Self {
+        match self {
+            Self::Nobody(_) if sitemap::Collector::reads(root) => self.of_sitemap(),
+            Self::Nobody(known) if feed::Collector::reads(root) => {
+                let extract = &known.1.extract;
+                let limits = FeedLimits { max_links: extract.max_links, assets: extract.assets };
+                Self::Feed(Box::new(feed::Collector::new(known.0.clone(), limits)))
+            }
+            _ => Self::Other,
+        }
+    }
+
+    fn of_sitemap(&self) -> Self {
+        match self {
+            Self::Nobody(known) => Self::Sitemap(Box::new(sitemap::Collector::new(known.1.sitemaps.max_urls))),
+            _ => Self::Other,
+        }
+    }
+
+    /// Puts what a feed says among the facts, and gives what a sitemap says.
+    fn into_facts(self, facts: &mut PageFacts, ended: bool, malformed: bool) -> Option<(Vec<sitemap::Entry>, End)> {
+        match self {
+            Self::Sitemap(collector) => {
+                let (entries, whole) = collector.finish();
+                let end = match (malformed, whole && ended) {
+                    (true, _) => End::Malformed,
+                    (false, true) => End::Done,
+                    (false, false) => End::Cut,
+                };
+                Some((entries, end))
+            }
+            Self::Feed(collector) => {
+                let Feed { title, links, cut } = collector.finish();
+                (facts.title, facts.links, facts.links_cut) = (title, links, cut);
+                None
+            }
+            Self::Nobody(_) | Self::Other => Some((Vec::new(), End::Malformed)),
+        }
+    }
+}
+
+impl Collect for Collecting {
+    fn open(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
+        if matches!(self, Self::Nobody(_)) {
+            *self = self.for_root(name);
+        }
+        match self {
+            Self::Sitemap(collector) => collector.open(name, attribute),
+            Self::Feed(collector) => collector.open(name, attribute),
+            Self::Nobody(_) | Self::Other => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match self {
+            Self::Sitemap(collector) => collector.text(text),
+            Self::Feed(collector) => collector.text(text),
+            Self::Nobody(_) | Self::Other => {}
+        }
+    }
+
+    fn unknown(&mut self, reference: &str) {
+        match self {
+            Self::Sitemap(collector) => collector.unknown(reference),
+            Self::Feed(collector) => collector.unknown(reference),
+            Self::Nobody(_) | Self::Other => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match self {
+            Self::Sitemap(collector) => collector.close(name),
+            Self::Feed(collector) => collector.close(name),
+            Self::Nobody(_) | Self::Other => {}
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Sitemap(collector) => collector.is_full(),
+            Self::Feed(collector) => collector.is_full(),
+            Self::Nobody(_) => false,
+            Self::Other => true,
+        }
+    }
+}
