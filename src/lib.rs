@@ -31,7 +31,7 @@
 //!
 //! use lycosa::crawl::node::Stop;
 //! use lycosa::app::{self, NodeControl, Parts, Placement};
-//! use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+//! use lycosa::testweb::{TestWeb, TestWebConfig};
 //! use lycosa::base::clock::Clock;
 //! use lycosa::config::Layers;
 //! use lycosa::base::fault::Faults;
@@ -93,11 +93,8 @@
 //! ```
 
 pub mod admin;
-pub mod answer;
 pub mod app;
 pub mod base;
-pub mod check;
-pub mod checkpoint;
 pub mod cli;
 pub mod config;
 pub mod content;
@@ -105,8 +102,10 @@ pub mod crawl;
 pub mod document;
 pub mod domain;
 pub mod net;
+pub mod recovery;
 pub mod storage;
 pub mod telemetry;
+pub mod testweb;
 pub mod warc;
 
 /// The README's example is tested too.

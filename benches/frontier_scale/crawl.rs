@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 
 use super::daemon::{Daemon, Look};

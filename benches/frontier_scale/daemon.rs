@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use lycosa::cli::testweb::TestWeb;
+use lycosa::testweb::TestWeb;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

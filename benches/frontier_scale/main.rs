@@ -15,7 +15,7 @@ mod restart;
 use std::error::Error;
 use std::path::PathBuf;
 
-use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+use lycosa::testweb::{TestWeb, TestWebConfig};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+use lycosa::testweb::{TestWeb, TestWebConfig};
 use nix::sys::signal::Signal;
 
 use super::daemon::Daemon;

@@ -8,10 +8,10 @@ pub use crate::crawl::control::{ControlError, RejectedSeed, SeedReport};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::checkpoint::manifest::Summary;
-use crate::checkpoint::shelf::Listing;
 use crate::config::SeedSection;
 use crate::domain::url::with_schemes;
+use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 
 /// A future that a [`Control`] returns; it may be awaited on the admin thread only.

@@ -15,8 +15,8 @@ use super::control::{Control, SeedReport};
 use super::problem::Problem;
 use super::room::{Room, getting, posting};
 use super::seeds;
-use crate::checkpoint::manifest::Summary;
-use crate::checkpoint::shelf::Listing;
+use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::{State, StatusSnapshot};
 
 #[derive(OpenApi)]

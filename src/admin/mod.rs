@@ -9,8 +9,8 @@
 //! | `GET /api/v1/status` | [`StatusSnapshot`](crate::telemetry::StatusSnapshot) as JSON, with the `role` of who asks |
 //! | `POST /api/v1/seeds` | one URL a line, `{"urls": […]}`, or `{"seeds": […]}`; [`SeedReport`] when they are committed |
 //! | `POST /api/v1/pause`, `/resume`, `/drain`, `/stop` | `{"done": "pause"}` |
-//! | `POST /api/v1/checkpoint` | [`Summary`](crate::checkpoint::manifest::Summary) when it is whole |
-//! | `GET /api/v1/checkpoints` | [`Listing`](crate::checkpoint::shelf::Listing) |
+//! | `POST /api/v1/checkpoint` | [`Summary`](crate::recovery::checkpoint::manifest::Summary) when it is whole |
+//! | `GET /api/v1/checkpoints` | [`Listing`](crate::recovery::checkpoint::shelf::Listing) |
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::checkpoint::manifest::Summary;
-use crate::checkpoint::shelf::Listing;
+use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
 
 /// A crawl that only notes what it is told.

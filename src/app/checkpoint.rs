@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::base::time::UnixMillis;
-use crate::checkpoint::make::{About, Draft};
-use crate::checkpoint::restore::Source;
-use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
 use crate::crawl::node::Node;
 use crate::crawl::store::{TakeCheckpoint, Taken};
+use crate::recovery::checkpoint::make::{About, Draft};
+use crate::recovery::checkpoint::restore::Source;
+use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target, carry};
 use crate::storage::read;
 use crate::storage::values::RunState;
 use crate::telemetry::StateChange;

@@ -11,15 +11,15 @@ use tokio::sync::oneshot;
 use super::{checkpoint, pause, status};
 use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 use crate::base::disk::is_same_folder;
-use crate::checkpoint::CheckpointError;
-use crate::checkpoint::manifest::Summary;
-use crate::checkpoint::shelf::Listing;
 use crate::config::without_credentials;
 use crate::crawl::deduper::Inject;
 use crate::crawl::frontier::Look;
 use crate::crawl::node::{Node, Stop};
 use crate::domain::login::login_refused;
 use crate::domain::url::PageUrl;
+use crate::recovery::checkpoint::CheckpointError;
+use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::shelf::Listing;
 use crate::storage::values::SeedValue;
 use crate::telemetry::{StateChange, StatusSnapshot};
 

@@ -188,7 +188,7 @@ fn last_status(node: &Node) -> StatusSnapshot {
 
 /// A restore that was killed half way is completed or taken back, before the database is opened.
 fn settle_restore(settings: &Settings, faults: &Faults) -> Result<(), StartError> {
-    if let Some(name) = crate::checkpoint::swap::settle(&settings.store.data_dir, faults)? {
+    if let Some(name) = crate::recovery::checkpoint::swap::settle(&settings.store.data_dir, faults)? {
         log::warn!("a restore that was killed half way is completed: checkpoint={name}");
     }
     Ok(())

@@ -11,7 +11,7 @@ pub enum StartError {
     Storage(#[from] crate::storage::StorageError),
     /// A restore that was killed half way.
     #[error(transparent)]
-    Checkpoint(#[from] crate::checkpoint::CheckpointError),
+    Checkpoint(#[from] crate::recovery::checkpoint::CheckpointError),
     /// The scope's patterns.
     #[error(transparent)]
     Scope(#[from] crate::domain::scope::ScopeError),

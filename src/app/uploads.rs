@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::base::disk::is_same_folder;
-use crate::checkpoint::place::Place;
-use crate::checkpoint::uploads::Uploads;
-use crate::checkpoint::{CheckpointError, Target};
 use crate::crawl::node::Node;
+use crate::recovery::checkpoint::place::Place;
+use crate::recovery::checkpoint::uploads::Uploads;
+use crate::recovery::checkpoint::{CheckpointError, Target};
 use crate::storage::read;
 use crate::storage::values::Tails;
 use crate::telemetry::trouble::UPLOAD;

@@ -15,13 +15,13 @@ use crate::base::disk::DiskFault;
 use crate::base::disk::is_same_folder;
 use crate::base::fault::Faults;
 use crate::base::units::human_size;
-use crate::checkpoint::carry::{Carried, export, import};
-use crate::checkpoint::manifest::Summary;
-use crate::checkpoint::restore::{Destination, Restored, Source, restore};
-use crate::checkpoint::shelf::Listing;
-use crate::checkpoint::verify::{Report, verify};
-use crate::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::config::Settings;
+use crate::recovery::checkpoint::carry::{Carried, export, import};
+use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::restore::{Destination, Restored, Source, restore};
+use crate::recovery::checkpoint::shelf::Listing;
+use crate::recovery::checkpoint::verify::{Report, verify};
+use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::storage::StorageError;
 
 /// The name that stands for the newest.
@@ -179,8 +179,8 @@ fn failed(error: CheckpointError) -> CliError {
 
 #[cfg(feature = "rocksdb")]
 fn create(settings: &Settings, faults: &Faults) -> Result<Manifest, CheckpointError> {
-    use crate::checkpoint::make::{self, About};
-    use crate::checkpoint::swap;
+    use crate::recovery::checkpoint::make::{self, About};
+    use crate::recovery::checkpoint::swap;
     let data = settings.store.data_dir.clone();
     swap::settle(&data, faults)?;
     let about = About { data, crawl: settings.crawl.name.clone(), keep: settings.checkpoint.keep, by_hand: true };

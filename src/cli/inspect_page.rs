@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::answer::{Looked, Onward};
 use crate::content::html::Page;
 use crate::content::modules::{HeadMarks, leads};
+use crate::crawl::parser::inspect::{Looked, Onward};
 use crate::crawl::rules::Rules;
 use crate::document::Document;
 use crate::domain::outcome::Verdict;

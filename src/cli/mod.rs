@@ -22,7 +22,6 @@ pub mod progress;
 pub mod reload;
 pub mod run;
 mod safe;
-pub mod testweb;
 pub mod why;
 
 use std::io::Write;
@@ -62,7 +61,7 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
     crate::telemetry::log::init(&quiet, rust_log.as_deref());
     match cli.command {
         Command::Run(_) | Command::Check(_) => Ok(Exit::Done),
-        Command::Testweb(args) => testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
+        Command::Testweb(args) => crate::testweb::run(*args).map(|()| Exit::Done).map_err(CliError::new),
         Command::Fetch(args) => fetch::run(&args, out.0), // with --body as it came
         Command::Inspect(command) => inspect::run(&command, out),
         Command::Config(ConfigCommand::Init { file }) => config_cmd::init(&file, out).map(|()| Exit::Done),

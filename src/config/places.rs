@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{ConfigError, Settings};
-use crate::checkpoint::Target;
+use crate::recovery::checkpoint::Target;
 
 impl Settings {
     /// Checks that archive, checkpoints and copies have places of their own, also by the names that links give them.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::answer::Eyes;
 use crate::config::Settings;
 use crate::content::modules::{MimeModules, ParseRules};
 use crate::crawl::node::Node;
+use crate::crawl::parser::inspect::Eyes;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
@@ -13,6 +13,7 @@ use crate::domain::scope::{Scope, ScopeError};
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::ledger::LedgerRules;
+use crate::warc::exchange::Tools;
 use crate::warc::id::IdSource;
 
 /// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
@@ -96,6 +97,12 @@ impl Rules {
     pub fn record_ids(&self) -> IdSource {
         // Each source needs a key of its own; where the system gives no randomness, the run's key and the clock stand in.
         IdSource::from_system().unwrap_or_else(|_| IdSource::from_key(self.record_key))
+    }
+
+    /// What one thread needs to build records.
+    #[must_use]
+    pub fn archive_tools(&self) -> Tools {
+        Tools::new(self.settings.store.compression, self.spill_dir.clone(), self.record_ids())
     }
 
     /// What the ledger needs.

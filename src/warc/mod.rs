@@ -20,6 +20,7 @@ pub mod cdxj;
 pub mod date;
 pub mod digest;
 mod error;
+pub mod exchange;
 pub mod folder;
 pub mod gz;
 pub mod header;

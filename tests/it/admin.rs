@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Output;
 use std::time::Duration;
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::telemetry::{State, StatusSnapshot};
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::storage::keys::KeyRange;
 use lycosa::storage::{Batch, RocksOptions, RocksStorage, Storage, read, tables};
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 
 use crate::sandbox::{Sandbox, is_rules, program, until};

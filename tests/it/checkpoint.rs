@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::storage::values::Format;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 
 use crate::sandbox::{Daemon, Sandbox, lines_of, program, until, with_s3_keys};

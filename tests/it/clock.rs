@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use lycosa::app::status;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::storage::read;
 use lycosa::storage::values::ClockState;
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
 use crate::support::{Ended, Sandbox, truth_any};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use lycosa::cli::testweb::robots::RobotsMode;
-use lycosa::cli::testweb::traps::Trap;
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery, TruthScope};
+use lycosa::testweb::robots::RobotsMode;
+use lycosa::testweb::traps::Trap;
+use lycosa::testweb::{TestWebConfig, TruthQuery, TruthScope};
 
 use crate::support::{Ended, Sandbox, truth_any};
 

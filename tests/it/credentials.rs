@@ -7,7 +7,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 
 use crate::rules::client::Admin;
 use crate::sandbox::program;

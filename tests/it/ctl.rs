@@ -1,6 +1,6 @@
 //! `lycosa ctl` as people use it: its looks and lists on a running daemon.
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
 use crate::admin::Running;

@@ -7,9 +7,9 @@ mod poison;
 use std::sync::Arc;
 
 use lycosa::base::fault::Fault;
-use lycosa::cli::testweb::TestWebConfig;
-use lycosa::cli::testweb::robots::RobotsMode;
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::TestWebConfig;
+use lycosa::testweb::robots::RobotsMode;
 
 use crate::support::{Ended, Sandbox, truth_any};
 

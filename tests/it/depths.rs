@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use lycosa::admin::NewSeed;
 use lycosa::app::NodeControl;
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::{TestWebConfig, TruthQuery};
 
 use crate::site::{Site, html, none};
 use crate::support::{Ended, Sandbox, truth_any};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use serde_json::{Value, json};
 
 use crate::sandbox::program;

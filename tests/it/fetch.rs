@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use lycosa::cli::testweb::{TestWeb, TestWebConfig};
+use lycosa::testweb::{TestWeb, TestWebConfig};
 use serde_json::Value;
 
 use crate::sandbox::program;

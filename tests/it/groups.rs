@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Manners, Sandbox, check_manners, truth_any};
 

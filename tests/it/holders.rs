@@ -8,11 +8,11 @@ use lycosa::admin::orders::HostCommand;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::{HeldLink, Holders as _, HoldersAbout, Reports as _, WhichDead};
 use lycosa::app::{NodeHolders, Reporter};
-use lycosa::cli::testweb::truth::nodes;
-use lycosa::cli::testweb::{TestWeb, TestWebConfig};
 use lycosa::crawl::jobs::Job;
 use lycosa::crawl::jobs::JobError;
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::truth::nodes;
+use lycosa::testweb::{TestWeb, TestWebConfig};
 
 use crate::support::{Live, Sandbox, truth_any};
 

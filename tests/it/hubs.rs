@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use lycosa::base::fault::Fault;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::TestWebConfig;
 
 use crate::site::{Site, html, none, page};
 use crate::support::Sandbox;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use lycosa::admin::Control;
-use lycosa::cli::testweb::audit_check::fetch_counts;
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::audit_check::fetch_counts;
+use lycosa::testweb::{TestWebConfig, TruthQuery};
 
 use crate::support::{Ended, Sandbox, truth_any};
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use lycosa::admin::Control;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::config::GroupBy;
 use lycosa::crawl::node::{Node, Stop};
 use lycosa::telemetry::metrics::Registry;
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Sandbox, truth_any};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 
 use crate::admin::Running;

@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::net::Resolver;
 use lycosa::net::dns::{DnsConfig, DnsFault};
+use lycosa::testweb::TestWebConfig;
 
 use crate::site::{Site, html, none};
 use crate::support::Sandbox;

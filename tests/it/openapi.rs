@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 
 use crate::admin::Running;
 use crate::sandbox::{Sandbox, python};

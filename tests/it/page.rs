@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 
 use crate::admin::Running;

@@ -5,10 +5,10 @@ use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::keys::KeyRange;
 use lycosa::storage::{Storage, read, tables};
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Sandbox, truth_any};
 

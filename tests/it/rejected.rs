@@ -1,8 +1,8 @@
 //! `scope.record_rejected`: whether URLs that were turned away are remembered.
 
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 use lycosa::storage::keys::KeyRange;
 use lycosa::storage::{read, tables};
+use lycosa::testweb::{TestWebConfig, TruthQuery};
 
 use crate::support::Sandbox;
 

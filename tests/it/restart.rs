@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Ended, Sandbox, truth_any};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use lycosa::admin::orders::HostCommand;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::{How, UrlState};
+use lycosa::testweb::TestWebConfig;
 
 use crate::cockpit::in_front_of;
 use crate::site::{Site, none, page};

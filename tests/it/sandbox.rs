@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use lycosa::domain::url::{Canonicaliser, CleanRules};
+use lycosa::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use lycosa::base::fault::Fault;
 use lycosa::base::time::UnixMillis;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::deduper::Inject;
 use lycosa::crawl::store::{Commit, room_taken};
 use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::url::{PageUrl, Scheme};
 use lycosa::storage::ledger::{Change, LinkChange, NewUrl};
 use lycosa::storage::values::SeedValue;
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Sandbox, truth_any};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lycosa::cli::testweb::TestWebConfig;
-use lycosa::cli::testweb::robots::RobotsMode;
 use lycosa::domain::reason::Rejection;
 use lycosa::storage::values::UrlState;
+use lycosa::testweb::TestWebConfig;
+use lycosa::testweb::robots::RobotsMode;
 
 use crate::site::{Site, page};
 use crate::support::{Ended, Sandbox, truth_any};

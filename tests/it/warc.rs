@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 use sha2::{Digest, Sha256};
 
 use crate::sandbox::{Sandbox, canonical, is_rules, judge_archive, plain_get, python};

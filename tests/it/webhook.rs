@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use hmac::{Hmac, KeyInit, Mac};
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 use sha2::Sha256;
 

@@ -14,8 +14,8 @@ pub use ctl::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 pub use inspect::{ConfigCommand, InspectCommand, RulesArgs};
 pub use mistake::explain;
 
-use super::testweb::TestwebArgs;
 use crate::config::LogFormat;
+use crate::testweb::TestwebArgs;
 
 /// A polite, resumable web crawler.
 #[derive(Debug, Parser)]

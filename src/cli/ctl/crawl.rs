@@ -10,13 +10,13 @@ use super::table::{Column, Form, listed, table};
 use super::{jobs, unread, urls};
 use crate::admin::orders::HostOrdered;
 use crate::admin::{NewSeed, SeedReport};
-use crate::checkpoint::manifest::Summary;
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
 use crate::cli::exit::{CliError, Exit, unless_gone};
 use crate::cli::gather::read_input;
 use crate::config::without_scheme;
 use crate::domain::seed::{in_utf8, seed_lines};
+use crate::recovery::checkpoint::manifest::Summary;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::summary;
 

@@ -2,8 +2,8 @@
 
 use super::judge::{FoundWay, Judge};
 use super::session::{Reply, Session};
-use crate::answer::{Looked, Onward, Way};
 use crate::content::modules::{HeadMarks, Lead};
+use crate::crawl::parser::inspect::{Looked, Onward, Way};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::{FetchOutcome, Verdict, judge};
 use crate::domain::url::PageUrl;

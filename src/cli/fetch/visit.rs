@@ -8,9 +8,9 @@ use super::judge::{Judge, Judged};
 use super::read::Read;
 use super::report::{Hop, Report};
 use super::session::{Reply, Session};
-use crate::answer::Onward;
 use crate::cli::exit::CliError;
 use crate::crawl::admit::LINK;
+use crate::crawl::parser::inspect::Onward;
 use crate::domain::reason::Rejection;
 use crate::domain::url::{PageUrl, UrlError};
 

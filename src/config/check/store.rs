@@ -1,10 +1,10 @@
 //! What is kept and where: `[dedup] [store] [checkpoint] [disk]`.
 
 use super::{Checked, ensure, is_name, is_web_url, positive, within};
-use crate::checkpoint::Target;
 use crate::config::sections::{CheckpointSection, DedupSection, DiskSection, FetchSection, HttpBody, StoreSection};
 use crate::content::mime::is_type_glob;
 use crate::domain::statuses::is_status_glob;
+use crate::recovery::checkpoint::Target;
 
 pub(super) fn check_dedup(dedup: &DedupSection) -> Checked {
     within("dedup.bloom_urls", dedup.bloom_urls, 1_000, 100_000_000_000)?;

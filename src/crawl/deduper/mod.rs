@@ -24,7 +24,6 @@ use actix::{Actor, ActorContext, Context, Handler, Supervised};
 use super::admit::{admit, why};
 use super::lease::{Hands, Lease};
 use super::node::{Node, Stop};
-use super::parser::archive::Tools;
 use super::store::Commit;
 use super::supervise::{Kind, Room};
 use super::turn::{self, Timed, Turns};
@@ -44,6 +43,7 @@ use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageC
 use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
+use crate::warc::exchange::Tools;
 
 use filter::SeenFilter;
 pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
@@ -83,7 +83,7 @@ impl Deduper {
             popular: Popular::new(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
-            tools: Tools::new(&node),
+            tools: node.rules.archive_tools(),
             outbox: Outbox::default(),
             turns: Turns::default(),
             epoch,

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::node::Node;
-use super::parser::archive::Tools;
 use super::supervise::{Kind, Room, die, spawn_contained};
 use crate::base::fault::Fault;
 use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
+use crate::warc::exchange::Tools;
 
 pub use messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
 pub use task::{ending_of, ending_of_verdict};
@@ -42,7 +42,7 @@ impl Fetcher {
     pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
         node.faults.pass("fetcher.new");
         let born = node.clock.now();
-        Self { protocols: make(), born, tools: Rc::new(RefCell::new(Tools::new(&node))), node, number, make }
+        Self { protocols: make(), born, tools: Rc::new(RefCell::new(node.rules.archive_tools())), node, number, make }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::crawl::deduper::Parsed;
 use crate::crawl::lease::{Hands, Lease};
 use crate::crawl::node::Node;
 use crate::crawl::parser::Parse;
-use crate::crawl::parser::archive::Tools;
 use crate::crawl::supervise::die;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::politeness::PaceSignal;
@@ -25,6 +24,7 @@ use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
 use crate::storage::values::{How, PageRecord};
 use crate::telemetry::trouble::CERTIFICATE;
+use crate::warc::exchange::Tools;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.errand {

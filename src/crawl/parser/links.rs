@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::sitemap;
-use crate::answer::{Onward, Way};
 use crate::content::html::{LinkKind, Page};
 use crate::content::modules::{HeadMarks, Lead, leads};
 use crate::crawl::admit::admit;
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
+use crate::crawl::parser::inspect::{Onward, Way};
 use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::Verdict;

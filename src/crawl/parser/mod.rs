@@ -4,7 +4,7 @@
 //! fails. Receives: [`Parse`]. Sends: `Parsed` to the Deduper. Never: touches the disk's database; blocks its arbiter.
 //! A panic costs one page, not a thread. After a restart: a new pool; pages in the old channel are still worked off.
 
-pub mod archive;
+pub mod inspect;
 mod links;
 mod page;
 mod revisit;
@@ -83,7 +83,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         core.take(Hands::Parser);
         node.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {
-            let parsed = page::read(node, tools.get_or_insert_with(|| archive::Tools::new(node)), job);
+            let parsed = page::read(node, tools.get_or_insert_with(|| node.rules.archive_tools()), job);
             node.faults.pass("parser.done");
             parsed
         }));

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::archive::{Said, Tools, payload_of};
 use super::{Parse, links, revisit, sitemap};
-use crate::answer::{Looked, Onward};
 use crate::base::time::UnixMillis;
 use crate::content::modules::HeadMarks;
 use crate::crawl::deduper::{PageParts, Parsed};
@@ -13,6 +11,7 @@ use crate::crawl::fetcher::ending_of_verdict;
 use crate::crawl::lease::Lease;
 use crate::crawl::link_room::LinkPlaces;
 use crate::crawl::node::Node;
+use crate::crawl::parser::inspect::{Looked, Onward};
 use crate::crawl::pulse::moved;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
@@ -21,6 +20,7 @@ use crate::net::protocol::{Cut, Fetched};
 use crate::storage::ledger::{Ending, LinkChange};
 use crate::storage::values::{self, How, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
+use crate::warc::exchange::{Said, Tools, payload_of};
 use crate::warc::page::PageRecords;
 
 /// Characters of a title that are kept.
@@ -111,7 +111,7 @@ fn archived(
         (Err(e), _) => Err(e.to_string()),
         (Ok(()), None) => payload_of(fetched).map(|payload| (None, payload)).map_err(|e| e.to_string()),
         (Ok(()), Some(said)) => {
-            let records = tools.page(lease, begun, fetched, said).map_err(|e| e.to_string());
+            let records = tools.page((&lease.url, &lease.entry), begun, fetched, said).map_err(|e| e.to_string());
             records.map(|records| {
                 let payload = records.payload_digest();
                 (Some(records), payload)

@@ -5,9 +5,9 @@ use actix::{Context, Handler};
 use super::messages::{TakeCheckpoint, Taken};
 use super::open::Open;
 use super::{Store, StoreError};
-use crate::checkpoint::CheckpointError;
-use crate::checkpoint::make::{Draft, Position};
 use crate::crawl::node::Node;
+use crate::recovery::checkpoint::CheckpointError;
+use crate::recovery::checkpoint::make::{Draft, Position};
 use crate::storage::txn::Txn;
 
 impl Handler<TakeCheckpoint> for Store {

@@ -3,13 +3,13 @@
 use super::messages::Commit;
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
-use crate::crawl::parser::archive::hop_path;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending};
 use crate::storage::values::{How, WarcPlace};
 use crate::warc::WarcError;
 use crate::warc::archive::ArchiveSettings;
 use crate::warc::digest::WarcDigest;
+use crate::warc::exchange::hop_path;
 use crate::warc::info::WarcInfo;
 use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::Series;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use actix::Message;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::checkpoint::CheckpointError;
-use crate::checkpoint::make::{Draft, Position};
 use crate::crawl::lease::Lease;
 use crate::crawl::node::PagePermit;
+use crate::recovery::checkpoint::CheckpointError;
+use crate::recovery::checkpoint::make::{Draft, Position};
 use crate::storage::ledger::Change;
 use crate::warc::page::PageRecords;
 

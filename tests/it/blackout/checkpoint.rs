@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lycosa::base::fault::Faults;
-use lycosa::checkpoint::swap::settle;
 use lycosa::domain::fingerprint::CrawlId;
+use lycosa::recovery::checkpoint::swap::settle;
 use lycosa::storage::values::Counters;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
 

@@ -16,9 +16,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use lycosa::cli::testweb::audit_check::early_requests;
-use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
 use lycosa::storage::{RocksOptions, RocksStorage};
+use lycosa::testweb::audit_check::early_requests;
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 use nix::sys::signal::Signal;
 
 use crate::dice::Dice;

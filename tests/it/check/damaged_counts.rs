@@ -1,9 +1,9 @@
 //! Damages of hosts, their counts and rows, and of the counters.
 
 use lycosa::base::time::UnixMillis;
-use lycosa::check::Fault;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::found_as::FoundAs;
+use lycosa::recovery::check::Fault;
 use lycosa::storage::read;
 use lycosa::storage::tables;
 use lycosa::storage::values::{AsSitemap, Counters, PageRecord, Place};

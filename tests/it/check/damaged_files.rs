@@ -3,7 +3,7 @@
 use std::fs;
 
 use lycosa::base::time::UnixMillis;
-use lycosa::check::Fault;
+use lycosa::recovery::check::Fault;
 use lycosa::storage::read;
 use lycosa::storage::tables;
 use lycosa::storage::values::{Tails, Unsynced, UnsyncedLines};

@@ -1,9 +1,9 @@
 //! Damages of URLs: queues, retries, marks, captures, rejections, contents.
 
 use lycosa::base::time::UnixMillis;
-use lycosa::check::Fault;
 use lycosa::domain::fingerprint::ContentDigest;
 use lycosa::domain::reach::Reach;
+use lycosa::recovery::check::Fault;
 use lycosa::storage::tables;
 use lycosa::storage::values::{QueueEntry, UrlState};
 

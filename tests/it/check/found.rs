@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use lycosa::check::{Fault, Note};
 use lycosa::domain::fingerprint::CrawlId;
+use lycosa::recovery::check::{Fault, Note};
 use lycosa::storage::keys::{Key, MetaKey, SeenKey};
 use lycosa::storage::tables;
 use lycosa::storage::values::Tails;

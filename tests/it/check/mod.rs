@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use lycosa::check::{Fault, Report};
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::recovery::check::{Fault, Report};
 use lycosa::storage::keys::{KeyRange, PageKey, SeenKey};
 use lycosa::storage::tables::{self, MetaRecord, Table};
 use lycosa::storage::values::{PageRecord, UrlState};
 use lycosa::storage::{Batch, MemoryStorage, Storage, read};
+use lycosa::testweb::TestWebConfig;
 
 use crate::support::{Fork, Sandbox, checker, fsck};
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 use lycosa::admin::auth::Keys;
 use lycosa::admin::{AdminServer, Control, Entrance};
 use lycosa::app::{NodeControl, cockpit_rooms};
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
 use crate::site::{Site, html, none, page};

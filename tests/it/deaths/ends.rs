@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 
 use super::poison::plain_page;
 use crate::sandbox::{Sandbox, is_rules};

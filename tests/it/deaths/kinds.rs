@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use lycosa::base::fault::{Fault, Faults, POINTS, Point};
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::crawl::supervise::Kind;
+use lycosa::testweb::TestWebConfig;
 
 use super::{sandbox, survives, web};
 use crate::support::{Ended, Sandbox, truth_any};
@@ -213,9 +213,8 @@ fn i1_a_lane_that_waited_for_a_permit_looks_at_the_time_again_before_it_asks() {
         .set("host=[{match=\"*.test\",max_connections=2,min_delay=\"25ms\"}]");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let early = lycosa::cli::testweb::audit_check::early_requests(&sandbox.web.audit(), |_| {
-        std::time::Duration::from_millis(25)
-    });
+    let early =
+        lycosa::testweb::audit_check::early_requests(&sandbox.web.audit(), |_| std::time::Duration::from_millis(25));
     assert_eq!(early.len(), 0, "{early:?}");
     assert_eq!(live.node.metrics.restarts(Kind::Politeness), 0, "a request before its time ends its lane");
     live.end().assert_is(&sandbox.web.truth(truth_any()));

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use lycosa::base::fault::Fault;
-use lycosa::cli::testweb::TestWeb;
-use lycosa::cli::testweb::shape::Answer;
 use lycosa::domain::reason::Failure;
 use lycosa::storage::values::UrlState;
+use lycosa::testweb::TestWeb;
+use lycosa::testweb::shape::Answer;
 
 use super::sandbox;
 use crate::support::truth_any;
@@ -15,7 +15,7 @@ use crate::support::truth_any;
 pub fn plain_page(web: &TestWeb, truth: &BTreeSet<String>) -> String {
     let plain = |url: &&String| {
         let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
-        let host = lycosa::cli::testweb::place::host_number(host).unwrap();
+        let host = lycosa::testweb::place::host_number(host).unwrap();
         let shape = web.shape();
         let node = shape.find(host, &format!("/{path}"));
         url.contains("/p/") && node.is_some_and(|node| matches!(shape.answer(node), Answer::Page { .. }))

@@ -15,11 +15,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-use lycosa::cli::testweb::audit_check::{early_requests, max_in_flight_per_host};
-use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
 use lycosa::storage::values::Format;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
 use lycosa::telemetry::{State, StatusSnapshot};
+use lycosa::testweb::audit_check::{early_requests, max_in_flight_per_host};
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 
 use crate::sandbox::{Daemon, Sandbox, is_rules, judge_archive, python, until};
 use crate::support::fsck;

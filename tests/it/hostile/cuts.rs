@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::storage::values::{Cut, PageRecord, UrlState};
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
 use super::server::{Server, answer, reset, send};

@@ -7,9 +7,9 @@ mod server;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
+use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
 use self::faults::{Fault, MAX_BODY, MAX_DECODED};

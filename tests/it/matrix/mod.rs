@@ -10,7 +10,7 @@ mod rest;
 
 use std::time::Duration;
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 
 use crate::dice::Dice;
 use crate::sandbox::Sandbox;

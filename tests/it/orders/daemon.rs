@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

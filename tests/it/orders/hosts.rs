@@ -5,7 +5,6 @@ use std::time::Duration;
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::JobState;
 use lycosa::admin::orders::HostCommand;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::jobs::Job;
 use lycosa::crawl::node::Stop;
 use lycosa::domain::fingerprint::CrawlId;
@@ -13,6 +12,7 @@ use lycosa::domain::reason::Rejection;
 use lycosa::storage::keys::SeenKey;
 use lycosa::storage::read;
 use lycosa::storage::values::{Counters, UrlState};
+use lycosa::testweb::TestWebConfig;
 
 use super::{large_host, metric, requests_to, web};
 use crate::support::{Sandbox, truth_any};

@@ -9,7 +9,7 @@ mod retry;
 mod seeds;
 
 use lycosa::admin::Control as _;
-use lycosa::cli::testweb::{AuditEntry, TestWeb, TestWebConfig};
+use lycosa::testweb::{AuditEntry, TestWeb, TestWebConfig};
 
 use crate::support::Live;
 

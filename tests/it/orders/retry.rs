@@ -6,9 +6,9 @@ use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::Reports as _;
 use lycosa::admin::retry::{RetryUrls as _, RetryWhich};
 use lycosa::app::{Reporter, Retry};
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
+use lycosa::testweb::TestWebConfig;
 
 use super::web;
 use crate::support::{Live, Sandbox, truth_any};

@@ -6,8 +6,8 @@ use lycosa::admin::NewSeed;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::Reports as _;
 use lycosa::app::{NodeControl, Reporter};
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::{TestWebConfig, TruthQuery};
 
 use super::web;
 use crate::support::{Sandbox, truth_any};

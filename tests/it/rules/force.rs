@@ -1,7 +1,7 @@
 //! A change that its author may not mean is made only by who says so.
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::TestWebConfig;
 use serde_json::{Value, json};
 
 use super::client::Admin;

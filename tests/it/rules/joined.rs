@@ -1,11 +1,11 @@
 //! Seeds added while the crawl runs stay in the scope whatever modes it goes through.
 
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
 use lycosa::storage::values::ScopeJoined;
 use lycosa::storage::{Batch, Storage as _, read};
 use lycosa::telemetry::StatusSnapshot;
+use lycosa::testweb::TestWebConfig;
 use serde_json::json;
 
 use super::client::Admin;

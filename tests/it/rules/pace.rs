@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lycosa::cli::testweb::{AuditEntry, TestWebConfig};
 use lycosa::crawl::node::Stop;
+use lycosa::testweb::{AuditEntry, TestWebConfig};
 use serde_json::json;
 
 use super::client::Admin;

@@ -1,10 +1,10 @@
 //! Narrow, then wide: the same set as a wide crawl, and nothing is asked for twice.
 
-use lycosa::cli::testweb::{TestWebConfig, TruthQuery};
 use lycosa::storage::keys::KeyRange;
 use lycosa::storage::values::LiveSettings;
 use lycosa::storage::{read, tables};
 use lycosa::telemetry::StatusSnapshot;
+use lycosa::testweb::{TestWebConfig, TruthQuery};
 use serde_json::{Value, json};
 
 use super::client::Admin;

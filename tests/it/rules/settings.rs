@@ -7,7 +7,6 @@ use std::time::Duration;
 use lycosa::app::{Parts, Placement, Running, start};
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
-use lycosa::cli::testweb::TestWebConfig;
 use lycosa::config::Layers;
 use lycosa::content::modules::MimeModules;
 use lycosa::crawl::live::Wish;
@@ -15,6 +14,7 @@ use lycosa::crawl::live::change as change_settings;
 use lycosa::crawl::live::undo as undo_settings;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::MemoryStorage;
+use lycosa::testweb::TestWebConfig;
 use serde_json::{Value, json};
 
 use super::client::Admin;

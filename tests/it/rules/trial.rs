@@ -1,6 +1,6 @@
 //! What a change would do is told beforehand, and is what it does.
 
-use lycosa::cli::testweb::TestWebConfig;
+use lycosa::testweb::TestWebConfig;
 use serde_json::{Value, json};
 
 use super::client::Admin;

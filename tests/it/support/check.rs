@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use lycosa::check::{ArchivePlace, Check, CheckRules};
 use lycosa::domain::rank::Ranker;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
+use lycosa::recovery::check::{ArchivePlace, Check, CheckRules};
 use lycosa::storage::Storage;
 
 use super::fsck::{Found, fsck_as};

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use lycosa::app::{Parts, Placement, start};
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
-use lycosa::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 use lycosa::config::{Layers, Settings};
 use lycosa::content::modules::MimeModules;
 use lycosa::crawl::node::Stop;
 use lycosa::storage::{MemoryStorage, Storage};
+use lycosa::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 
 use super::ended::Ended;
 use super::live::Live;

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf_8_lead_to_the_very_url_that_was_meant() {
-        let table = include_str!("../../tests/data/http/references.tsv");
+        let table = include_str!("../../../../tests/data/http/references.tsv");
         let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#')).collect();
         for row in &rows {
             let [place, bytes, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_refresh_is_a_redirect_only_where_the_page_has_nothing_of_its_own() {
-        let table = include_str!("../../tests/data/refresh.tsv");
+        let table = include_str!("../../../../tests/data/refresh.tsv");
         let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#') && !row.is_empty()).collect();
         for row in &rows {
             let [content, html, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };

@@ -93,7 +93,7 @@ fn flag(key: &str, value: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::testweb::TruthScope;
+    use crate::testweb::TruthScope;
 
     fn control(method: Method, path: &str) -> Option<Control> {
         Control::read(&Request { method, path: path.to_owned(), ..Request::default() })

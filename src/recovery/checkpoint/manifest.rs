@@ -238,7 +238,7 @@ fn is_plain(name: &str) -> bool {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::checkpoint) fn sample() -> Manifest {
+    pub(in crate::recovery::checkpoint) fn sample() -> Manifest {
         let stored = |file: &str| Stored { file: file.into(), bytes: 3, sha256: Some("ab".into()) };
         Manifest {
             format: FORMAT,

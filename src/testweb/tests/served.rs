@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::client::{Response, ask, exchange, get, parse};
-use crate::cli::testweb::{AuditEntry, TestWeb, TestWebConfig, TestWebError, TruthQuery};
+use crate::testweb::{AuditEntry, TestWeb, TestWebConfig, TestWebError, TruthQuery};
 
 fn plain() -> TestWeb {
     TestWeb::start(TestWebConfig { hosts: 3, pages: 20, ..TestWebConfig::default() }).unwrap()

@@ -322,8 +322,8 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::testweb::TestwebArgs;
-    use crate::cli::testweb::traps::Trap;
+    use crate::testweb::TestwebArgs;
+    use crate::testweb::traps::Trap;
 
     #[derive(Debug, Parser)]
     struct Command {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use url::Url;
 
 use super::client::{Response, get};
-use crate::cli::testweb::{TestWeb, TruthQuery, TruthScope};
 use crate::domain::robots::RobotsRules;
 use crate::domain::scope::{Scope, ScopeMode, ScopeRules};
 use crate::domain::url::{Canonicaliser, CleanRules, PageUrl};
+use crate::testweb::{TestWeb, TruthQuery, TruthScope};
 
 /// What a page says, however it was parsed.
 #[derive(Debug, Default)]

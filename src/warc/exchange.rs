@@ -1,12 +1,12 @@
 //! The WARC records of one exchange, compressed here so that the Store only appends.
 
+use std::path::PathBuf;
+
 use crate::base::time::UnixMillis;
-use crate::crawl::lease::Lease;
-use crate::crawl::node::Node;
 use crate::domain::found_as::FoundAs;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::{Cut, Fetched};
-use crate::storage::values::{ContentValue, How};
+use crate::storage::values::{ContentValue, How, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
 use crate::warc::id::{IdSource, Truncated};
 use crate::warc::metadata::{Metadata, Outlink};
@@ -25,19 +25,15 @@ pub struct Tools {
     builder: RecordBuilder,
     ids: IdSource,
     /// Room for a piece of a body, kept because it costs more to clear than to fill.
-    pub(super) buffer: Box<[u8]>,
+    pub buffer: Box<[u8]>,
 }
 
 impl Tools {
-    /// With the settings of this node.
+    /// For records compressed at this level, named by `ids`; what is too long for memory is built in `folder`.
     #[must_use]
-    pub fn new(node: &Node) -> Self {
-        let spool = SpoolRule { dir: node.rules.spill_dir.clone(), memory: RECORD_MEMORY };
-        Self {
-            builder: RecordBuilder::new(node.rules.settings.store.compression, spool),
-            ids: node.rules.record_ids(),
-            buffer: vec![0; PIECE].into(),
-        }
+    pub fn new(compression: u32, folder: PathBuf, ids: IdSource) -> Self {
+        let spool = SpoolRule { dir: folder, memory: RECORD_MEMORY };
+        Self { builder: RecordBuilder::new(compression, spool), ids, buffer: vec![0; PIECE].into() }
     }
 
     /// The records of an exchange, without or with the facts of a page and the media type that it was found to be.
@@ -73,23 +69,23 @@ impl Tools {
     ///
     /// # Errors
     /// As for [`exchange`](Self::exchange).
-    pub(super) fn page(
+    pub fn page(
         &mut self,
-        lease: &Lease,
+        (url, entry): (&PageUrl, &QueueEntry),
         begun: UnixMillis,
         fetched: &Fetched,
         said: &Said<'_>,
     ) -> Result<PageRecords, RecordError> {
-        let hops = hop_path(&lease.entry);
+        let hops = hop_path(entry);
         let metadata = Metadata {
-            via: lease.entry.via.as_deref(),
+            via: entry.via.as_deref(),
             hops_from_seed: &hops,
             fetch_time_ms: u64::try_from(fetched.timings.total.as_millis()).ok(),
             charset: said.charset,
             usage: said.usage,
             outlinks: said.outlinks,
         };
-        self.exchange(&lease.url, begun, fetched, (Some(metadata), said.identified))
+        self.exchange(url, begun, fetched, (Some(metadata), said.identified))
     }
 
     /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
@@ -110,7 +106,7 @@ impl Tools {
 
 /// What the metadata record of a page holds beside how it was found.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub struct Said<'a> {
     /// The encoding it was read in.
     pub charset: Option<&'a str>,
     /// The media type that looking at it showed.
@@ -125,14 +121,14 @@ pub(super) struct Said<'a> {
 ///
 /// # Errors
 /// A body that cannot be read again.
-pub(super) fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
+pub fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
     Ok(Digests::of(&[], &mut fetched.body.reader())?.payload)
 }
 
 /// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names
 /// is one link deeper than the sitemap: that link is its `M`.
 #[must_use]
-pub fn hop_path(entry: &crate::storage::values::QueueEntry) -> String {
+pub fn hop_path(entry: &QueueEntry) -> String {
     let letters = |letter: &str, n: usize| letter.repeat(n.min(64));
     let named = usize::from(entry.found == FoundAs::SitemapEntry);
     letters("L", usize::from(entry.depth).saturating_sub(named))

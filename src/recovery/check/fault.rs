@@ -192,7 +192,7 @@ mod tests {
     fn every_fault_has_a_name_of_its_own_and_a_number() {
         let names: std::collections::BTreeSet<_> = Fault::ALL.iter().map(|f| f.name()).collect();
         assert_eq!(names.len(), Fault::ALL.len());
-        let manual = include_str!("../../docs/operations.md");
+        let manual = include_str!("../../../docs/operations.md");
         assert!(names.iter().all(|name| manual.contains(&format!("`{name}`"))), "docs/operations.md lists every fault");
         assert!(Fault::ALL.iter().all(|f| ["I2", "I3", "I8", "I9"].contains(&f.invariant())));
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::walk::{by_lycosa, by_select, walk};
-use crate::cli::testweb::robots::RobotsMode;
-use crate::cli::testweb::traps::TrapSet;
-use crate::cli::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
+use crate::testweb::robots::RobotsMode;
+use crate::testweb::traps::TrapSet;
+use crate::testweb::{TestWeb, TestWebConfig, TruthQuery, TruthScope};
 
 fn start(config: TestWebConfig) -> TestWeb {
     TestWeb::start(config).unwrap()

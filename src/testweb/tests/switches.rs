@@ -1,9 +1,9 @@
 //! Each switch does what it says.
 
 use super::client::{Response, ask, get};
-use crate::cli::testweb::place::{Node, Place};
-use crate::cli::testweb::shape::{Answer, Shape};
-use crate::cli::testweb::{TestWeb, TestWebConfig};
+use crate::testweb::place::{Node, Place};
+use crate::testweb::shape::{Answer, Shape};
+use crate::testweb::{TestWeb, TestWebConfig};
 
 const PAGES: u32 = 60;
 
