@@ -2,24 +2,23 @@
 //!
 //! | room | what lives there |
 //! |---|---|
-//! | [`domain`] | pure rules: URLs, robots, politeness, ranks, scope, HTML; no IO, no clock |
-//! | [`app`] | composition root: starts, watches and ends a crawl |
-//! | [`actors`] | the seven kinds of actor and what they share |
-//! | [`parse`] | what is read from a body, by the kind of document it is |
-//! | [`net`] | connections, DNS, address policy |
-//! | [`document`] | a body: in memory while small, in a file when large |
-//! | [`disk`] | full and broken disks: room left, when to try again, the reserve |
-//! | [`storage`] | the one schema, its keys and values, RocksDB and its memory twin |
-//! | [`warc`] | WARC 1.1, CDXJ and `crawl.jsonl` |
-//! | [`config`] | file form to checked settings |
-//! | [`telemetry`] | metric names, log set-up, status |
+//! | [`base`] | what every room stands on: time, locks, units, exit codes, invariants, fault points, the disk, sorting |
+//! | [`domain`] | the rules of crawling, pure: URLs, robots.txt, politeness, ranks, scope, traps, outcomes; `now` is an argument |
+//! | [`content`] | what bodies say, pure: charset, MIME type, HTML, XML, feeds, sitemaps, extraction |
+//! | [`document`] | a body: in memory while small, then in a temporary file; content codings, chunks |
+//! | [`net`] | connections, HTTP/1.1, TLS, DNS, proxies, cookies, address policy |
+//! | [`storage`] | the one schema, its keys and values, the ledger; RocksDB and its twin in memory |
+//! | [`warc`] | WARC, CDXJ and `crawl.jsonl`: what becomes of an exchange, written, read and repaired |
+//! | [`recovery`] | a data folder at rest: checked, repaired, saved as a checkpoint, put back, carried elsewhere |
+//! | [`telemetry`] | log, metrics, events, status, what to do about a trouble |
+//! | [`config`] | TOML, environment and flags become checked settings |
+//! | [`crawl`] | the actors, their supervision, and what they share; the rules in force and their changes |
 //! | [`admin`] | the HTTP endpoint that steers and shows a running crawl |
-//! | [`check`] | checks and repairs a data folder at rest |
-//! | [`cli`] | the commands of the `lycosa` program |
-//! | [`clock`] | the only reader of real time |
-//! | [`invariant`] | invariants asserted in tests, counted in the shipped program |
-//! | [`sort`] | sorts more than memory holds |
-//! | [`fault`] | fault points for tests |
+//! | [`app`] | composition root: the only place that names every actor and its thread; starts, watches and ends a crawl |
+//! | [`testweb`] | the practice web, with its truth and its log of requests |
+//! | [`cli`] | the commands of the program `lycosa` |
+//!
+//! Each imports only rooms above it.
 //!
 //! # Embedding a crawl
 //!
@@ -29,14 +28,14 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use lycosa::crawl::node::Stop;
 //! use lycosa::app::{self, NodeControl, Parts, Placement};
-//! use lycosa::testweb::{TestWeb, TestWebConfig};
 //! use lycosa::base::clock::Clock;
-//! use lycosa::config::Layers;
 //! use lycosa::base::fault::Faults;
+//! use lycosa::config::Layers;
 //! use lycosa::content::modules::MimeModules;
+//! use lycosa::crawl::node::Stop;
 //! use lycosa::storage::MemoryStorage;
+//! use lycosa::testweb::{TestWeb, TestWebConfig};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // Two practice hosts of five pages on a free port of this machine. A real site needs neither this nor the override.
@@ -103,6 +102,8 @@ pub mod document;
 pub mod domain;
 pub mod net;
 pub mod recovery;
+#[cfg(test)]
+mod rooms;
 pub mod storage;
 pub mod telemetry;
 pub mod testweb;

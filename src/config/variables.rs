@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn the_variables_of_tests_and_benches_are_known() {
         let mut found = Vec::new();
-        for folder in ["tests/it", "benches", "src/fault"] {
+        for folder in ["tests/it", "benches", "src/base/fault"] {
             named(&format!("{}/{folder}", env!("CARGO_MANIFEST_DIR")), &mut found);
         }
         assert!(found.len() > 5, "{found:?}");

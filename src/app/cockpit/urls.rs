@@ -150,7 +150,7 @@ fn held(node: &Node, target: &Target) -> Option<HoldView> {
     Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
 }
 
-/// As every found URL is judged (`actors::admit`): traps, then scope and filters, then redirects.
+/// As every found URL is judged (`crawl::admit`): traps, then scope and filters, then redirects.
 fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);

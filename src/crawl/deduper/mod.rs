@@ -110,7 +110,7 @@ impl Deduper {
     }
 
     /// Links that were judged by rules that hold no more are judged again. So whatever the Store commits after what was in its
-    /// mailbox when a change was committed is judged by the new rules (`app::readmit` counts on it).
+    /// mailbox when a change was committed is judged by the new rules (`crawl::readmit` counts on it).
     fn judged_anew(&self, links: LinkChange) -> LinkChange {
         if links.generation == 0 || links.generation == self.generation {
             return links;

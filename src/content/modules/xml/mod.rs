@@ -1,4 +1,4 @@
-//! XML in pieces: compression, encoding, tokens; what is collected from it is `domain::sitemap`'s and `domain::feed`'s.
+//! XML in pieces: compression, encoding, tokens; what is collected from it is `content::sitemap`'s and `content::feed`'s.
 
 mod gunzip;
 mod pump;
