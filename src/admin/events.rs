@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,7 +15,8 @@ use utoipa::{IntoParams, OpenApi};
 
 use super::problem::Problem;
 use super::room::{Room, getting};
-use crate::telemetry::events::{Event, EventKind, Events, Heard, LISTENERS, Listener, StateChange};
+use crate::crawl::node::Node;
+use crate::telemetry::events::{Event, EventKind, Heard, LISTENERS, Listener, StateChange};
 
 /// A comment is sent so often, so that both ends notice when the other is gone.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -48,11 +48,9 @@ struct Filter {
 }
 
 /// The room.
-#[must_use]
-pub fn room(events: Arc<Events>) -> Room {
-    let events = Data::from(events);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(events.clone()).service(getting("/api/v1/events").route(web::get().to(listen)));
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/events").route(web::get().to(listen)));
     })
 }
 
@@ -67,15 +65,15 @@ pub fn room(events: Arc<Events>) -> Room {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json", description = "16 listen already."),
 ))]
-async fn listen(request: HttpRequest, events: Data<Events>) -> Result<HttpResponse, Problem> {
+async fn listen(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
     let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
     let wanted = Query::<Wanted>::from_query(request.query_string()).map_err(|e| bad(e.to_string()))?;
     let filter = Filter::read(&wanted).map_err(bad)?;
     let full =
         || Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("{LISTENERS} clients listen already; close one"));
-    let listener = events.listen().ok_or_else(full)?;
+    let listener = node.events.listen().ok_or_else(full)?;
     let known = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let missed = known.map_or(0, |known| events.last().saturating_sub(known));
+    let missed = known.map_or(0, |known| node.events.last().saturating_sub(known));
     let (to, frames) = mpsc::channel(WAITING);
     actix_web::rt::spawn(tell(listener, filter, missed, to));
     Ok(HttpResponse::Ok()

@@ -1,6 +1,5 @@
 //! Background jobs: list, look, cancel.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
@@ -11,8 +10,8 @@ use super::bounded::reading;
 use super::control::ControlError;
 use super::problem::Problem;
 use super::room::{Room, getting, resource};
-use crate::crawl::jobs::Jobs;
 pub use crate::crawl::jobs::{JobState, JobView};
+use crate::crawl::node::Node;
 
 /// How long the answer to a cancel waits for the job's end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,10 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 struct Doc;
 
 /// The room.
-pub fn room(jobs: Arc<Jobs>) -> Room {
-    let data = Data::from(jobs);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(data.clone()).service(getting("/api/v1/jobs").route(web::get().to(self::jobs))).service(
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/jobs").route(web::get().to(self::jobs))).service(
             resource("/api/v1/jobs/{id}", "GET or DELETE").route(web::get().to(job)).route(web::delete().to(cancel)),
         );
     })
@@ -33,8 +31,8 @@ pub fn room(jobs: Arc<Jobs>) -> Room {
 
 /// The last jobs of this process, the newest first.
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", responses((status = 200, body = Vec<JobView>)))]
-async fn jobs(jobs: Data<Jobs>) -> HttpResponse {
-    HttpResponse::Ok().json(jobs.all())
+async fn jobs(node: Data<Node>) -> HttpResponse {
+    HttpResponse::Ok().json(node.jobs.all())
 }
 
 /// One job.
@@ -43,9 +41,9 @@ async fn jobs(jobs: Data<Jobs>) -> HttpResponse {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 404, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn job(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem> {
+async fn job(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    Ok(HttpResponse::Ok().json(jobs.get(id).ok_or_else(|| unknown(id))?))
+    Ok(HttpResponse::Ok().json(node.jobs.get(id).ok_or_else(|| unknown(id))?))
 }
 
 /// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it. The
@@ -56,9 +54,9 @@ async fn job(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem
     (status = 404, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn cancel(id: Path<String>, jobs: Data<Jobs>) -> Result<HttpResponse, Problem> {
+async fn cancel(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    Ok(HttpResponse::Ok().json(reading(move || jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
+    Ok(HttpResponse::Ok().json(reading(move || node.jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
 }
 
 fn number(id: &str) -> Result<u64, ControlError> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
 use super::room::{Room, getting};
+use crate::crawl::node::Node;
 use crate::telemetry::metrics::{ActorKind, Metrics};
 
 /// All actors of one kind together.
@@ -35,18 +36,16 @@ pub struct Pipeline {
 struct Doc;
 
 /// The room. Nobody is asked: the counters are read, so the answer comes whatever is down.
-#[must_use]
-pub fn room(metrics: Metrics) -> Room {
-    let metrics = Data::new(metrics);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(metrics.clone()).service(getting("/api/v1/pipeline").route(web::get().to(pipeline)));
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/pipeline").route(web::get().to(pipeline)));
     })
 }
 
 /// Each kind of actor: messages waiting and handled, restarts.
 #[utoipa::path(get, path = "/api/v1/pipeline", tag = "actors", responses((status = 200, body = Pipeline)))]
-async fn pipeline(metrics: Data<Metrics>) -> HttpResponse {
-    HttpResponse::Ok().json(of(&metrics))
+async fn pipeline(node: Data<Node>) -> HttpResponse {
+    HttpResponse::Ok().json(of(&node.metrics))
 }
 
 fn of(metrics: &Metrics) -> Pipeline {

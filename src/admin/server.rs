@@ -19,7 +19,11 @@ use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
 use super::room::Room;
-use super::{crawl, openapi, parameters, probes, ui};
+use super::{
+    actors, crawl, events, holders, hosts, jobs, openapi, orders, pages, parameters, pipeline, probes, reports, retry,
+    settings, statistics, ui, url_lists, urls, why_idle,
+};
+use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +96,7 @@ pub struct AdminServer {
 }
 
 impl AdminServer {
-    /// Binds `listen` (port 0: any free one) and serves `control` and more rooms until dropped.
+    /// Binds `listen` (port 0: any free one) and serves `control`, and what looks into `node`, until dropped.
     ///
     /// # Errors
     /// The address is taken, or it is not loopback and there is no token.
@@ -100,12 +104,12 @@ impl AdminServer {
         listen: SocketAddr,
         entrance: Entrance,
         control: Arc<dyn Control>,
-        more: Vec<Room>,
+        node: Option<Arc<Node>>,
     ) -> Result<Self, AdminError> {
         if entrance.keys.is_empty() && !is_loopback(listen) {
             return Err(AdminError::NeedsToken(listen));
         }
-        Self::serve(Listening::bind(listen)?, entrance, control, more)
+        Self::serve(Listening::bind(listen)?, entrance, control, node)
     }
 
     /// The same on an address that is bound already.
@@ -116,18 +120,20 @@ impl AdminServer {
         Listening { listener, address }: Listening,
         entrance: Entrance,
         control: Arc<dyn Control>,
-        more: Vec<Room>,
+        node: Option<Arc<Node>>,
     ) -> Result<Self, AdminError> {
         if entrance.keys.is_empty() && !is_loopback(address) {
             return Err(AdminError::NeedsToken(address));
         }
         let guard = Data::new(Guard::new(entrance, address));
         let mut rooms = vec![ui::room(), probes::room(control.clone()), crawl::room(control)];
-        rooms.extend(more);
+        if node.is_some() {
+            rooms.extend(rooms_of_node());
+        }
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("admin".into())
-            .spawn(move || serve(listener, guard, rooms, &started))
+            .spawn(move || serve(listener, guard, rooms, node, &started))
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
@@ -168,11 +174,39 @@ fn not_understood(what: &str, error: &dyn std::fmt::Display) -> actix_web::Error
     Problem::new(StatusCode::BAD_REQUEST, detail).into()
 }
 
-fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started: &Sender<io::Result<ServerHandle>>) {
+/// The rooms that look into a node or command it.
+fn rooms_of_node() -> [Room; 15] {
+    [
+        events::room(),
+        jobs::room(),
+        pipeline::room(),
+        settings::room(),
+        urls::room(),
+        url_lists::room(),
+        why_idle::room(),
+        hosts::room(),
+        actors::room(),
+        pages::room(),
+        statistics::room(),
+        orders::room(),
+        reports::room(),
+        holders::room(),
+        retry::room(),
+    ]
+}
+
+fn serve(
+    listener: TcpListener,
+    guarded: Data<Guard>,
+    rooms: Vec<Room>,
+    node: Option<Arc<Node>>,
+    started: &Sender<io::Result<ServerHandle>>,
+) {
     let doc = Data::new(openapi::describe(&rooms));
+    let node = node.map(Data::from);
     let rooms = Arc::new(rooms);
     let build = move || {
-        let (rooms, doc) = (rooms.clone(), doc.clone());
+        let (rooms, doc, node) = (rooms.clone(), doc.clone(), node.clone());
         App::new()
             .app_data(guarded.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
@@ -181,6 +215,7 @@ fn serve(listener: TcpListener, guarded: Data<Guard>, rooms: Vec<Room>, started:
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
             .configure(move |app| {
+                node.iter().for_each(|node| _ = app.app_data(node.clone()));
                 rooms.iter().for_each(|room| (room.add)(app));
                 openapi::configure(app, &doc);
             })

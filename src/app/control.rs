@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::{checkpoint, pause, status};
+use super::{checkpoint, pause};
+use crate::admin::status;
 use crate::admin::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
 use crate::base::disk::is_same_folder;
 use crate::config::without_credentials;

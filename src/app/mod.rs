@@ -2,11 +2,9 @@
 
 mod build;
 mod checkpoint;
-mod cockpit;
 mod control;
 mod disk;
 mod files;
-mod idle;
 mod memory;
 mod next;
 mod notify;
@@ -15,7 +13,6 @@ mod pause;
 mod refresh;
 mod run;
 mod start_error;
-mod status;
 mod threads;
 mod time;
 mod uploads;
@@ -43,13 +40,10 @@ use crate::warc::WarcError;
 use crate::warc::folder::{self, Claim};
 
 pub use checkpoint::{create as checkpoint, keep as keep_checkpoints};
-pub use cockpit::rooms as cockpit_rooms;
-pub use cockpit::{NodeHolders, NodeHosts, Reporter, Retry};
 pub use control::NodeControl;
 pub use memory::plan as memory_plan;
 pub use run::{Outcome, ReadAgain, RunError, run};
 pub use start_error::StartError;
-pub use status::status;
 pub use watch::watch;
 pub use webhooks::check as check_webhooks;
 
@@ -141,7 +135,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         .spawn(move || threads::system(&of_thread, placement, mailboxes, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
-    cockpit::finish_orders(&node);
+    crate::admin::orders::command::finish(&node);
     crate::crawl::readmit::go_on(&node);
     Ok(Running { node, thread: Some(thread), ask: Some(ask), _claim: claim })
 }

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::cockpit::waits::{pace_of, wait_of};
 use crate::admin::views::WaitWhy;
+use crate::admin::waits::{pace_of, wait_of};
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 use crate::domain::partition::Partition;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-use super::status;
+use crate::admin::status;
 use crate::crawl::node::Node;
 
 /// How often the state is told when the manager has no watchdog.

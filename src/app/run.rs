@@ -10,8 +10,9 @@ use super::memory::share_out;
 use super::uploads::Uploader;
 use super::watch::watch;
 use super::webhooks::{WebhookError, Webhooks};
-use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, start, status};
+use super::{DRAIN, NodeControl, Parts, Placement, Running, StartError, files, next, notify, start};
 use crate::admin::auth::Keys;
+use crate::admin::status;
 use crate::admin::{AdminError, AdminServer, ControlError, Entrance, Listening, RejectedSeed, SeedReport};
 use crate::base::clock::{Clock, Stopwatch};
 use crate::base::fault::Faults;
@@ -252,7 +253,7 @@ fn serve_admin(running: &Running, door: Listening) -> Result<AdminServer, RunErr
     let control = Arc::new(NodeControl(running.node.clone()));
     let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
     let entrance = Entrance::new(keys.map_err(AdminError::from)?);
-    let server = AdminServer::serve(door, entrance, control, super::cockpit::rooms(&running.node))?;
+    let server = AdminServer::serve(door, entrance, control, Some(running.node.clone()))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(server)
 }

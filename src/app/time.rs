@@ -6,11 +6,7 @@ use crate::crawl::node::Node;
 use crate::storage::values::ClockState;
 use crate::storage::{Storage, read};
 use crate::telemetry::StateChange;
-use crate::telemetry::trouble::CLOCK;
-
-/// What to do about it.
-pub(super) const ADVICE: &str = "see `timedatectl`; no wait is longer or shorter for it, but dates (WARC-Date, crawl.jsonl, \
-                                 the log) are as wrong as the clock was when they were written";
+use crate::telemetry::trouble::{CLOCK, CLOCK_ADVICE};
 
 /// Goes on from the last commit. Before anything is reckoned by the clock.
 pub(super) fn take_up(storage: &dyn Storage, clock: &Clock) -> Result<(), StartError> {
@@ -37,7 +33,7 @@ pub(super) fn follow(node: &Node) {
 fn tell(node: &Node, jump: Jump) {
     node.metrics.clock_jumped();
     node.troubles.note(node.clock.now(), CLOCK, jump.to_string());
-    node.changed(StateChange::ClockJumped, format!("{jump}: {ADVICE}: by_ms={} date_now={}", jump.by, iso(node)));
+    node.changed(StateChange::ClockJumped, format!("{jump}: {CLOCK_ADVICE}: by_ms={} date_now={}", jump.by, iso(node)));
 }
 
 fn iso(node: &Node) -> String {

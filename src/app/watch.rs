@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::cockpit::statistics;
 use super::memory::Governor;
 use super::patience::Patience;
-use super::{disk, status, time};
+use super::{disk, time};
+use crate::admin::statistics::query;
+use crate::admin::status;
 use crate::base::clock::Stopwatch;
 use crate::crawl::budget::used_up;
 use crate::crawl::node::{Node, Stop};
@@ -61,7 +62,7 @@ pub async fn watch(node: &Node) -> Stop {
 fn publish(node: &Node) {
     let status = status(node);
     node.publish_metrics(&status);
-    statistics::note(node, &status);
+    query::note(node, &status);
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {

@@ -17,6 +17,9 @@ pub const CERTIFICATE: &str = "certificate";
 
 /// The system's clock was set.
 pub const CLOCK: &str = "clock";
+/// What to do about it.
+pub const CLOCK_ADVICE: &str = "see `timedatectl`; no wait is longer or shorter for it, but dates (WARC-Date, crawl.jsonl, \
+                                 the log) are as wrong as the clock was when they were written";
 /// A copy elsewhere failed and is tried again.
 pub const UPLOAD: &str = "upload_failed";
 /// A checkpoint could not be made.

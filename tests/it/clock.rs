@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lycosa::app::status;
+use lycosa::admin::status;
 use lycosa::storage::read;
 use lycosa::storage::values::ClockState;
 use lycosa::testweb::TestWebConfig;

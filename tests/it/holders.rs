@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::admin::ControlError;
+use lycosa::admin::holders::job as holders;
+use lycosa::admin::holders::{HeldLink, HoldersAbout, WhichDead};
 use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::orders::HostCommand;
 use lycosa::admin::paging::Paging;
-use lycosa::admin::reports::{HeldLink, Holders as _, HoldersAbout, Reports as _, WhichDead};
-use lycosa::app::{NodeHolders, Reporter};
+use lycosa::admin::reports::query as reports;
+
 use lycosa::crawl::jobs::Job;
 use lycosa::crawl::jobs::JobError;
 use lycosa::crawl::node::Stop;
@@ -37,15 +39,15 @@ fn truth(web: &TestWeb, dead: &BTreeSet<String>) -> Held {
 }
 
 fn made(live: &Live<'_>, which: WhichDead) -> Result<JobView, ControlError> {
-    let job = live.block(NodeHolders(live.node.clone()).find(which), "a job to begin")?;
+    let job = holders::start(&live.node, which)?;
     Ok(live.until_job(job.id))
 }
 
 /// The whole report.
 fn report(live: &Live<'_>) -> (Option<HoldersAbout>, Vec<HeldLink>) {
-    let (holders, mut links, mut cursor) = (NodeHolders(live.node.clone()), Vec::new(), None);
+    let (mut links, mut cursor) = (Vec::new(), None);
     loop {
-        let page = holders.held(&Paging { limit: Some(7), cursor }).unwrap();
+        let page = holders::held(&live.node, &Paging { limit: Some(7), cursor }).unwrap();
         links.extend(page.items);
         cursor = page.next;
         if cursor.is_none() {
@@ -70,7 +72,7 @@ fn held(links: &[HeldLink]) -> Held {
 }
 
 fn dead(live: &Live<'_>) -> BTreeSet<String> {
-    let links = Reporter(live.node.clone()).dead_links(None, &Paging { limit: Some(1_000), cursor: None }).unwrap();
+    let links = reports::dead_links(&live.node, None, &Paging { limit: Some(1_000), cursor: None }).unwrap();
     links.items.into_iter().map(|link| link.url).collect()
 }
 
@@ -185,7 +187,7 @@ fn while_a_report_of_one_host_is_made_another_is_refused_and_the_same_one_is_wai
     let job = live.node.jobs.start(&live.node.clock, "dead-link-holders", about, wait).unwrap();
     let find = |host: Option<&str>| {
         let which = WhichDead { host: host.map(str::to_owned) };
-        live.block(NodeHolders(live.node.clone()).find(which), "an answer")
+        holders::start(&live.node, which)
     };
     assert_eq!(find(Some("H1.test")).unwrap().id, job.id);
     for other in [None, Some("h0.test")] {

@@ -45,7 +45,7 @@ fn bound(node: &Node, registry: Registry) -> u64 {
 
 fn assert_within_bounds(node: &Node) {
     node.slots.sweep(node.clock.now()); // as the watch does each second
-    node.publish_metrics(&lycosa::app::status(node));
+    node.publish_metrics(&lycosa::admin::status(node));
     for registry in Registry::ALL {
         let (n, most) = (node.metrics.entries_of(*registry), bound(node, *registry));
         let n = u64::try_from(n).unwrap();

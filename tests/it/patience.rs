@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use lycosa::app::{status, watch};
+use lycosa::admin::status;
+use lycosa::app::watch;
 use lycosa::base::time::millis;
 use lycosa::crawl::node::{Node, Stop};
 

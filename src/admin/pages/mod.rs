@@ -1,22 +1,22 @@
 //! Pages: the list of captures, one page, and its snapshot.
 
+pub mod query;
 mod snapshot;
 mod views;
-
-use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Data, Query};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use utoipa::{IntoParams, OpenApi};
 
 use super::bounded::reading;
-use super::control::ControlError;
 use super::paging::Paging;
 use super::problem::Problem;
 use super::room::{Room, getting};
 use super::urls::UrlQuery;
 
+use crate::crawl::node::Node;
 pub use snapshot::{Form, Snapshot, SnapshotFault};
 pub use views::{CapturePage, PageDetail};
 
@@ -43,24 +43,8 @@ pub(super) struct AtQuery {
     at: Option<u64>,
 }
 
-/// What the room asks of the node. Reads only, bounded.
-pub trait Pages: Send + Sync {
-    /// A page of captures, in key order.
-    ///
-    /// # Errors
-    /// A bad host, limit or cursor, or storage that does not answer.
-    fn pages(&self, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError>;
-    /// One capture of a URL, and the list of all.
-    ///
-    /// # Errors
-    /// A text that is no URL, no capture, or storage that does not answer.
-    fn page(&self, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError>;
-    /// The bytes of one capture.
-    ///
-    /// # Errors
-    /// See [`SnapshotFault`].
-    fn snapshot(&self, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault>;
-}
+/// Snapshots that are read at a time: each takes some tens of megabytes.
+const SNAPSHOTS: usize = 2;
 
 #[derive(OpenApi)]
 #[openapi(paths(pages, page, snapshot::snapshot))]
@@ -68,10 +52,10 @@ struct Doc;
 
 /// The room.
 #[must_use]
-pub fn room(pages: Arc<dyn Pages>) -> Room {
-    let desk: Data<dyn Pages> = Data::from(pages);
+pub(super) fn room() -> Room {
+    let turns = Data::new(Semaphore::new(SNAPSHOTS));
     Room::new(Doc::openapi(), move |app| {
-        app.app_data(desk.clone())
+        app.app_data(turns.clone())
             .service(getting("/api/v1/pages").route(web::get().to(self::pages)))
             .service(getting("/api/v1/page").route(web::get().to(page)))
             .service(getting("/api/v1/snapshot").route(web::get().to(snapshot::snapshot)));
@@ -84,12 +68,8 @@ pub fn room(pages: Arc<dyn Pages>) -> Room {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn pages(
-    query: Query<PageQuery>,
-    paging: Query<Paging>,
-    pages: Data<dyn Pages>,
-) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || pages.pages(&query, &paging)).await?))
+async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || query::pages(&node, &query, &paging)).await?))
 }
 
 /// One capture of a URL, the newest or that of a time, and the list of its captures.
@@ -99,6 +79,6 @@ async fn pages(
     (status = 404, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, pages: Data<dyn Pages>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || pages.page(&query.url, at.at)).await?))
+async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || query::page(&node, &query.url, at.at)).await?))
 }

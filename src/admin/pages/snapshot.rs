@@ -5,15 +5,17 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::web::{Data, Query};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{AtQuery, Pages};
+use super::{AtQuery, query};
 use crate::admin::bounded::reading;
 use crate::admin::control::ControlError;
 use crate::admin::problem::Problem;
 use crate::admin::urls::UrlQuery;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
 use crate::warc::date::iso;
 
 /// What a page of somebody else may do here: nothing. No script, no request, no form, no frame around it but our own.
@@ -103,10 +105,17 @@ pub(super) async fn snapshot(
     query: Query<UrlQuery>,
     at: Query<AtQuery>,
     form: Query<FormQuery>,
-    pages: Data<dyn Pages>,
+    node: Data<Node>,
+    turns: Data<Semaphore>,
 ) -> Result<HttpResponse, Problem> {
     let form = form.form.unwrap_or_default();
-    let read = reading(move || Ok(pages.snapshot(&query.url, at.at, form))).await?;
+    let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
+    let turn = turns.into_inner().try_acquire_owned().map_err(busy)?;
+    let read = reading(move || {
+        let _turn = turn;
+        Ok(query::snapshot(&node, &query.url, at.at, form))
+    });
+    let read = read.await?;
     Ok(answer(read?, form))
 }
 

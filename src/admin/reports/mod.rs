@@ -1,9 +1,7 @@
 //! Reports: dead links, seeds, hosts, statuses, media types; as JSON, or as CSV for spreadsheets.
 
-pub mod holders;
+pub mod query;
 mod rows;
-
-use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,27 +10,12 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::body::query;
 use super::bounded::reading;
-use super::control::ControlError;
 use super::csv::{Row, table};
 use super::paging::{Page, Paging};
 use super::problem::Problem;
 use super::room::{Room, getting};
-pub use holders::{HeldLink, Holders, HoldersAbout, HoldersPage, WhichDead};
+use crate::crawl::node::Node;
 pub use rows::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
-
-/// The crawl that is reported of. Each look is bounded by its paging.
-pub trait Reports: Send + Sync {
-    /// URLs given up, in the order of their keys; of one host, or of all.
-    fn dead_links(&self, host: Option<&str>, paging: &Paging) -> Result<Page<DeadLink>, ControlError>;
-    /// Seeds.
-    fn seeds(&self, paging: &Paging) -> Result<Page<SeedLine>, ControlError>;
-    /// Hosts.
-    fn hosts(&self, paging: &Paging) -> Result<Page<HostLine>, ControlError>;
-    /// Answers by status.
-    fn statuses(&self) -> Vec<StatusLine>;
-    /// Captures by media type.
-    fn types(&self) -> Vec<TypeLine>;
-}
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -48,16 +31,16 @@ pub enum Format {
 /// Which part of a report, and how.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct Which {
+pub(in crate::admin) struct Which {
     /// At most so many lines: 50 by itself, 1000 at most.
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<usize>,
+    pub(in crate::admin) limit: Option<usize>,
     /// Where to go on: `next` of the page before.
-    cursor: Option<String>,
+    pub(in crate::admin) cursor: Option<String>,
     /// `json` or `csv`.
     #[serde(default)]
     #[param(inline)]
-    format: Format,
+    pub(in crate::admin) format: Format,
 }
 
 /// The same for dead links.
@@ -91,15 +74,12 @@ struct How {
 #[openapi(paths(dead_links, seeds, hosts, statuses, types), components(schemas(Format)))]
 struct Doc;
 
-type Crawl = Data<dyn Reports>;
 type Answer = Result<HttpResponse, Problem>;
 
 /// The room.
-pub fn room(crawl: Arc<dyn Reports>) -> Room {
-    let crawl: Crawl = Data::from(crawl);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(crawl.clone())
-            .service(getting("/api/v1/reports/dead-links").route(web::get().to(dead_links)))
+pub(in crate::admin) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/reports/dead-links").route(web::get().to(dead_links)))
             .service(getting("/api/v1/reports/seeds").route(web::get().to(seeds)))
             .service(getting("/api/v1/reports/hosts").route(web::get().to(hosts)))
             .service(getting("/api/v1/reports/statuses").route(web::get().to(statuses)))
@@ -122,7 +102,7 @@ fn list<R: Row + Serialize>(rows: &[R], format: Format) -> HttpResponse {
 }
 
 /// Rows as a table; the next page's cursor goes in a header.
-pub(super) fn csv<R: Row>(rows: &[R], next: Option<&str>) -> HttpResponse {
+pub(in crate::admin) fn csv<R: Row>(rows: &[R], next: Option<&str>) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     if let Some(next) = next {
         response.insert_header(("X-Next-Cursor", next));
@@ -136,9 +116,9 @@ pub(super) fn csv<R: Row>(rows: &[R], next: Option<&str>) -> HttpResponse {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn dead_links(request: HttpRequest, crawl: Crawl) -> Answer {
+async fn dead_links(request: HttpRequest, node: Data<Node>) -> Answer {
     let WhichLinks { host, limit, cursor, format } = query(&request)?;
-    let found = reading(move || crawl.dead_links(host.as_deref(), &Paging { limit, cursor })).await?;
+    let found = reading(move || query::dead_links(&node, host.as_deref(), &Paging { limit, cursor })).await?;
     Ok(page(&found, format))
 }
 
@@ -148,9 +128,9 @@ async fn dead_links(request: HttpRequest, crawl: Crawl) -> Answer {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn seeds(request: HttpRequest, crawl: Crawl) -> Answer {
+async fn seeds(request: HttpRequest, node: Data<Node>) -> Answer {
     let Which { limit, cursor, format } = query(&request)?;
-    Ok(page(&reading(move || crawl.seeds(&Paging { limit, cursor })).await?, format))
+    Ok(page(&reading(move || query::seeds(&node, &Paging { limit, cursor })).await?, format))
 }
 
 /// Each host, and how far it is.
@@ -159,9 +139,9 @@ async fn seeds(request: HttpRequest, crawl: Crawl) -> Answer {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn hosts(request: HttpRequest, crawl: Crawl) -> Answer {
+async fn hosts(request: HttpRequest, node: Data<Node>) -> Answer {
     let Which { limit, cursor, format } = query(&request)?;
-    Ok(page(&reading(move || crawl.hosts(&Paging { limit, cursor })).await?, format))
+    Ok(page(&reading(move || query::hosts(&node, &Paging { limit, cursor })).await?, format))
 }
 
 /// Captures by the status of their answer.
@@ -169,9 +149,9 @@ async fn hosts(request: HttpRequest, crawl: Crawl) -> Answer {
     (status = 200, content((Vec<StatusLine> = "application/json"), (String = "text/csv"))),
     (status = 400, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn statuses(request: HttpRequest, crawl: Crawl) -> Answer {
+async fn statuses(request: HttpRequest, node: Data<Node>) -> Answer {
     let How { format } = query(&request)?;
-    Ok(list(&crawl.statuses(), format))
+    Ok(list(&query::statuses(&node), format))
 }
 
 /// Captures by media type, counted since the folder has been written by a program that counts them.
@@ -179,7 +159,7 @@ async fn statuses(request: HttpRequest, crawl: Crawl) -> Answer {
     (status = 200, content((Vec<TypeLine> = "application/json"), (String = "text/csv"))),
     (status = 400, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn types(request: HttpRequest, crawl: Crawl) -> Answer {
+async fn types(request: HttpRequest, node: Data<Node>) -> Answer {
     let How { format } = query(&request)?;
-    Ok(list(&crawl.types(), format))
+    Ok(list(&query::types(&node), format))
 }

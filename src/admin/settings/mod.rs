@@ -1,5 +1,6 @@
 //! The configuration in force, and what of it changes while the crawl runs.
 
+pub mod query;
 mod views;
 
 use std::collections::BTreeMap;
@@ -19,10 +20,10 @@ pub use views::{
 
 use super::body;
 use super::bounded::{ordered, reading, within};
-use super::control::{ControlError, Reply};
 use super::jobs::JobView;
 use super::problem::Problem;
 use super::room::{Room, getting, posting, resource};
+use crate::crawl::node::Node;
 
 /// Values by dotted key.
 pub type Changes = BTreeMap<String, Value>;
@@ -34,28 +35,6 @@ pub struct ChangeHow {
     pub readmit: bool,
     /// Also when it ends the crawl, or turns most of the queue away.
     pub force: bool,
-}
-
-/// What can be done to settings; the composition root implements it.
-pub trait SettingsControl: Send + Sync {
-    /// The configuration in force.
-    fn settings(&self) -> Result<SettingsView, ControlError>;
-    /// The last changes, the newest first.
-    fn history(&self) -> Result<Vec<ChangeView>, ControlError>;
-    /// The number of the rules in force.
-    fn generation(&self) -> u32;
-    /// Changes settings; answers when that is committed.
-    fn change(&self, changes: Changes, how: ChangeHow) -> Reply<Changed>;
-    /// Takes back the last change.
-    fn undo(&self, force: bool) -> Reply<Changed>;
-    /// Forgets what was set for a host.
-    fn forget_host(&self, pattern: String) -> Reply<Changed>;
-    /// What a change would do to a sample of the URLs.
-    fn sample(&self, changes: Changes) -> Reply<TrialView>;
-    /// What a change would do to all URLs, as a job.
-    fn trial(&self, changes: Changes) -> Reply<JobView>;
-    /// Judges rejected URLs again, as a job.
-    fn readmit(&self, which: ReadmitView) -> Result<JobView, ControlError>;
 }
 
 #[derive(OpenApi)]
@@ -100,28 +79,23 @@ pub(super) struct HostRulesView {
     min_delay: Option<String>,
 }
 
-type Control = Data<dyn SettingsControl>;
 type Answer = Result<HttpResponse, Problem>;
 
 /// The room.
-pub fn room(control: Arc<dyn SettingsControl>) -> Room {
-    let control: Control = Data::from(control);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(control.clone())
-            .service(
-                resource("/api/v1/settings", "GET or PATCH")
-                    .route(web::get().to(settings))
-                    .route(web::patch().to(change)),
-            )
-            .service(getting("/api/v1/settings/history").route(web::get().to(history)))
-            .service(posting("/api/v1/settings/undo").route(web::post().to(undo)))
-            .service(posting("/api/v1/settings/dry-run").route(web::post().to(trial)))
-            .service(
-                resource("/api/v1/settings/hosts/{pattern}", "PUT or DELETE")
-                    .route(web::put().to(set_host))
-                    .route(web::delete().to(forget_host)),
-            )
-            .service(posting("/api/v1/urls/readmit").route(web::post().to(readmit)));
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(
+            resource("/api/v1/settings", "GET or PATCH").route(web::get().to(settings)).route(web::patch().to(change)),
+        )
+        .service(getting("/api/v1/settings/history").route(web::get().to(history)))
+        .service(posting("/api/v1/settings/undo").route(web::post().to(undo)))
+        .service(posting("/api/v1/settings/dry-run").route(web::post().to(trial)))
+        .service(
+            resource("/api/v1/settings/hosts/{pattern}", "PUT or DELETE")
+                .route(web::put().to(set_host))
+                .route(web::delete().to(forget_host)),
+        )
+        .service(posting("/api/v1/urls/readmit").route(web::post().to(readmit)));
     })
 }
 
@@ -130,13 +104,13 @@ pub fn room(control: Arc<dyn SettingsControl>) -> Room {
     (status = 200, body = SettingsView),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn settings(control: Control) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || control.settings()).await?))
+async fn settings(node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || query::settings(&node)).await?))
 }
 
 /// Where it is seen whether a change came into force after all.
-fn in_force(control: &Control) -> String {
-    format!("GET /api/v1/settings, whose generation is {} as long as it has not", control.generation())
+fn in_force(node: &Data<Node>) -> String {
+    format!("GET /api/v1/settings, whose generation is {} as long as it has not", query::generation(&node))
 }
 
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
@@ -151,15 +125,15 @@ fn in_force(control: &Control) -> String {
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn change(request: HttpRequest, payload: Payload, control: Control) -> Answer {
+async fn change(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
     let how: How = body::query(&request)?;
     let changes: Changes = body::json(payload).await?;
     if how.dry_run {
-        let tried = Answered::Tried(within(control.sample(changes)).await?);
+        let tried = Answered::Tried(within(query::sample(Arc::clone(&node), changes)).await?);
         return Ok(HttpResponse::Ok().json(tried));
     }
     let how = ChangeHow { readmit: how.readmit, force: how.force };
-    let made = Answered::Made(ordered(control.change(changes, how), in_force(&control)).await?);
+    let made = Answered::Made(ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?);
     Ok(HttpResponse::Ok().json(made))
 }
 
@@ -168,8 +142,8 @@ async fn change(request: HttpRequest, payload: Payload, control: Control) -> Ans
     (status = 200, body = Vec<ChangeView>),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn history(control: Control) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || control.history()).await?))
+async fn history(node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok().json(reading(move || query::history(&node)).await?))
 }
 
 /// Takes back the last change made over HTTP that was not taken back yet.
@@ -180,10 +154,10 @@ async fn history(control: Control) -> Answer {
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn undo(request: HttpRequest, payload: Payload, control: Control) -> Answer {
+async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
     let UndoHow { force } = body::query(&request)?;
     body::nothing(payload).await?;
-    Ok(HttpResponse::Ok().json(ordered(control.undo(force), in_force(&control)).await?))
+    Ok(HttpResponse::Ok().json(ordered(query::undo(Arc::clone(&node), force), in_force(&node)).await?))
 }
 
 /// What a change would do to all URLs there are, as a background job; its result is a TrialView.
@@ -196,9 +170,9 @@ async fn undo(request: HttpRequest, payload: Payload, control: Control) -> Answe
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn trial(payload: Payload, control: Control) -> Answer {
+async fn trial(payload: Payload, node: Data<Node>) -> Answer {
     let changes: Changes = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(ordered(control.trial(changes), "GET /api/v1/jobs").await?))
+    Ok(HttpResponse::Accepted().json(ordered(query::trial(Arc::clone(&node), changes), "GET /api/v1/jobs").await?))
 }
 
 /// Sets the rules of one host, or of all below a name (`*.example.org`): they go before those of the file.
@@ -211,7 +185,7 @@ async fn trial(payload: Payload, control: Control) -> Answer {
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> Answer {
+async fn set_host(pattern: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
     let rules: HostRulesView = body::json(payload).await?;
     let mut section = serde_json::Map::new();
     section.extend(rules.max_connections.map(|n| ("max_connections".to_owned(), Value::from(n))));
@@ -220,7 +194,8 @@ async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> 
         return Err(Problem::new(StatusCode::BAD_REQUEST, "nothing is set: name max_connections or min_delay"));
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
-    Ok(HttpResponse::Ok().json(ordered(control.change(changes, ChangeHow::default()), in_force(&control)).await?))
+    Ok(HttpResponse::Ok()
+        .json(ordered(query::change(Arc::clone(&node), changes, ChangeHow::default()), in_force(&node)).await?))
 }
 
 /// Forgets what was set for a host over HTTP: what the file says of it holds again.
@@ -232,8 +207,9 @@ async fn set_host(pattern: Path<String>, payload: Payload, control: Control) -> 
     (status = 404, body = Problem, content_type = "application/problem+json", description = "Nothing was set for it."),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn forget_host(pattern: Path<String>, control: Control) -> Answer {
-    Ok(HttpResponse::Ok().json(ordered(control.forget_host(key_of(&pattern)), in_force(&control)).await?))
+async fn forget_host(pattern: Path<String>, node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok()
+        .json(ordered(query::forget_host(Arc::clone(&node), key_of(&pattern)), in_force(&node)).await?))
 }
 
 fn key_of(pattern: &str) -> String {
@@ -250,7 +226,7 @@ fn key_of(pattern: &str) -> String {
     (status = 413, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn readmit(payload: Payload, control: Control) -> Answer {
+async fn readmit(payload: Payload, node: Data<Node>) -> Answer {
     let which: ReadmitView = body::json(payload).await?;
-    Ok(HttpResponse::Accepted().json(control.readmit(which)?))
+    Ok(HttpResponse::Accepted().json(query::readmit(&node, which)?))
 }

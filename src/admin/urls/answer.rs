@@ -2,7 +2,7 @@
 
 use super::told::{clock, soon, tries};
 use super::views::{Explanation, QueueView, UrlState};
-use crate::admin::host_list::{DelayFrom, Schedule};
+use crate::admin::hosts::{DelayFrom, Schedule};
 use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};
 use crate::base::time::UnixMillis;
 use crate::base::units::{format_duration, human_size};

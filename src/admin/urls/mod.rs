@@ -2,11 +2,9 @@
 
 mod answer;
 mod facts;
-pub mod lists;
+pub mod query;
 mod told;
 mod views;
-
-use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Data, Query};
@@ -14,29 +12,15 @@ use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
 use super::bounded::reading;
-use super::control::ControlError;
 use super::problem::Problem;
 use super::room::{Room, getting};
 
+use crate::crawl::node::Node;
 pub use answer::answer;
 pub use facts::deciding;
 pub use views::{
     AgainView, AttemptView, Explanation, FactView, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState, UrlView,
 };
-
-/// What the room asks of the node. Reads only, bounded; nothing is asked of an actor.
-pub trait Urls: Send + Sync {
-    /// What is known of a URL.
-    ///
-    /// # Errors
-    /// A text that is no URL, or storage that does not answer.
-    fn look_up(&self, url: &str) -> Result<UrlView, ControlError>;
-    /// All that decides over a URL.
-    ///
-    /// # Errors
-    /// As [`Urls::look_up`].
-    fn explain(&self, url: &str) -> Result<Explanation, ControlError>;
-}
 
 /// Which URL.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -54,11 +38,9 @@ struct Doc;
 
 /// The room.
 #[must_use]
-pub fn room(urls: Arc<dyn Urls>) -> Room {
-    let urls: Data<dyn Urls> = Data::from(urls);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(urls.clone())
-            .service(getting("/api/v1/urls").route(web::get().to(look_up)))
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/urls").route(web::get().to(look_up)))
             .service(getting("/api/v1/explain").route(web::get().to(explain)));
     })
 }
@@ -69,8 +51,8 @@ pub fn room(urls: Arc<dyn Urls>) -> Room {
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn look_up(query: Query<UrlQuery>, urls: Data<dyn Urls>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || urls.look_up(&query.url)).await?))
+async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || query::look_up(&node, &query.url)).await?))
 }
 
 /// Why a URL was, or was not, crawled: all that decides over it, and one sentence. Works for URLs never seen.
@@ -79,6 +61,6 @@ async fn look_up(query: Query<UrlQuery>, urls: Data<dyn Urls>) -> Result<HttpRes
     (status = 400, body = Problem, content_type = "application/problem+json"),
     (status = 503, body = Problem, content_type = "application/problem+json"),
 ))]
-async fn explain(query: Query<UrlQuery>, urls: Data<dyn Urls>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || urls.explain(&query.url)).await?))
+async fn explain(query: Query<UrlQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(reading(move || query::explain(&node, &query.url)).await?))
 }

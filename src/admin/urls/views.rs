@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::admin::host_list::Schedule;
+use crate::admin::hosts::Schedule;
 use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcView};
 
 /// The state a URL is in.

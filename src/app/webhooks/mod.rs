@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::status;
 use crate::admin::auth::{TokenError, read_token};
+use crate::admin::status;
 use crate::config::{Settings, WebhookSection};
 use crate::crawl::node::{Node, Stop};
 use crate::telemetry::metrics::Call;

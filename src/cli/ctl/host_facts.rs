@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::robots::standing;
 use super::table::{moment, pairs};
-use crate::admin::host_list::{DelayFrom, HostDetail, HostView, Schedule};
+use crate::admin::hosts::{DelayFrom, HostDetail, HostView, Schedule};
 use crate::admin::views::HostState;
 use crate::base::units::{format_duration, human_size};
 

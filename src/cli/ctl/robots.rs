@@ -6,7 +6,7 @@ use url::Url;
 use super::door::Ask;
 use super::escaped_part;
 use super::table::{moment, pairs};
-use crate::admin::host_list::RobotsText;
+use crate::admin::hosts::RobotsText;
 use crate::admin::views::{RobotsStanding, RobotsView};
 use crate::base::units::human_size;
 use crate::cli::exit::CliError;

@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::admin::reports::HoldersAbout;
+use crate::admin::holders::HoldersAbout;
 use crate::admin::tests::start;
 use crate::cli::Exit;
 use crate::cli::args::{Cli, Command, SeedSaid, SeedsCommand};

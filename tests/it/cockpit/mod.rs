@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use lycosa::admin::auth::Keys;
 use lycosa::admin::{AdminServer, Control, Entrance};
-use lycosa::app::{NodeControl, cockpit_rooms};
+use lycosa::app::NodeControl;
+
 use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 
@@ -58,10 +59,8 @@ pub struct Desk(AdminServer);
 impl Desk {
     pub fn of(live: &Live<'_>) -> Self {
         let control = Arc::new(NodeControl(live.node.clone()));
-        let rooms = cockpit_rooms(&live.node);
-        Self(
-            AdminServer::start("127.0.0.1:0".parse().unwrap(), Entrance::new(Keys::default()), control, rooms).unwrap(),
-        )
+        let node = Some(live.node.clone());
+        Self(AdminServer::start("127.0.0.1:0".parse().unwrap(), Entrance::new(Keys::default()), control, node).unwrap())
     }
 
     /// Status, head and body of the answer.

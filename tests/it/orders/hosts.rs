@@ -28,12 +28,12 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     live.until("the others' end", |s| s.hosts_active + s.hosts_waiting == 0 && s.in_flight == 0);
     let asked = requests_to(&sandbox.web, HOST).len();
     assert!(live.node.orders.told(&live.node.prints.host(HOST))[0].starts_with("paused by the operator since 20"));
-    let left = lycosa::app::status(&live.node).waiting;
+    let left = lycosa::admin::status(&live.node).waiting;
     assert!(left > 0, "there is nothing left to pause");
     // One that nothing is known of keeps nothing from being done; the answer says that it is unknown.
     assert!(!live.order("mistyped.test", HostCommand::Pause).unwrap().known);
     assert!(live.order(HOST, HostCommand::Pause).unwrap().known);
-    let status = lycosa::app::status(&live.node);
+    let status = lycosa::admin::status(&live.node);
     assert_eq!((status.hosts_held, status.hosts_ordered.paused), (1, 2));
     assert!(status.idle_reason.contains("1 host paused or blocked by the operator"), "{}", status.idle_reason);
     live.close();

@@ -3,9 +3,10 @@
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::paging::Paging;
-use lycosa::admin::reports::Reports as _;
-use lycosa::admin::retry::{RetryUrls as _, RetryWhich};
-use lycosa::app::{Reporter, Retry};
+use lycosa::admin::reports::query as reports;
+use lycosa::admin::retry::RetryWhich;
+use lycosa::admin::retry::job::retry as queue_again;
+
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;
 use lycosa::testweb::TestWebConfig;
@@ -20,7 +21,7 @@ fn sick() -> Sandbox {
 }
 
 fn retry(live: &Live<'_>, which: RetryWhich) -> Result<JobView, ControlError> {
-    let job = live.block(Retry(live.node.clone()).retry(which), "a job to begin")?;
+    let job = live.block(queue_again(live.node.clone(), which), "a job to begin")?;
     Ok(live.until_job(job.id))
 }
 
@@ -31,10 +32,8 @@ fn errors_of_a_server_that_is_well_again_are_put_back_and_nothing_is_missing_in_
     assert_eq!(live.until_stop(), Stop::Done);
     let errors = live.node.counters().error();
     assert!(errors > 0, "this web is not sick");
-    let reporter = Reporter(live.node.clone());
-    let links = reporter.dead_links(None, &Paging { limit: Some(1000), cursor: None }).unwrap();
+    let links = reports::dead_links(&live.node, None, &Paging { limit: Some(1000), cursor: None }).unwrap();
     assert_eq!((links.items.len() as u64, &links.next), (errors, &None));
-    drop(reporter);
     assert!(links.items.iter().all(|link| link.status.is_some_and(|s| s >= 500) && link.page.is_some()), "{links:?}");
     // Others are not touched.
     for which in [
@@ -73,7 +72,7 @@ fn a_retry_cut_short_in_the_middle_leaves_nothing_half_done_and_is_given_again()
     let sandbox = sick();
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let job = live.block(Retry(live.node.clone()).retry(RetryWhich::default()), "a job to begin").unwrap();
+    let job = live.block(queue_again(live.node.clone(), RetryWhich::default()), "a job to begin").unwrap();
     let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
     let fork = sandbox.fork();
     live.drop_at_once();

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use lycosa::admin::NewSeed;
 use lycosa::admin::paging::Paging;
-use lycosa::admin::reports::Reports as _;
-use lycosa::app::{NodeControl, Reporter};
+use lycosa::admin::reports::query as reports;
+use lycosa::app::NodeControl;
+
 use lycosa::crawl::node::Stop;
 use lycosa::testweb::{TestWebConfig, TruthQuery};
 
@@ -28,15 +29,13 @@ fn a_depth_budget_bounds_what_is_found_from_a_seed_and_its_tags_are_in_the_lines
     let report = live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();
     assert_eq!(report.accepted, 2);
     assert_eq!(live.until_stop(), Stop::Done);
-    let reporter = Reporter(live.node.clone());
-    let lines = reporter.seeds(&Paging::default()).unwrap().items;
+    let lines = reports::seeds(&live.node, &Paging::default()).unwrap().items;
     let states: BTreeSet<_> = lines.iter().map(|l| (l.state.as_str(), l.rank, l.max_depth)).collect();
     assert_eq!(states, BTreeSet::from([("done", Some(3), Some(0)), ("done", Some(3), Some(1))]), "{lines:?}");
     // One page at a time gives the same lines.
-    let first = reporter.seeds(&Paging { limit: Some(1), cursor: None }).unwrap();
-    let second = reporter.seeds(&Paging { limit: Some(1), cursor: first.next }).unwrap();
+    let first = reports::seeds(&live.node, &Paging { limit: Some(1), cursor: None }).unwrap();
+    let second = reports::seeds(&live.node, &Paging { limit: Some(1), cursor: first.next }).unwrap();
     assert_eq!([first.items, second.items].concat(), lines);
-    drop(reporter);
     let ended = live.end();
     let mut truth = sandbox.web.truth(TruthQuery { depth: Some(1), ..truth_any() });
     truth.insert("http://h1.test/".into());
@@ -62,11 +61,9 @@ fn a_seed_of_the_configuration_may_say_as_much() {
     let report = live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();
     assert_eq!(report.accepted, 2);
     assert_eq!(live.until_stop(), Stop::Done);
-    let reporter = Reporter(live.node.clone());
-    let lines = reporter.seeds(&Paging::default()).unwrap().items;
+    let lines = reports::seeds(&live.node, &Paging::default()).unwrap().items;
     let said: BTreeSet<_> = lines.iter().map(|l| (l.url.as_str(), l.rank, l.max_depth)).collect();
     assert_eq!(said, BTreeSet::from([("http://h1.test/", Some(3), Some(0)), ("http://h2.test/none", None, None)]));
-    drop(reporter);
     let lines = live.end().file("crawl.jsonl");
     assert!(lines.lines().any(|l| l.contains("http://h1.test/") && l.contains(r#""tags":["news"]"#)), "{lines}");
 }
@@ -76,17 +73,15 @@ fn the_reports_say_what_was_counted() {
     let sandbox = Sandbox::new(TestWebConfig { errors: 0.1, ..web() }).set("fetch.retries=0");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let reporter = Reporter(live.node.clone());
     let counters = live.node.counters();
-    let hosts = reporter.hosts(&Paging::default()).unwrap().items;
+    let hosts = reports::hosts(&live.node, &Paging::default()).unwrap().items;
     assert_eq!(hosts.iter().map(|h| h.done).sum::<u64>(), counters.done);
     assert_eq!(hosts.iter().map(|h| h.errors).sum::<u64>(), counters.error());
     assert_eq!(hosts.len(), 3, "{hosts:?}");
     let captures = |lines: &[u64]| lines.iter().sum::<u64>();
-    let statuses: Vec<u64> = reporter.statuses().iter().map(|s| s.captures).collect();
-    let types: Vec<u64> = reporter.types().iter().map(|t| t.captures).collect();
+    let statuses: Vec<u64> = reports::statuses(&live.node).iter().map(|s| s.captures).collect();
+    let types: Vec<u64> = reports::types(&live.node).iter().map(|t| t.captures).collect();
     assert_eq!((captures(&statuses), captures(&types)), (counters.pages_stored, counters.pages_stored));
-    assert!(reporter.types().iter().any(|t| t.media_type == "text/html"), "{:?}", reporter.types());
-    drop(reporter);
+    assert!(reports::types(&live.node).iter().any(|t| t.media_type == "text/html"), "{:?}", reports::types(&live.node));
     live.end();
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use lycosa::admin::auth::Keys;
 use lycosa::admin::{AdminServer, Entrance};
-use lycosa::app::{NodeControl, cockpit_rooms};
+use lycosa::app::NodeControl;
+
 use serde_json::Value;
 
 use crate::support::Live;
@@ -23,7 +24,7 @@ impl Admin {
         let listen = "127.0.0.1:0".parse().unwrap();
         let control = Arc::new(NodeControl(live.node.clone()));
         let entrance = Entrance::new(Keys::default());
-        Self(AdminServer::start(listen, entrance, control, cockpit_rooms(&live.node)).unwrap())
+        Self(AdminServer::start(listen, entrance, control, Some(live.node.clone())).unwrap())
     }
 
     /// Asks and gives status and body.

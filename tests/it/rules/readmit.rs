@@ -73,7 +73,7 @@ fn a_running_crawl_that_is_narrowed_and_widened_again_ends_as_the_wide_one() {
     assert!(rejected.iter().any(|(_, value)| value.generation == 2), "queued URLs are turned away by the new rules");
     let lines = std::fs::read_to_string(sandbox.data().join("crawl.jsonl")).unwrap();
     assert!(lines.lines().any(|line| line.contains("\"reason\":\"scope\"")), "{lines}");
-    let stored = lycosa::app::status(&live.node).pages_stored;
+    let stored = lycosa::admin::status(&live.node).pages_stored;
     assert!(stored < sandbox.web.truth(truth_any()).len() as u64, "it was narrowed too late to tell anything");
     widen(&admin);
     until_idle(&live);
@@ -146,18 +146,18 @@ fn what_was_held_back_before_a_restart_is_counted_by_reason_and_taken_up_again()
     let live = sandbox.start();
     live.seed(&["http://a.test/"]);
     live.until("something to be held back", |s| s.held_back.urls == 1 && idle(s));
-    let before = lycosa::app::status(&live.node).done;
+    let before = lycosa::admin::status(&live.node).done;
     live.end();
     let live = sandbox.start();
     let admin = Admin::of(&live);
-    let held = lycosa::app::status(&live.node).held_back;
+    let held = lycosa::admin::status(&live.node).held_back;
     assert_eq!((held.urls, held.reasons.get("barren"), held.shapes.len()), (1, Some(&1), 0));
     let why = admin.told("GET", "/api/v1/why-idle", &Value::Null).to_string();
     assert!(why.contains("1 URL is held back (barren)"), "{why}");
     let job = admin.told("POST", "/api/v1/urls/readmit", &json!({"held_back": true}));
     assert_eq!(admin.until_done(&job)["changed"], 1);
     live.until("as many pages more", |s| s.done >= before + 10 && s.held_back.urls == 1 && idle(s));
-    assert_eq!(lycosa::app::status(&live.node).held_back.shapes.len(), 1, "and told of anew");
+    assert_eq!(lycosa::admin::status(&live.node).held_back.shapes.len(), 1, "and told of anew");
     drop(admin);
     live.end().assert_none_twice();
 }
@@ -171,7 +171,7 @@ fn what_is_held_back_is_shown_by_shape_and_taken_up_again_by_one_command() {
     live.seed(&["http://a.test/"]);
     let held = |urls: u64| live.until("something to be held back", |s| s.held_back.urls == urls && idle(s));
     held(1);
-    let status = lycosa::app::status(&live.node);
+    let status = lycosa::admin::status(&live.node);
     assert!((10..20).contains(&status.done), "{}", status.done);
     let [shape] = &status.held_back.shapes[..] else { panic!("{:?}", status.held_back) };
     assert_eq!((shape.host.as_str(), shape.reason.as_str(), shape.urls), ("a.test", "barren", 1));

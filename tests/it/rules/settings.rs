@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa::app::{Parts, Placement, Running, start};
+
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::config::Layers;

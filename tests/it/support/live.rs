@@ -5,9 +5,11 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use lycosa::admin::jobs::{JobState, JobView};
-use lycosa::admin::orders::{HostCommand, HostOrdered, OrderHosts as _};
+use lycosa::admin::orders::command::order;
+use lycosa::admin::orders::{HostCommand, HostOrdered};
+use lycosa::admin::status;
 use lycosa::admin::{ControlError, SeedReport};
-use lycosa::app::{NodeControl, NodeHosts, Running, status, watch};
+use lycosa::app::{NodeControl, Running, watch};
 use lycosa::crawl::node::{Node, Stop};
 use lycosa::storage::Storage;
 use lycosa::telemetry::StatusSnapshot;
@@ -79,7 +81,7 @@ impl Live<'_> {
 
     /// Gives a command to a host, and waits for its commit.
     pub fn order(&self, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
-        self.block(NodeHosts(self.node.clone()).order(host.to_owned(), command), "an order to be committed")
+        self.block(order(self.node.clone(), host, command), "an order to be committed")
     }
 
     /// Waits for the end of a job.

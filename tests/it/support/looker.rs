@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lycosa::app::status;
+use lycosa::admin::status;
 use lycosa::crawl::node::Node;
 use lycosa::telemetry::StatusSnapshot;
 

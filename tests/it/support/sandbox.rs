@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lycosa::app::{Parts, Placement, start};
+
 use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::config::{Layers, Settings};

@@ -1,0 +1,135 @@
+//! Actors: the seven kinds, each instance; a restart of one.
+
+pub mod query;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Data, Path, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+use super::bounded::ordered;
+use super::paging::{Page, Paging};
+use super::problem::Problem;
+use super::room::{Room, getting, posting};
+use crate::crawl::node::Node;
+
+/// A kind of actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorKindView {
+    /// Starts and replaces the others.
+    Supervisor,
+    /// Queues and leases.
+    Frontier,
+    /// One a host.
+    Politeness,
+    /// Connections.
+    Fetcher,
+    /// Pages.
+    Parser,
+    /// The seen test.
+    Deduper,
+    /// The only writer.
+    Store,
+}
+
+/// How an actor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorState {
+    /// At work, or ready for it.
+    Running,
+    /// Resting after a death, or not made yet.
+    Restarting,
+    /// Its budget of deaths is spent, or it retired.
+    Stopped,
+}
+
+/// A death.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FaultView {
+    /// When, milliseconds since 1970.
+    pub at_ms: u64,
+    /// The panic's message, or `stopped`.
+    pub why: String,
+}
+
+/// One actor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ActorView {
+    /// Its kind.
+    pub kind: ActorKindView,
+    /// Which of its kind: a host's name, a fetcher's number, `main` for the only one.
+    pub instance: String,
+    /// The thread it lives on.
+    pub thread: Option<String>,
+    /// How it is.
+    pub state: ActorState,
+    /// Messages in its mailbox.
+    pub queue: u64,
+    /// Messages handled.
+    pub handled: u64,
+    /// Half of them were handled within so many seconds, by the buckets of the histogram.
+    pub handle_p50_seconds: Option<f64>,
+    /// 99 of 100 of them.
+    pub handle_p99_seconds: Option<f64>,
+    /// Lives after the first one, begun after a death or because the operator asked for it.
+    pub restarts: u64,
+    /// Deaths; a restart that was asked for is none.
+    pub faults: u64,
+    /// The last death.
+    pub last_fault: Option<FaultView>,
+    /// What it holds, as it last told.
+    pub observed: BTreeMap<String, i64>,
+}
+
+/// Which actors.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ActorQuery {
+    /// Only those of this kind.
+    #[param(inline)]
+    pub kind: Option<ActorKindView>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(actors, restart))]
+struct Doc;
+
+/// The room.
+#[must_use]
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(getting("/api/v1/actors").route(web::get().to(self::actors)))
+            .service(posting("/api/v1/actors/{kind}/{instance}/restart").route(web::post().to(restart)));
+    })
+}
+
+/// Every actor: state, mailbox, latency, deaths; a page at a time, for hosts have one each.
+#[utoipa::path(get, path = "/api/v1/actors", tag = "actors", params(ActorQuery, Paging), responses(
+    (status = 200, body = Page<ActorView>),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+))]
+async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    Ok(HttpResponse::Ok().json(query::actors(&node, *query, &paging)?))
+}
+
+/// A clean restart of one actor through its supervision: nothing is lost, and it does not count as a death.
+#[utoipa::path(post, path = "/api/v1/actors/{kind}/{instance}/restart", tag = "actors", params(
+    ("kind" = ActorKindView, Path, description = "its kind"),
+    ("instance" = String, Path, description = "a host's name, a fetcher's number, `main` for the only one of its kind"),
+), responses(
+    (status = 200, body = ActorView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn restart(path: Path<(ActorKindView, String)>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    let (kind, instance) = path.into_inner();
+    Ok(HttpResponse::Ok()
+        .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "GET /api/v1/actors, its restarts").await?))
+}

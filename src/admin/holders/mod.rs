@@ -1,0 +1,140 @@
+//! Dead links with all pages that hold them: found by a job in the archive, kept until the next one.
+
+pub mod job;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use crate::admin::body::{json, query};
+use crate::admin::bounded::reading;
+use crate::admin::csv::{Row, some};
+use crate::admin::jobs::JobView;
+use crate::admin::paging::Paging;
+use crate::admin::problem::Problem;
+use crate::admin::reports::{Format, Which, csv};
+use crate::admin::room::{Room, resource};
+use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
+
+/// Which dead links.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WhichDead {
+    /// Links to this host alone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(example = "example.org")]
+    pub host: Option<String>,
+}
+
+/// A dead link on one page that holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HeldLink {
+    /// The dead URL.
+    pub url: String,
+    /// Why it was given up.
+    pub reason: String,
+    /// The status of the last answer, if there was one.
+    pub status: Option<u16>,
+    /// A page that holds it, by its newest capture; the page it was first found on when `pages` is 0.
+    pub page: Option<String>,
+    /// How it holds it: element and attribute, as `a/@href`, or `location` of a redirect.
+    pub context: Option<String>,
+    /// Pages that hold it, also those that are not listed; 0 when no record that was read does.
+    pub pages: u64,
+}
+
+/// How the report was made, and what is not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HoldersAbout {
+    /// When, milliseconds since 1970.
+    #[schema(value_type = u64)]
+    pub made: UnixMillis,
+    /// The host it was asked for, if it was for one.
+    pub host: Option<String>,
+    /// Dead URLs looked for.
+    pub dead: u64,
+    /// True when there are more: the first 500,000 in the order of their keys were looked for.
+    pub dead_cut: bool,
+    /// Pages listed, at most 100 of a URL.
+    pub listed: u64,
+    /// True when not all of these are: a million is the most.
+    pub listed_cut: bool,
+    /// Archive files read.
+    pub files: u64,
+    /// Records of pages read.
+    pub records: u64,
+    /// Links that records leave out, because their page has too many.
+    pub links_omitted: u64,
+    /// Archive files that were not read to their end, with the reason: the first hundred.
+    pub not_read: Vec<String>,
+    /// How many there are.
+    pub not_read_total: u64,
+}
+
+/// A page of the report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HoldersPage {
+    /// How it was made; none when there is no report yet: POST makes one.
+    pub about: Option<HoldersAbout>,
+    /// Dead URLs in the order of their keys, each with its pages.
+    pub items: Vec<HeldLink>,
+    /// The cursor of the next page; none when this is the last.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub next: Option<String>,
+}
+
+impl Row for HeldLink {
+    const NAMES: &'static [&'static str] = &["url", "reason", "status", "page", "context", "pages"];
+
+    fn fields(&self) -> Vec<String> {
+        let (page, context) = (some(self.page.as_ref()), some(self.context.as_ref()));
+        vec![self.url.clone(), self.reason.clone(), some(self.status.as_ref()), page, context, self.pages.to_string()]
+    }
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(held, find), components(schemas(Format)))]
+struct Doc;
+
+/// The room.
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(
+            resource("/api/v1/reports/dead-links/holders", "GET or POST")
+                .route(web::get().to(held))
+                .route(web::post().to(find)),
+        );
+    })
+}
+
+/// Dead links with the pages that hold them, as the last job found them.
+#[utoipa::path(get, path = "/api/v1/reports/dead-links/holders", tag = "reports", params(Which), responses(
+    (status = 200, content((HoldersPage = "application/json"), (String = "text/csv"))),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn held(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    let Which { limit, cursor, format } = query(&request)?;
+    let page = reading(move || job::held(&node, &Paging { limit, cursor })).await?;
+    Ok(match format {
+        Format::Json => HttpResponse::Ok().json(page),
+        Format::Csv => csv(&page.items, page.next.as_deref()),
+    })
+}
+
+/// Looks for the pages that hold dead links, in the archive: a job reads its records once, and its result replaces the
+/// report made before. Archive files that were copied elsewhere and removed here cannot be read; the report names them.
+#[utoipa::path(post, path = "/api/v1/reports/dead-links/holders", tag = "reports", request_body = WhichDead, responses(
+    (status = 202, body = JobView),
+    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 409, body = Problem, content_type = "application/problem+json"),
+    (status = 413, body = Problem, content_type = "application/problem+json"),
+    (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn find(payload: Payload, node: Data<Node>) -> Result<HttpResponse, Problem> {
+    let which = json(payload).await?;
+    Ok(HttpResponse::build(StatusCode::ACCEPTED).json(job::start(&node, which)?))
+}

@@ -1,0 +1,123 @@
+//! A look at many hosts: from a key on, a bounded number of them.
+
+use crate::admin::ControlError;
+use crate::admin::find::host_at;
+use crate::admin::hosts::HostQuery;
+use crate::admin::hosts::query::Row;
+use crate::admin::views::HostState as Standing;
+use crate::base::sync::lock;
+use crate::crawl::node::Node;
+use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
+use crate::storage::tables::{self, Parked, Waiting};
+use crate::storage::values::{HostCounts, HostState};
+use crate::storage::{StorageError, read};
+
+/// Hosts looked at for one answer.
+const LOOKED_AT: usize = 5_000;
+/// Hosts read at a time.
+const CHUNK: usize = 500;
+/// Longest part of a name, bytes.
+const LONGEST_NAME: usize = 253;
+
+/// Which hosts are wanted.
+pub(in crate::admin) struct Wanted {
+    state: Option<Standing>,
+    /// A part of their names.
+    part: String,
+}
+
+impl Wanted {
+    pub fn read(query: &HostQuery) -> Result<Self, ControlError> {
+        let part = query.contains.as_deref().unwrap_or_default();
+        if query.contains.is_some() && !(1..=LONGEST_NAME).contains(&part.len()) {
+            return Err(ControlError::Invalid(format!("contains: expected 1 to {LONGEST_NAME} characters of a name")));
+        }
+        Ok(Self { state: query.state, part: part.to_ascii_lowercase() })
+    }
+
+    fn holds(&self, row: &Row) -> bool {
+        self.state.is_none_or(|state| row.standing == state) && row.state.name.contains(&self.part)
+    }
+}
+
+/// What a look at hosts found.
+pub(in crate::admin) struct Looked {
+    pub rows: Vec<Row>,
+    pub looked_at: u64,
+    /// Key of the last one looked at.
+    pub last: Option<Vec<u8>>,
+    /// There are no more.
+    pub all: bool,
+}
+
+/// Looks at hosts from a key on until so many fit, at a bounded number of them.
+pub(in crate::admin) fn look(
+    node: &Node,
+    wanted: &Wanted,
+    mut begin: Vec<u8>,
+    limit: usize,
+) -> Result<Looked, StorageError> {
+    let mut looked = Looked { rows: Vec::new(), looked_at: 0, last: None, all: false };
+    while looked.looked_at < LOOKED_AT as u64 {
+        let found = from(node, wanted.state, &begin, CHUNK)?;
+        looked.all = found.len() < CHUNK;
+        for (key, row) in read_rows(node, found)? {
+            if looked.rows.len() == limit {
+                looked.all = false;
+                return Ok(looked);
+            }
+            looked.looked_at += 1;
+            begin = after(&key);
+            looked.last = Some(key);
+            looked.rows.extend(row.filter(|row| wanted.holds(row)));
+        }
+        if looked.all {
+            return Ok(looked);
+        }
+    }
+    looked.all = from(node, wanted.state, &begin, 1)?.is_empty();
+    Ok(looked)
+}
+
+/// A host and its place in the order it was found in; none when its record is gone.
+type Placed = (Vec<u8>, Option<Row>);
+
+/// Reads hosts in one go; one whose record is gone meanwhile has none.
+fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, StorageError> {
+    let hosts: Vec<HostAt> = found.iter().map(|(_, at)| *at).collect();
+    let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl)).collect();
+    let states = read::get_many::<tables::HostState>(&*node.storage, &hosts)?;
+    let counts = read::get_many::<tables::HostCounts>(&*node.storage, &crawls)?;
+    let row = |at, state: Option<HostState>, counts: Option<HostCounts>| {
+        state.map(|state| Row::new(node, at, state, counts.unwrap_or_default()))
+    };
+    let all = found.into_iter().zip(states).zip(counts);
+    Ok(all.map(|(((key, at), state), counts)| (key, row(at, state, counts))).collect())
+}
+
+/// The next hosts that stand there, from a key on, each with its place in that order.
+fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<Vec<(Vec<u8>, HostAt)>, StorageError> {
+    let range = KeyRange { from: from.to_vec(), until: Vec::new() };
+    let storage = &*node.storage;
+    Ok(match state {
+        Some(Standing::Active) => {
+            let names: Vec<_> = lock(&node.hosts).values().map(|door| door.meter().card().instance().clone()).collect();
+            let mut hosts: Vec<HostAt> = names.iter().map(|name| host_at(node, name)).collect();
+            hosts.sort_unstable();
+            let hosts = hosts.into_iter().map(|at| (at.encode(), at));
+            hosts.filter(|(key, _)| key.as_slice() >= from).take(n).collect()
+        }
+        Some(Standing::Waiting) => {
+            let keys = read::scan::<Waiting>(storage, &range, n)?;
+            keys.into_iter().map(|(key, ()): (WaitingKey, ())| (key.encode(), key.host_at())).collect()
+        }
+        Some(Standing::Parked) => {
+            let keys = read::scan::<Parked>(storage, &range, n)?;
+            keys.into_iter().map(|(key, ()): (ParkedKey, ())| (key.encode(), key.host_at())).collect()
+        }
+        Some(Standing::Idle | Standing::Held) | None => {
+            let found = read::scan::<tables::HostState>(storage, &range, n)?;
+            found.into_iter().map(|(at, _)| (at.encode(), at)).collect()
+        }
+    })
+}

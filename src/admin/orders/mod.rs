@@ -1,0 +1,182 @@
+//! What the operator says of a host: pause, resume, drop, block, unblock, recrawl, delay.
+
+pub mod command;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Data, Path, Payload};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::body::{json, nothing};
+use super::bounded::ordered;
+use super::control::ControlError;
+use super::jobs::JobView;
+use super::problem::Problem;
+use super::room::{Room, posting, resource};
+use crate::base::time::{UnixMillis, millis};
+use crate::base::units::parse_duration;
+use crate::crawl::node::Node;
+use crate::domain::orders::HostOrders;
+
+/// Longest gap that can be asked for.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// A command to a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostCommand {
+    /// No new requests.
+    Pause,
+    /// Requests again.
+    Resume,
+    /// Its queue is turned away.
+    Drop,
+    /// For good: nothing of it is requested or queued any more.
+    Block,
+    /// It may be crawled again.
+    Unblock,
+    /// What was fetched is fetched once more.
+    Recrawl,
+    /// Its least gap between two requests; `None` for that of the settings.
+    MinDelay(Option<Duration>),
+}
+
+/// What stands for a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OrdersView {
+    /// Paused since, milliseconds since 1970.
+    #[schema(value_type = Option<u64>)]
+    pub paused: Option<UnixMillis>,
+    /// Blocked since.
+    #[schema(value_type = Option<u64>)]
+    pub blocked: Option<UnixMillis>,
+    /// Its queue is being dropped since.
+    #[schema(value_type = Option<u64>)]
+    pub dropping: Option<UnixMillis>,
+    /// What was fetched before this moment is being queued again.
+    #[schema(value_type = Option<u64>)]
+    pub recrawling: Option<UnixMillis>,
+    /// Its own least gap between two requests, milliseconds.
+    pub min_delay_ms: Option<u64>,
+}
+
+impl From<HostOrders> for OrdersView {
+    fn from(orders: HostOrders) -> Self {
+        let HostOrders { paused, blocked, dropping, recrawling, min_delay } = orders;
+        Self { paused, blocked, dropping, recrawling, min_delay_ms: min_delay.map(millis) }
+    }
+}
+
+/// A command that was carried out, or that a job carries out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HostOrdered {
+    /// The host.
+    pub host: String,
+    /// What stands for it now.
+    pub orders: OrdersView,
+    /// False when nothing is known of the host: the order stands for what may be found of it, or its name is mistyped.
+    #[serde(default = "yes")]
+    pub known: bool,
+    /// The job that goes through its URLs, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub job: Option<JobView>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The body of `delay`.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Delay {
+    /// Such as "5s", at most "24h"; null for that of the settings.
+    #[schema(required = true, example = "5s")]
+    #[serde(deserialize_with = "Option::deserialize")]
+    min_delay: Option<String>,
+}
+
+#[derive(OpenApi)]
+#[openapi(paths(pause, resume, drop_queue, block, unblock, recrawl, delay))]
+struct Doc;
+
+type Answer = Result<HttpResponse, Problem>;
+
+/// The room.
+pub(super) fn room() -> Room {
+    Room::new(Doc::openapi(), |app| {
+        app.service(posting("/api/v1/hosts/{host}/pause").route(web::post().to(pause)))
+            .service(posting("/api/v1/hosts/{host}/resume").route(web::post().to(resume)))
+            .service(posting("/api/v1/hosts/{host}/drop").route(web::post().to(drop_queue)))
+            .service(posting("/api/v1/hosts/{host}/block").route(web::post().to(block)))
+            .service(posting("/api/v1/hosts/{host}/unblock").route(web::post().to(unblock)))
+            .service(posting("/api/v1/hosts/{host}/recrawl").route(web::post().to(recrawl)))
+            .service(resource("/api/v1/hosts/{host}/delay", "PUT").route(web::put().to(delay)));
+    })
+}
+
+async fn carried_out(node: Data<Node>, host: Path<String>, command: HostCommand) -> Answer {
+    let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
+    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, command), look).await?))
+}
+
+/// Describes one of the commands, and carries it out.
+macro_rules! commands {
+    ($($(#[$doc:meta])* $name:ident $path:literal => $command:expr;)*) => {$(
+        $(#[$doc])*
+        #[utoipa::path(post, path = $path, tag = "hosts",
+            params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
+            responses(
+                (status = 200, body = HostOrdered),
+                (status = 400, body = Problem, content_type = "application/problem+json"),
+                (status = 404, body = Problem, content_type = "application/problem+json"),
+                (status = 409, body = Problem, content_type = "application/problem+json"),
+                (status = 413, body = Problem, content_type = "application/problem+json"),
+                (status = 503, body = Problem, content_type = "application/problem+json"),
+        ))]
+        async fn $name(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+            nothing(payload).await?;
+            carried_out(node, host, $command).await
+        }
+    )*};
+}
+
+commands! {
+    /// Sends no new requests to the host, until `resume`, also after a restart; what is in flight ends.
+    pause "/api/v1/hosts/{host}/pause" => HostCommand::Pause;
+    /// Goes on with the host at once.
+    resume "/api/v1/hosts/{host}/resume" => HostCommand::Resume;
+    /// Turns away what is queued of the host, as a job (rejected: `dropped`).
+    drop_queue "/api/v1/hosts/{host}/drop" => HostCommand::Drop;
+    /// Blocks the host for good: nothing of it is requested or queued any more; a job turns away its queue (`blocked`).
+    block "/api/v1/hosts/{host}/block" => HostCommand::Block;
+    /// Takes the block back: links to the host that are found from now on are queued again.
+    unblock "/api/v1/hosts/{host}/unblock" => HostCommand::Unblock;
+    /// Queues what was fetched of the host once more, as a job; older captures are kept.
+    recrawl "/api/v1/hosts/{host}/recrawl" => HostCommand::Recrawl;
+}
+
+/// Sets the least gap between two requests to the host; `null` takes it back to the settings. A Crawl-delay of robots.txt
+/// that asks for more holds all the same.
+#[utoipa::path(put, path = "/api/v1/hosts/{host}/delay", tag = "hosts", request_body = Delay,
+    params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
+    responses(
+        (status = 200, body = HostOrdered),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 503, body = Problem, content_type = "application/problem+json"),
+))]
+async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+    let Delay { min_delay } = json(payload).await?;
+    let delay = min_delay.map(|text| parse_duration(&text)).transpose().map_err(ControlError::Invalid)?;
+    if delay.is_some_and(|delay| delay > LONGEST) {
+        return Err(
+            ControlError::Invalid("min_delay: at most 24h; to stop requests altogether pause the host".into()).into()
+        );
+    }
+    carried_out(node, host, HostCommand::MinDelay(delay)).await
+}

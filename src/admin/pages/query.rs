@@ -1,0 +1,225 @@
+//! Pages: captures from storage, bytes from the archive.
+
+use std::io::Read;
+
+use crate::admin::ControlError;
+use crate::admin::find::{Target, host_at, unread};
+use crate::admin::hosts::query::name_of;
+use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot, SnapshotFault};
+use crate::admin::paging::{Paging, cursor};
+use crate::admin::views::CaptureView;
+use crate::base::time::UnixMillis;
+use crate::content::charset::detect_in_domain;
+use crate::content::html::{ExtractOptions, PageReader};
+use crate::content::mime::{Kind, sniff};
+use crate::crawl::node::Node;
+use crate::document::decoded;
+use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
+use crate::storage::tables;
+use crate::storage::values::{How, PageRecord};
+use crate::storage::{StorageError, read};
+use crate::warc::date::iso;
+use crate::warc::pick::{PickError, Picked, response_at};
+
+/// Captures looked at for one answer.
+const LOOKED_AT: usize = 5_000;
+/// Captures read at a time.
+const CHUNK: usize = 250;
+/// Captures shown of one URL.
+const CAPTURES: usize = 100;
+/// Most bytes of a record, and of a decoded body, that are read for a snapshot.
+const MOST: u64 = 16 << 20;
+
+/// A page of captures, in key order.
+///
+/// # Errors
+/// A bad host, limit or cursor, or storage that does not answer.
+pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
+    let (limit, begin) = (paging.limit()?, paging.after()?);
+    let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
+    let mut range = match host {
+        Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl)),
+        None => KeyRange::all(),
+    };
+    if !begin.is_empty() {
+        range.from = after(&begin).max(range.from);
+    }
+    list(node, query, limit, range).map_err(unread)
+}
+
+/// One capture of a URL, and the list of all.
+///
+/// # Errors
+/// A text that is no URL, no capture, or storage that does not answer.
+pub fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
+    let target = Target::typed(node, url)?.target;
+    let captures = captures(node, &target).map_err(unread)?;
+    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    let captures = captures.iter().map(|(_, page)| CaptureView::from(page)).collect();
+    Ok(PageDetail { capture: CaptureView::from(capture), captures })
+}
+
+/// The bytes of one capture.
+///
+/// # Errors
+/// See [`SnapshotFault`].
+pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault> {
+    let target = Target::typed(node, url)?.target;
+    let captures = captures(node, &target).map_err(unread)?;
+    let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
+    let holder = holder(node, capture, &captures).map_err(unread)?;
+    let place = holder.as_ref().and_then(|page| page.warc.as_ref());
+    let Some(place) = place else {
+        let detail = "the settings left this page out of the archive (store.skip_types, store.statuses), or its first \
+                  copy is not known";
+        return Err(ControlError::Absent(detail.into()).into());
+    };
+    let dir = node.rules.settings.warc_dir();
+    let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
+        PickError::Gone(_) => SnapshotFault::Gone(e.to_string()),
+        PickError::TooLarge { .. } => SnapshotFault::TooLarge(e.to_string()),
+        PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
+    })?;
+    shown(picked, &target, capture, form)
+}
+
+fn list(node: &Node, query: &PageQuery, limit: usize, mut range: KeyRange) -> Result<CapturePage, StorageError> {
+    let oldest =
+        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
+    let wanted = |page: &PageRecord| {
+        query.status.is_none_or(|status| page.status == status)
+            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
+            && oldest.is_none_or(|oldest| page.fetched >= oldest)
+    };
+    let (mut items, mut looked_at) = (Vec::new(), 0);
+    while looked_at < LOOKED_AT {
+        let found = read::scan::<tables::Pages>(&*node.storage, &range, CHUNK)?;
+        let all = found.len() < CHUNK;
+        for (key, page) in found {
+            if items.len() == limit {
+                return Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 });
+            }
+            looked_at += 1;
+            range.from = after(&key.encode());
+            if wanted(&page) {
+                items.push(CaptureView::from(&page));
+            }
+        }
+        if all {
+            return Ok(CapturePage { items, next: None, looked_at: looked_at as u64 });
+        }
+    }
+    Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 })
+}
+
+/// The cursor of the key that the range goes on behind.
+fn before(from: &[u8]) -> String {
+    cursor(from.get(..PageKey::LEN).unwrap_or(from))
+}
+
+/// `text/html` is of `text/html` and of `text/`.
+fn is_of(mime: &str, wanted: &str) -> bool {
+    if wanted.ends_with('/') { mime.starts_with(wanted) } else { mime.eq_ignore_ascii_case(wanted) }
+}
+
+type Capture = (PageKey, PageRecord);
+
+fn captures(node: &Node, target: &Target) -> Result<Vec<Capture>, StorageError> {
+    read::scan::<tables::Pages>(&*node.storage, &KeyRange::captures(target.key), CAPTURES)
+}
+
+/// The newest that is not after `at`.
+fn pick(captures: &[Capture], at: Option<u64>) -> Option<&Capture> {
+    captures.iter().find(|(_, page)| at.is_none_or(|at| page.fetched.0 <= at))
+}
+
+fn absent(target: &Target, at: Option<u64>) -> ControlError {
+    let time = at.map(|at| format!(" of {} or before", iso(UnixMillis(at)))).unwrap_or_default();
+    ControlError::Absent(format!("there is no capture of {}{time}; /api/v1/explain says why", target.url))
+}
+
+/// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.
+fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
+    match capture.how {
+        How::Stored | How::Redirect | How::Unstored => Ok(Some(capture.clone())),
+        How::NotModified if capture.content.is_none() => {
+            let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
+            Ok(older.find(|page| page.how == How::Stored).cloned())
+        }
+        How::Duplicate | How::NotModified => {
+            let Some(digest) = capture.content else { return Ok(None) };
+            let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
+            read::get::<tables::Pages>(&*node.storage, &first.first)
+        }
+    }
+}
+
+fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, SnapshotFault> {
+    let (content_type, content_encoding) = (picked.field("content-type"), picked.field("content-encoding"));
+    let (kind, body) = match form {
+        Form::Stored => ("application/octet-stream", picked.body),
+        Form::Text | Form::Rendered => {
+            readable(picked, target, content_type.as_deref(), content_encoding.as_deref(), form)?
+        }
+    };
+    Ok(Snapshot { body, kind, capture: CaptureView::from(capture), content_type, content_encoding })
+}
+
+/// Codings taken off, in UTF-8.
+fn readable(
+    picked: Picked,
+    target: &Target,
+    content_type: Option<&str>,
+    coding: Option<&str>,
+    form: Form,
+) -> Result<(&'static str, Vec<u8>), SnapshotFault> {
+    let mut body = Vec::new();
+    let coded = decoded(&*picked.body, coding.unwrap_or_default(), MOST).read_to_end(&mut body);
+    coded
+        .map_err(|e| SnapshotFault::Form(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
+    let url = target.url.to_url();
+    match (sniff(content_type, &body), form) {
+        (kind @ (Kind::Html | Kind::Xhtml), form) => {
+            let mut reader = PageReader::of_kind(kind, content_type, &url, ExtractOptions::default(), MOST);
+            reader.push(&body);
+            let page = reader.finish();
+            Ok(match form {
+                Form::Rendered => ("text/html; charset=utf-8", inert(&page.charset.decode(&body).0).into_bytes()),
+                _ => ("text/plain; charset=utf-8", page.facts.text.into_bytes()),
+            })
+        }
+        (Kind::Text | Kind::Xml, _) => {
+            let top_level = url.domain().and_then(|domain| domain.rsplit('.').next());
+            let (charset, _) = detect_in_domain(content_type, &body, top_level);
+            Ok(("text/plain; charset=utf-8", charset.decode(&body).0.into_owned().into_bytes()))
+        }
+        (Kind::Other, _) => {
+            let kind = content_type.unwrap_or("no type that is known");
+            Err(SnapshotFault::Form(format!("there is no text in {kind}: ask with as=stored")))
+        }
+    }
+}
+
+/// A page whose `link` elements mean nothing: a preconnect would reach its server, which no policy of ours forbids.
+fn inert(html: &str) -> String {
+    let mut out = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        let is_link = tag.get(1..5).is_some_and(|name| name.eq_ignore_ascii_case("link"));
+        out.push_str(before);
+        out.push_str(if is_link { "<x-" } else { "<" });
+        rest = &tag[1..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_rendered_page_has_no_link_element_that_could_reach_a_server() {
+        let page = "<head><LINK rel=preconnect href=//a.test><link\n rel=x><a href=x>é</a><";
+        let inert = super::inert(page);
+        assert_eq!(inert, "<head><x-LINK rel=preconnect href=//a.test><x-link\n rel=x><a href=x>é</a><");
+    }
+}

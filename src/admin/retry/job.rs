@@ -1,0 +1,131 @@
+//! URLs that were given up, back into the queue: by reason, host, time, status of the last answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::admin::ControlError;
+use crate::admin::commit::{commit, reading};
+use crate::admin::jobs::JobView;
+use crate::admin::orders::command::Named;
+use crate::admin::retry::RetryWhich;
+use crate::base::time::UnixMillis;
+use crate::base::units::parse_duration;
+use crate::crawl::jobs::Job;
+use crate::crawl::jobs::JobError;
+use crate::crawl::node::Node;
+use crate::domain::reason::Failure;
+use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::ledger::Change;
+use crate::storage::read;
+use crate::storage::tables::Failed;
+use crate::storage::values::{FailedValue, UrlState};
+
+/// Records of one step.
+const CHUNK: usize = 256;
+
+/// Which failures are meant.
+struct Which {
+    reasons: Vec<Failure>,
+    range: KeyRange,
+    since: UnixMillis,
+    status: Option<u16>,
+}
+
+impl Which {
+    fn of(node: &Node, asked: &RetryWhich) -> Result<Self, ControlError> {
+        let reasons = asked.reason.as_deref().map_or_else(|| Ok(Failure::ALL.to_vec()), reasons)?;
+        let range = match &asked.host {
+            Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl)),
+            None => KeyRange::all(),
+        };
+        let since = asked.since.as_deref().map(parse_duration).transpose().map_err(ControlError::Invalid)?;
+        let since = since.map_or(UnixMillis(0), |ago| before(node.clock.date(), ago));
+        if asked.status.is_some_and(|status| !(100..=999).contains(&status)) {
+            return Err(ControlError::Invalid("status: expected 100 to 999".into()));
+        }
+        Ok(Self { reasons, range, since, status: asked.status })
+    }
+
+    fn holds(&self, failed: &FailedValue) -> bool {
+        self.reasons.contains(&failed.reason)
+            && failed.when >= self.since
+            && self.status.is_none_or(|status| failed.status == Some(status))
+    }
+}
+
+fn before(now: UnixMillis, ago: Duration) -> UnixMillis {
+    UnixMillis(now.0.saturating_sub(crate::base::time::millis(ago)))
+}
+
+/// The reasons that a name stands for: its own, or those of a group.
+pub(in crate::admin) fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
+    let of =
+        |fits: &dyn Fn(&str) -> bool| Failure::ALL.iter().copied().filter(|f| fits(f.as_str())).collect::<Vec<_>>();
+    let found = match name {
+        "timeout" => of(&|f| f.ends_with("_timeout") || f == "too_slow"),
+        "dns" | "connect" | "tls" | "status" => of(&|f| f.starts_with(name)),
+        _ => of(&|f| f == name),
+    };
+    if found.is_empty() {
+        let known: Vec<&str> = Failure::ALL.iter().map(|f| f.as_str()).collect();
+        let why = format!("{name:?} is no reason; expected timeout, dns, connect, tls, status, {}", known.join(", "));
+        return Err(ControlError::Invalid(why));
+    }
+    Ok(found)
+}
+
+/// What the job is to do, for people.
+fn about(asked: &RetryWhich) -> String {
+    let or_any = |text: &Option<String>| text.clone().unwrap_or_else(|| "any".into());
+    let RetryWhich { reason, host, since, status } = asked;
+    let (reason, host, status) = (or_any(reason), or_any(host), or_any(&status.map(|status| status.to_string())));
+    let since = since.as_ref().map(|since| format!(" since={since}")).unwrap_or_default();
+    format!("URLs given up are queued again: reason={reason} host={host} status={status}{since}")
+}
+
+/// Starts a job that queues them again.
+///
+/// # Errors
+/// What was asked makes no sense now, or storage does not answer.
+pub async fn retry(node: Arc<Node>, asked: RetryWhich) -> Result<JobView, ControlError> {
+    let which = Which::of(&node, &asked)?;
+    let about = about(&asked);
+    let of_job = node.clone();
+    let job = node.jobs.start(&node.clock, "retry", about, move |job| work(&of_job, job, &which));
+    job.map_err(|e| ControlError::Refused(e.to_string()))
+}
+
+fn work(node: &Node, job: &Job, which: &Which) -> Result<Value, JobError> {
+    let (mut range, mut queued) = (which.range.clone(), 0);
+    loop {
+        let rows = reading(job, || read::scan::<Failed>(&*node.storage, &range, CHUNK))?;
+        let Some((last, _)) = rows.last() else { return Ok(json!({ "queued": queued })) };
+        range.from = after(&last.encode());
+        let urls: Vec<SeenKey> = rows.iter().filter(|(_, failed)| which.holds(failed)).map(|(key, _)| *key).collect();
+        let now = if urls.is_empty() { 0 } else { try_again(node, job, urls)? };
+        queued += now;
+        job.step(rows.len() as u64, now)?;
+    }
+}
+
+fn try_again(node: &Node, job: &Job, urls: Vec<SeenKey>) -> Result<u64, JobError> {
+    commit(node, job, &Change::TryAgain(urls.clone()))?;
+    let states = reading(job, || read::seen_states(&*node.storage, &urls))?;
+    Ok(states.iter().filter(|state| !matches!(state, Some(UrlState::Error { .. }))).count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_or_a_group_of_them() {
+        assert_eq!(reasons("reset").unwrap(), [Failure::Reset]);
+        assert_eq!(reasons("dns").unwrap(), [Failure::DnsNotFound, Failure::DnsFailed]);
+        assert_eq!(reasons("status").unwrap(), [Failure::Status4xx, Failure::Status5xx, Failure::StatusOther]);
+        assert!(reasons("timeout").unwrap().contains(&Failure::TooSlow));
+        assert!(reasons("weather").unwrap_err().to_string().contains("connect_refused"));
+    }
+}

@@ -1,0 +1,109 @@
+//! One snapshot of a running node.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use crate::admin::why_idle::findings::{findings, idle_reason};
+use crate::base::sync::lock;
+use crate::base::time::UnixMillis;
+use crate::crawl::node::Node;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::traps::HeldShape;
+use crate::telemetry::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
+
+/// Shapes of which URLs are held back that are shown.
+const HELD_SHAPES: usize = 20;
+
+/// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
+/// states always add up.
+#[must_use]
+pub fn status(node: &Node) -> StatusSnapshot {
+    let c = node.counters();
+    let processing = (node.leases.len() as u64).min(c.queued);
+    let active = lock(&node.hosts).len() as u64;
+    let uptime = node.clock.now().since(node.started);
+    let (frontier, orders) = (c.frontier.unwrap_or_default(), node.orders.counts());
+    let in_flight = node.rules.settings.fetch.concurrency.saturating_sub(node.fetches.available_permits()) as u64;
+    let mut snapshot = StatusSnapshot {
+        state: state(node),
+        crawl: node.rules.settings.crawl.name.clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        uptime_seconds: uptime.as_secs_f64(),
+        discovered: c.discovered,
+        waiting: c.queued - processing,
+        processing,
+        done: c.done,
+        errors: c.error(),
+        rejected: c.rejected_total(),
+        pages_stored: c.pages_stored,
+        revisits: c.revisits,
+        bytes: c.bytes,
+        pages_per_second: lock(&node.rate).per_second(node.clock.now(), c.pages_stored),
+        fetch_seconds: c.fetch_ms as f64 / 1000.0,
+        hosts_active: active,
+        hosts_waiting: c.hosts_waiting.saturating_sub(active),
+        hosts_parked: c.hosts_parked,
+        hosts_held: frontier.hosts_held,
+        hosts_ordered: HostsOrdered {
+            paused: orders.paused,
+            blocked: orders.blocked,
+            dropping: orders.dropping,
+            recrawling: orders.recrawling,
+            slowed: orders.slowed,
+        },
+        frontier: frontier.ranks.to_vec(),
+        retries: frontier.retries,
+        in_flight,
+        statuses: c.statuses.clone(),
+        errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
+        rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
+        permits_withheld: node.withheld.load(Ordering::Acquire) as u64,
+        held_back: held_back(node, &c.rejected),
+        troubles: node.troubles.all(),
+        next_try_seconds: next_try_seconds(node),
+        idle_reason: String::new(),
+        warc_dir: node.rules.settings.warc_dir().display().to_string(),
+    };
+    snapshot.idle_reason = match snapshot.in_flight {
+        0 => idle_reason(node, &snapshot, &findings(node, &snapshot)),
+        _ => String::new(),
+    };
+    snapshot
+}
+
+fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {
+    let held = |code: u8| Rejection::from_code(code).filter(|reason| reason.is_held_back());
+    let reasons: BTreeMap<String, u64> = rejected
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .filter_map(|(code, n)| Some((held(*code)?.as_str().to_owned(), *n)))
+        .collect();
+    let urls = reasons.values().sum();
+    let view = |held: HeldShape| HeldShapeView {
+        host: held.host,
+        reason: held.reason.as_str().to_owned(),
+        example: held.example,
+        urls: held.urls,
+    };
+    let shapes = lock(&node.shapes).held_back(HELD_SHAPES).0;
+    HeldBack { urls, reasons, shapes: shapes.into_iter().map(view).collect() }
+}
+
+fn next_try_seconds(node: &Node) -> Option<f64> {
+    let at = node.next_try.load(Ordering::Acquire);
+    (at > 0).then(|| UnixMillis(at).since(node.clock.now()).as_secs_f64())
+}
+
+fn state(node: &Node) -> State {
+    if node.draining.load(Ordering::Acquire) {
+        State::Draining
+    } else if node.paused.load(Ordering::Acquire) || node.disk.holds() {
+        State::Paused
+    } else {
+        State::Running
+    }
+}
+
+fn named(counts: &BTreeMap<u8, u64>, name: impl Fn(u8) -> Option<&'static str>) -> BTreeMap<String, u64> {
+    counts.iter().filter_map(|(code, n)| Some((name(*code)?.to_owned(), *n))).collect()
+}
