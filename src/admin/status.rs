@@ -22,7 +22,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
     let processing = (node.leases.len() as u64).min(c.queued);
     let active = lock(&node.hosts).len() as u64;
     let uptime = node.clock.now().since(node.started);
-    let (frontier, orders) = (c.frontier.unwrap_or_default(), node.orders.counts());
+    let (frontier, orders) = (c.frontier, node.orders.counts());
     let in_flight = node.rules.settings.fetch.concurrency.saturating_sub(node.fetches.available_permits()) as u64;
     let mut snapshot = StatusSnapshot {
         state: state(node),

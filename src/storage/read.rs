@@ -7,8 +7,8 @@ use super::keys::{
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
-    ContentValue, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue, ScopeJoined,
-    Unsynced, UnsyncedLines, UrlState, Value, ValueError,
+    ContentValue, HostCounts, HostState, JoinedHost, PageRecord, QueueEntry, RejectedValue, RobotsValue, Unsynced,
+    UnsyncedLines, UrlState, Value, ValueError,
 };
 use super::{Family, Pair, Storage, StorageError};
 use crate::base::time::UnixMillis;
@@ -237,16 +237,15 @@ pub fn unsynced_lines(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, U
     })
 }
 
-/// Hosts that joined the scope of a crawl; those that an older program kept first.
+/// Hosts that joined the scope of a crawl.
 ///
 /// # Errors
 /// As [`get`].
 pub fn joined_hosts(storage: &dyn Storage, crawl: CrawlId) -> Result<Vec<String>> {
-    let listed: ScopeJoined = meta(storage, crawl)?.unwrap_or_default();
     let key = |host| MetaKey::Joined(crawl, HostKey([host; 8])).encode();
     let found = storage.scan(Family::Meta, &key(0), &after(&key(u8::MAX)), usize::MAX)?;
     let names = found.iter().map(|(key, bytes)| value::<JoinedHost>(Family::Meta, key, bytes).map(|joined| joined.0));
-    listed.0.into_iter().map(Ok).chain(names).collect()
+    names.collect()
 }
 
 /// All single records of a kind that is numbered by commits.

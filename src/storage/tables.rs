@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
+    self, ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, Tails, Unsynced,
     UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -91,7 +91,6 @@ meta_records! {
     ClockState(()) => |()| MetaKey::Clock;
     LiveSettings(()) => |()| MetaKey::Settings;
     Counters(CrawlId) => MetaKey::Counters;
-    ScopeJoined(CrawlId) => MetaKey::Scope;
     JoinedHost((CrawlId, HostKey)) => |(crawl, host)| MetaKey::Joined(crawl, host);
     OrderedHosts(CrawlId) => MetaKey::Orders;
     Unsynced(u64) => MetaKey::Unsynced;

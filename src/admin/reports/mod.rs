@@ -154,7 +154,7 @@ async fn statuses(request: HttpRequest, node: Data<Node>) -> Answer {
     Ok(list(&query::statuses(&node), format))
 }
 
-/// Captures by media type, counted since the folder has been written by a program that counts them.
+/// Captures by media type.
 #[utoipa::path(get, path = "/api/v1/reports/types", tag = "reports", params(How), responses(
     (status = 200, content((Vec<TypeLine> = "application/json"), (String = "text/csv"))),
     (status = 400, body = Problem, content_type = "application/problem+json"),

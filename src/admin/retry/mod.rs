@@ -50,8 +50,7 @@ pub(super) fn room() -> Room {
     })
 }
 
-/// Queues URLs again that ended in an error, as if they were new; a job goes through them. Those that an older version of the
-/// program gave up are not known by their text and stay.
+/// Queues URLs again that ended in an error, as if they were new; a job goes through them.
 #[utoipa::path(post, path = "/api/v1/urls/retry", tag = "urls", request_body = RetryWhich, responses(
     (status = 202, body = JobView),
     (status = 400, body = Problem, content_type = "application/problem+json"),

@@ -192,7 +192,7 @@ impl Deduper {
         let (now, sitemaps) = (self.node.clock.date(), &self.node.rules.settings.sitemaps);
         let again = self.node.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
-            return Ok(Some(Again::Sitemap)); // its row may lack in a folder of an older program
+            return Ok(Some(Again::Sitemap));
         }
         // A capture in the future was dated by a wrong clock: any date that is past may be later.
         let said = new.lastmod.filter(|at| *at > captured || captured > now);

@@ -49,7 +49,6 @@ pub(super) fn line_of<'c>(
     if let Some(lease) = &commit.lease {
         let entry = &lease.entry;
         line.via = entry.via.as_deref().map(Into::into);
-        // What an older program rejected or captured does not know its seed when it is queued again.
         let own = entry.seed.then_some(page.url.as_str());
         line.seed = entry.origin.as_deref().or(own).map(Into::into);
         line.tags = node.seed_of(lease)?.map(|seed| seed.tags.clone()).unwrap_or_default();

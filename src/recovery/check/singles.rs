@@ -9,8 +9,8 @@ use super::tally::{Totals, differences};
 use crate::storage::keys::{Key, KeyRange, MetaKey};
 use crate::storage::tables::{Content, Pages, Robots, Seeds};
 use crate::storage::values::{
-    ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, ScopeJoined, Tails, Unsynced,
-    UnsyncedLines, UnsyncedPage, Value, ValueError,
+    ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, Tails, Unsynced, UnsyncedLines,
+    UnsyncedPage, Value, ValueError,
 };
 use crate::storage::{Family, Pair, read};
 
@@ -42,7 +42,6 @@ fn decodes(key: &[u8], bytes: &[u8]) -> std::result::Result<(), String> {
     let good = match MetaKey::decode(key).map_err(|e| e.to_string())? {
         MetaKey::Format => good::<Format>(bytes),
         MetaKey::Counters(_) => good::<Counters>(bytes),
-        MetaKey::Scope(_) => good::<ScopeJoined>(bytes),
         MetaKey::Joined(..) => good::<JoinedHost>(bytes),
         MetaKey::Orders(_) => good::<OrderedHosts>(bytes),
         MetaKey::Tails => good::<Tails>(bytes),

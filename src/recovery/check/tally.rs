@@ -74,7 +74,7 @@ impl Totals {
     /// Nothing counted yet; media types are counted by the names that are stored.
     pub fn like(stored: &Counters) -> Self {
         let types = stored.types.keys().map(|name| (name.clone(), (0, 0))).collect();
-        Self { counters: Counters { types, frontier: Some(FrontierCounts::default()), ..Counters::default() } }
+        Self { counters: Counters { types, ..Counters::default() } }
     }
 
     pub fn state(&mut self, state: &UrlState) {
@@ -104,7 +104,7 @@ impl Totals {
     /// A host, by what was counted of it and the place it has.
     pub fn host(&mut self, tally: &HostTally, place: Place) {
         let counted = tally.counts(&HostCounts { place, ..HostCounts::default() });
-        let frontier = self.counters.frontier.get_or_insert_default();
+        let frontier = &mut self.counters.frontier;
         frontier.change(&FrontierCounts::of(&counted), &FrontierCounts::default());
         self.place(&place);
     }
@@ -133,9 +133,7 @@ pub fn differences(stored: &Counters, counted: &Counters) -> Vec<String> {
     else {
         return vec!["the counters".into()];
     };
-    // What an older program stored is in no type.
-    let types = stored.types_are_whole();
-    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit") && (types || name != "types");
+    let told = |name: &String| !matches!(name.as_str(), "next_seq" | "next_commit");
     let differ = a.iter().filter(|(name, value)| told(name) && b.get(*name) != Some(value));
     differ.map(|(name, value)| format!("{name} {value}, counted {}", b.get(name).unwrap_or(value))).collect()
 }
@@ -192,8 +190,7 @@ mod tests {
         assert_eq!(differences(&stored, &Counters { done: 4, ..stored.clone() }), ["done 3, counted 4"]);
         assert!(differences(&stored, &Counters { next_seq: 1, ..stored.clone() }).is_empty());
         let counted =
-            |retries| Counters { frontier: Some(FrontierCounts { retries, ..Default::default() }), ..stored.clone() };
-        assert!(differences(&stored, &counted(2)).is_empty(), "an older program did not count it");
+            |retries| Counters { frontier: FrontierCounts { retries, ..Default::default() }, ..stored.clone() };
         assert_eq!(differences(&counted(1), &counted(2)), ["retries 1, counted 2"]);
     }
 }

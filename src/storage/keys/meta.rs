@@ -11,8 +11,6 @@ pub enum MetaKey {
     Format,
     /// Counters of a crawl.
     Counters(CrawlId),
-    /// Hosts that joined the scope of a crawl, as an older program kept them: all in one record.
-    Scope(CrawlId),
     /// A host that joined the scope of a crawl.
     Joined(CrawlId, HostKey),
     /// Hosts of which orders of the operator stand, in a crawl.
@@ -33,7 +31,6 @@ pub enum MetaKey {
 
 const FORMAT: &str = "format";
 const COUNTERS: &str = "counters/";
-const SCOPE: &str = "scope/";
 const JOINED: &str = "joined/";
 const ORDERS: &str = "orders/";
 const TAILS: &str = "tails";
@@ -48,7 +45,6 @@ impl Key for MetaKey {
         match self {
             Self::Format => FORMAT.into(),
             Self::Counters(crawl) => format!("{COUNTERS}{:04x}", crawl.0).into_bytes(),
-            Self::Scope(crawl) => format!("{SCOPE}{:04x}", crawl.0).into_bytes(),
             Self::Joined(crawl, host) => {
                 format!("{JOINED}{:04x}/{:016x}", crawl.0, u64::from_be_bytes(host.0)).into_bytes()
             }
@@ -83,8 +79,6 @@ fn numbered(name: &str) -> Option<MetaKey> {
     let crawl = |digits: &str| number(digits).and_then(|n| u16::try_from(n).ok()).map(CrawlId);
     if let Some(digits) = name.strip_prefix(COUNTERS) {
         crawl(digits).map(MetaKey::Counters)
-    } else if let Some(digits) = name.strip_prefix(SCOPE) {
-        crawl(digits).map(MetaKey::Scope)
     } else if let Some((digits, host)) = name.strip_prefix(JOINED).and_then(|digits| digits.split_once('/')) {
         Some(MetaKey::Joined(crawl(digits)?, HostKey(number(host)?.to_be_bytes())))
     } else if let Some(digits) = name.strip_prefix(ORDERS) {

@@ -137,7 +137,6 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
         MetaKey::Clock,
         MetaKey::Settings,
         MetaKey::Counters(CrawlId(1)),
-        MetaKey::Scope(CrawlId(u16::MAX)),
         MetaKey::Joined(CrawlId(1), HostKey([0, 0, 0xab, 0xcd, 1, 2, 3, 4])),
         MetaKey::Joined(CrawlId(u16::MAX), HostKey([u8::MAX; 8])),
         MetaKey::Unsynced(0),

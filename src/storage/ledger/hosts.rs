@@ -222,7 +222,7 @@ impl Hosts {
             uphold(Invariant::I9, held == (queued && row.state.orders.holds()), || {
                 format!("a held host in a row: {at:?}")
             });
-            let frontier = counters.frontier.get_or_insert_default();
+            let frontier = &mut counters.frontier;
             frontier.change(&FrontierCounts::of(&row.counts), &row.counted);
             txn.put::<tables::HostCounts>(&at.crawl(self.crawl), &row.counts);
             if std::mem::take(&mut row.state_changed) {

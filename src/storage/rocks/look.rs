@@ -29,10 +29,7 @@ impl RocksStorage {
         set.create_if_missing(false);
         set.create_missing_column_families(false);
         let refused_to = |error: rocksdb::Error| refused("opening to read", error.into_string());
-        // A folder of an older version of the program lacks families, which are then empty.
-        let there = DB::list_cf(&set, database).map_err(refused_to)?;
-        let families = options::families(&budget).into_iter().filter(|family| there.iter().any(|f| f == family.name()));
-        let db = DB::open_cf_descriptors_read_only(&set, database, families, false);
+        let db = DB::open_cf_descriptors_read_only(&set, database, options::families(&budget), false);
         let db = db.map_err(refused_to)?;
         let state = RwLock::new(State { db: Some(db), failed: None, over: false });
         Ok(Self { dir: database.into(), options, budget, state, _held: held })

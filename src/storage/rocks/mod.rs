@@ -189,10 +189,7 @@ impl Storage for RocksStorage {
     fn get(&self, family: Family, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         const DOING: &str = "reading a key";
         self.options.faults.check("storage.get").map_err(injected(DOING))?;
-        self.with(DOING, |db| match db.cf_handle(family.name()) {
-            Some(column) => db.get_cf(column, key).map_err(engine(DOING)),
-            None => Ok(None), // looked at, and of an older version of the program
-        })
+        self.with(DOING, |db| db.get_cf(column(db, family)?, key).map_err(engine(DOING)))
     }
 
     fn multi_get(&self, family: Family, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StorageError> {
@@ -200,8 +197,7 @@ impl Storage for RocksStorage {
         check_ascending(family, keys)?;
         self.options.faults.check("storage.multi_get").map_err(injected(DOING))?;
         self.with(DOING, |db| {
-            let Some(column) = db.cf_handle(family.name()) else { return Ok(vec![None; keys.len()]) };
-            let found = db.batched_multi_get_cf(column, keys, true);
+            let found = db.batched_multi_get_cf(column(db, family)?, keys, true);
             found.into_iter().map(|value| Ok(value.map_err(engine(DOING))?.map(|bytes| bytes.to_vec()))).collect()
         })
     }
@@ -213,7 +209,7 @@ impl Storage for RocksStorage {
         }
         self.options.faults.check("storage.scan").map_err(injected(DOING))?;
         self.with(DOING, |db| {
-            let Some(column) = db.cf_handle(family.name()) else { return Ok(Vec::new()) };
+            let column = column(db, family)?;
             let mut read = ReadOptions::default();
             // What passes by once, such as a rebuild of the seen filter, must not push out what is asked again and again.
             read.fill_cache(limit < PASSING);

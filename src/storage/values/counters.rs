@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::grown::Grown;
 use super::wire::fields;
 use super::{HostCounts, Place, RANKS};
 use crate::domain::reason::{Failure, Rejection};
@@ -91,30 +90,9 @@ fields! {
         failed: u64,
         /// Captures and bytes by media type: the first [`TYPES`] that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
-        /// What all hosts add up to; `None` as an older program left it, until a ledger is opened.
+        /// What all hosts add up to.
         #[serde(flatten)]
-        frontier: Option<FrontierCounts>,
-    }
-}
-
-/// Version 1 ends before `failed`, version 2 before `frontier`.
-impl Grown for Counters {
-    const LATEST: u8 = 3;
-
-    fn version(&self) -> u8 {
-        match self.frontier {
-            Some(_) => 3,
-            None if self.failed > 0 || !self.types.is_empty() => 2,
-            None => 1,
-        }
-    }
-
-    fn missing(version: u8) -> usize {
-        match version {
-            1 => 3,
-            2 => 1,
-            _ => 0,
-        }
+        frontier: FrontierCounts,
     }
 }
 
@@ -184,12 +162,6 @@ impl Counters {
         }
     }
 
-    /// True when every capture is counted by its media type: not in a folder that an older program began.
-    #[must_use]
-    pub fn types_are_whole(&self) -> bool {
-        self.types.values().map(|(captures, _)| captures).sum::<u64>() == self.pages_stored
-    }
-
     /// I2: every URL is in exactly one state.
     #[must_use]
     pub fn balanced(&self) -> bool {
@@ -200,7 +172,7 @@ impl Counters {
     /// I2: every queued URL is in the queue or among the retries of one host.
     #[must_use]
     pub fn queues_add_up(&self) -> bool {
-        self.frontier.is_none_or(|frontier| frontier.urls() == self.queued)
+        self.frontier.urls() == self.queued
     }
 }
 

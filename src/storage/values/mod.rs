@@ -4,7 +4,6 @@ mod content;
 mod counters;
 mod failed;
 mod format;
-mod grown;
 mod host_counts;
 mod host_state;
 mod live_settings;
@@ -27,11 +26,10 @@ pub use content::ContentValue;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use failed::FailedValue;
 pub use format::Format;
-use grown::{decode_grown, encode_grown};
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
-pub use names::{JoinedHost, OrderedHosts, ScopeJoined};
+pub use names::{JoinedHost, OrderedHosts};
 pub use page::{AsSitemap, Cut, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::{LastTime, QueueEntry};
 pub use rejected::RejectedValue;
@@ -119,31 +117,25 @@ macro_rules! values {
     )*};
 }
 
-/// Values of several versions.
-macro_rules! grown_values {
-    ($($name:ident),* $(,)?) => {$(
-        impl Value for $name {
-            fn encode(&self) -> Vec<u8> { encode_grown(self) }
-            fn decode(bytes: &[u8]) -> Result<Self, ValueError> { decode_grown(stringify!($name), bytes) }
-        }
-    )*};
-}
-
-grown_values! { Counters, PageRecord, RejectedValue }
-
 values! {
     ClockState = 1,
     ContentValue = 1,
+    Counters = 1,
+    FailedValue = 1,
     Format = 1,
     HostCounts = 1,
+    HostState = 1,
     JoinedHost = 1,
     LiveSettings = 1,
     OrderedHosts = 1,
+    PageRecord = 1,
+    QueueEntry = 1,
+    RejectedValue = 1,
     RobotsValue = 1,
     RunState = 1,
-    ScopeJoined = 1,
     SeedValue = 1,
     Tails = 1,
+    Unsynced = 1,
     UnsyncedLines = 1,
     UrlState = 1,
 }

@@ -17,20 +17,6 @@ impl Wire for JoinedHost {
     }
 }
 
-/// Such hosts in one list, as an older program kept them; only read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScopeJoined(pub Vec<String>);
-
-impl Wire for ScopeJoined {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        Vec::read(from).map(Self)
-    }
-}
-
 /// Hosts of which orders of the operator stand; what they are is in their [`HostState`](super::HostState).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrderedHosts(pub Vec<String>);

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::grown::Grown;
 use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
@@ -119,7 +118,7 @@ fields! {
         charset: Option<String>,
         /// What is said of some captures only.
         remarks: Remarks,
-        /// The seed it goes back to; `None` for a seed itself, and in what an older program wrote.
+        /// The seed it goes back to; `None` for a seed itself.
         origin: Option<String>,
         /// As what sitemap it was found, when it is one.
         sitemap: Option<AsSitemap>,
@@ -151,33 +150,6 @@ impl PageRecord {
         match (&self.spelling, PageUrl::from_canonical(&self.url)) {
             (Some(spelling), Ok(url)) => Cow::Owned(url.spelled(Some(spelling)).asked().into_owned()),
             _ => Cow::Borrowed(&self.url),
-        }
-    }
-}
-
-/// Version 1 ends before `remarks`, five fields of one byte when they are empty; version 2 before `origin`, version 3 before
-/// `sitemap`, version 4 before
-/// `spelling`.
-impl Grown for PageRecord {
-    const LATEST: u8 = 5;
-
-    fn version(&self) -> u8 {
-        match self.origin {
-            _ if self.spelling.is_some() || self.refused.is_some() => 5,
-            _ if self.sitemap.is_some() || self.unchanged > 0 => 4,
-            Some(_) => 3,
-            None if self.remarks != Remarks::default() => 2,
-            None => 1,
-        }
-    }
-
-    fn missing(version: u8) -> usize {
-        match version {
-            1 => 10,
-            2 => 5,
-            3 => 4,
-            4 => 2,
-            _ => 0,
         }
     }
 }

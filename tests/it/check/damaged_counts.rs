@@ -111,8 +111,7 @@ pub const ALL: &[Named] = &[
         "the queues are counted at the wrong rank",
         |s, _| {
             let mut counters: Counters = read::meta(s, CrawlId::default()).unwrap().unwrap();
-            let frontier = counters.frontier.as_mut().unwrap();
-            frontier.ranks.rotate_left(3);
+            counters.frontier.ranks.rotate_left(3);
             write(s, |b| b.put_meta(CrawlId::default(), &counters));
         },
         &[Fault::Counters],

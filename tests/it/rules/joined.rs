@@ -1,9 +1,7 @@
 //! Seeds added while the crawl runs stay in the scope whatever modes it goes through.
 
-use lycosa::domain::fingerprint::CrawlId;
 use lycosa::domain::url::{Canonicaliser, CleanRules};
-use lycosa::storage::values::ScopeJoined;
-use lycosa::storage::{Batch, Storage as _, read};
+use lycosa::storage::read;
 use lycosa::telemetry::StatusSnapshot;
 use lycosa::testweb::TestWebConfig;
 use serde_json::json;
@@ -47,27 +45,9 @@ fn seeds_added_before_and_under_any_are_in_the_scope_of_hosts_also_after_a_resta
     let mut kept = read::joined_hosts(&*live.storage, live.node.crawl).unwrap();
     kept.sort();
     assert_eq!(kept, ["h1.test", "h2.test"]);
-    assert_eq!(read::meta::<ScopeJoined>(&*live.storage, live.node.crawl).unwrap(), None, "one record a host");
     drop(admin);
     live.end();
     let live = sandbox.start();
     assert_eq!(wanted(&live), [true, true, true, false], "after a restart");
-    live.end();
-}
-
-#[test]
-fn hosts_that_joined_under_an_older_program_are_in_the_scope_with_those_that_join_now() {
-    let sandbox = narrow();
-    let mut batch = Batch::new();
-    batch.put_meta(CrawlId::default(), &ScopeJoined(vec!["h2.test".into()]));
-    sandbox.memory().write(&batch).unwrap();
-    let live = sandbox.start();
-    until_idle(&live);
-    assert_eq!(live.seed(&["http://h1.test/"]).accepted, 1);
-    assert_eq!(wanted(&live), [true, true, true, false]);
-    live.end();
-    let live = sandbox.start();
-    assert_eq!(wanted(&live), [true, true, true, false], "after a restart");
-    assert_eq!(read::joined_hosts(&*live.storage, live.node.crawl).unwrap(), ["h2.test", "h1.test"]);
     live.end();
 }

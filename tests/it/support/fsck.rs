@@ -288,9 +288,7 @@ impl Found {
         let mut frontier = FrontierCounts { retries: self.due.len() as u64, ..FrontierCounts::default() };
         self.queue.keys().for_each(|key| frontier.ranks[usize::from(key.rank)] += 1);
         frontier.hosts_held = held;
-        if c != Counters::default() {
-            self.same("queues by rank, retries, hosts held", c.frontier, Some(frontier)); // else nothing was committed yet
-        }
+        self.same("queues by rank, retries, hosts held", c.frontier, frontier);
     }
 
     fn rejections_are_kept(&mut self, storage: &dyn Storage) {

@@ -99,7 +99,7 @@ macro_rules! tables {
     ($($test:ident: $file:literal;)*) => {
         $(#[test]
         fn $test() {
-            check(include_str!(concat!("../../../../tests/data/html/", $file)));
+            check(include_str!(concat!("../../../../../tests/data/html/", $file)));
         })*
     };
 }

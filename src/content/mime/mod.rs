@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_kind_is_that_of_the_table() {
-        let table = include_str!("../../tests/data/mime.txt");
+        let table = include_str!("../../../tests/data/mime.txt");
         let mut checked = 0;
         for row in rows(table, 4) {
             let [content_type, nosniff, head, want] = [0, 1, 2, 3].map(|n| row.cells[n]);
