@@ -71,9 +71,9 @@ async fn listen(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, 
     let filter = Filter::read(&wanted).map_err(bad)?;
     let full =
         || Problem::new(StatusCode::SERVICE_UNAVAILABLE, format!("{LISTENERS} clients listen already; close one"));
-    let listener = node.events.listen().ok_or_else(full)?;
+    let listener = node.telemetry.events.listen().ok_or_else(full)?;
     let known = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let missed = known.map_or(0, |known| node.events.last().saturating_sub(known));
+    let missed = known.map_or(0, |known| node.telemetry.events.last().saturating_sub(known));
     let (to, frames) = mpsc::channel(WAITING);
     actix_web::rt::spawn(tell(listener, filter, missed, to));
     Ok(HttpResponse::Ok()

@@ -31,7 +31,7 @@ impl Target {
     /// # Errors
     /// [`ControlError::Invalid`] for a text that is no URL of a page.
     pub fn parse(node: &Node, text: &str) -> Result<Self, ControlError> {
-        let url = node.live().canon.parse(text.trim()).map_err(|e| ControlError::Invalid(format!("url: {e}")))?;
+        let url = node.crawl.live().canon.parse(text.trim()).map_err(|e| ControlError::Invalid(format!("url: {e}")))?;
         Ok(Self::of(node, url))
     }
 
@@ -74,7 +74,7 @@ impl Target {
     }
 
     fn of(node: &Node, url: PageUrl) -> Self {
-        let key = host_at(node, url.host()).crawl(node.crawl).url(node.prints.url(&url));
+        let key = host_at(node, url.host()).crawl(node.crawl.id).url(node.prints.url(&url));
         Self { url, key }
     }
 
@@ -107,7 +107,7 @@ impl Typed {
     fn as_pages_have_it(&self, node: &Node) -> Result<Option<Self>, StorageError> {
         let base = self.target.url.to_url();
         for encoding in ENCODINGS {
-            let Ok(url) = node.live().canon.join(&base, self.text.trim(), Some(encoding)) else { continue };
+            let Ok(url) = node.crawl.live().canon.join(&base, self.text.trim(), Some(encoding)) else { continue };
             let target = Target::of(node, url);
             if target.known(node)? == Known::Url {
                 let told = format!("its query was taken as {}, as the crawl knows it", encoding.name());
@@ -168,7 +168,7 @@ impl Record {
             Some(UrlState::Rejected { .. }) => record.rejected = read::rejected(storage, key)?,
             Some(UrlState::Done { .. } | UrlState::Error { .. }) => {}
         }
-        record.leased = matches!(record.state, Some(UrlState::Waiting { .. })) && node.leases.contains(&key.url);
+        record.leased = matches!(record.state, Some(UrlState::Waiting { .. })) && node.crawl.leases.contains(&key.url);
         record.page = read::latest_page(storage, key)?;
         Ok(record)
     }
@@ -184,7 +184,7 @@ impl Record {
 
 /// Where a host stands.
 pub(super) fn host_state(node: &Node, at: HostAt, place: Place) -> HostState {
-    if lock(&node.hosts).contains_key(&at.host) {
+    if lock(&node.actors.hosts).contains_key(&at.host) {
         return HostState::Active;
     }
     match place {

@@ -45,7 +45,7 @@ pub(super) fn room() -> Room {
 /// Each kind of actor: messages waiting and handled, restarts.
 #[utoipa::path(get, path = "/api/v1/pipeline", tag = "actors", responses((status = 200, body = Pipeline)))]
 async fn pipeline(node: Data<Node>) -> HttpResponse {
-    HttpResponse::Ok().json(of(&node.metrics))
+    HttpResponse::Ok().json(of(&node.telemetry.metrics))
 }
 
 fn of(metrics: &Metrics) -> Pipeline {

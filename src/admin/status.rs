@@ -18,15 +18,16 @@ const HELD_SHAPES: usize = 20;
 /// states always add up.
 #[must_use]
 pub fn status(node: &Node) -> StatusSnapshot {
-    let c = node.counters();
-    let processing = (node.leases.len() as u64).min(c.queued);
-    let active = lock(&node.hosts).len() as u64;
-    let uptime = node.clock.now().since(node.started);
-    let (frontier, orders) = (c.frontier, node.orders.counts());
-    let in_flight = node.rules.settings.fetch.concurrency.saturating_sub(node.fetches.available_permits()) as u64;
+    let c = node.crawl.counters();
+    let processing = (node.crawl.leases.len() as u64).min(c.queued);
+    let active = lock(&node.actors.hosts).len() as u64;
+    let uptime = node.clock.now().since(node.telemetry.started);
+    let (frontier, orders) = (c.frontier, node.crawl.orders.counts());
+    let in_flight =
+        node.crawl.rules.settings.fetch.concurrency.saturating_sub(node.permits.fetches.available_permits()) as u64;
     let mut snapshot = StatusSnapshot {
         state: state(node),
-        crawl: node.rules.settings.crawl.name.clone(),
+        crawl: node.crawl.rules.settings.crawl.name.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
         uptime_seconds: uptime.as_secs_f64(),
         discovered: c.discovered,
@@ -38,7 +39,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         pages_stored: c.pages_stored,
         revisits: c.revisits,
         bytes: c.bytes,
-        pages_per_second: lock(&node.rate).per_second(node.clock.now(), c.pages_stored),
+        pages_per_second: lock(&node.telemetry.rate).per_second(node.clock.now(), c.pages_stored),
         fetch_seconds: c.fetch_ms as f64 / 1000.0,
         hosts_active: active,
         hosts_waiting: c.hosts_waiting.saturating_sub(active),
@@ -57,12 +58,12 @@ pub fn status(node: &Node) -> StatusSnapshot {
         statuses: c.statuses.clone(),
         errors_by_reason: named(&c.errors, |code| Failure::from_code(code).map(Failure::as_str)),
         rejected_by_reason: named(&c.rejected, |code| Rejection::from_code(code).map(Rejection::as_str)),
-        permits_withheld: node.withheld.load(Ordering::Acquire) as u64,
+        permits_withheld: node.permits.withheld.load(Ordering::Acquire) as u64,
         held_back: held_back(node, &c.rejected),
-        troubles: node.troubles.all(),
+        troubles: node.telemetry.troubles.all(),
         next_try_seconds: next_try_seconds(node),
         idle_reason: String::new(),
-        warc_dir: node.rules.settings.warc_dir().display().to_string(),
+        warc_dir: node.crawl.rules.settings.warc_dir().display().to_string(),
     };
     snapshot.idle_reason = match snapshot.in_flight {
         0 => idle_reason(node, &snapshot, &findings(node, &snapshot)),
@@ -85,19 +86,19 @@ fn held_back(node: &Node, rejected: &BTreeMap<u8, u64>) -> HeldBack {
         example: held.example,
         urls: held.urls,
     };
-    let shapes = lock(&node.shapes).held_back(HELD_SHAPES).0;
+    let shapes = lock(&node.crawl.shapes).held_back(HELD_SHAPES).0;
     HeldBack { urls, reasons, shapes: shapes.into_iter().map(view).collect() }
 }
 
 fn next_try_seconds(node: &Node) -> Option<f64> {
-    let at = node.next_try.load(Ordering::Acquire);
+    let at = node.crawl.progress.next_try.load(Ordering::Acquire);
     (at > 0).then(|| UnixMillis(at).since(node.clock.now()).as_secs_f64())
 }
 
 fn state(node: &Node) -> State {
-    if node.draining.load(Ordering::Acquire) {
+    if node.crawl.switches.draining.load(Ordering::Acquire) {
         State::Draining
-    } else if node.paused.load(Ordering::Acquire) || node.disk.holds() {
+    } else if node.crawl.switches.paused.load(Ordering::Acquire) || node.disk.holds() {
         State::Paused
     } else {
         State::Running

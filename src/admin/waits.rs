@@ -100,11 +100,11 @@ pub(crate) fn robots_waits(
             Some(is_away) => *is_away,
             None => {
                 let kept = read::robots(&*node.storage, robots)?;
-                let standing = kept.map(|kept| node.rules.robots.standing(&copy_of(&kept), now));
+                let standing = kept.map(|kept| node.crawl.rules.robots.standing(&copy_of(&kept), now));
                 *away.entry(robots).or_insert(standing == Some(RobotsAccess::DisallowAll))
             }
         };
-        if is_away && node.live().settings.politeness.respect_robots {
+        if is_away && node.crawl.live().settings.politeness.respect_robots {
             let first = hosts.entry(key.host).or_insert(key.time);
             *first = key.time.min(*first);
         }
@@ -114,6 +114,6 @@ pub(crate) fn robots_waits(
 
 /// True when a name server failed lately.
 pub(crate) fn dns_fails(node: &Node, now: UnixMillis) -> bool {
-    let failed = node.troubles.last("dns_failed");
+    let failed = node.telemetry.troubles.last("dns_failed");
     failed.is_some_and(|(at, _)| now.since(at) < DNS_LATELY)
 }

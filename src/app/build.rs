@@ -1,7 +1,7 @@
 //! What a node is made of: settings and storage in, the shared part of all actors out.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, watch as channel};
@@ -9,31 +9,25 @@ use tokio::sync::{Semaphore, watch as channel};
 use super::{Parts, StartError, memory_plan, pause, time};
 use crate::base::clock::Clock;
 use crate::base::disk::{DiskState, Reserve};
-use crate::base::time::{UnixMillis, millis};
+use crate::base::time::UnixMillis;
 use crate::config::Settings;
 use crate::crawl::asking::Asking;
 use crate::crawl::lease::LeaseTable;
 use crate::crawl::live::{self, LiveCell};
-use crate::crawl::node::{Epoch, Node};
+use crate::crawl::node::{Actors, Net, Node, Permits, Telemetry};
 use crate::crawl::orders::Orders;
 use crate::crawl::politeness::Targets;
-use crate::crawl::pulse::Pulses;
 use crate::crawl::rules::Rules;
 use crate::crawl::seeds::Seeds;
 use crate::crawl::slot::Slots;
-use crate::crawl::store::room;
+use crate::crawl::state::{Crawl, Epoch, FilterFacts, Progress, Switches};
 use crate::crawl::strikes::Strikes;
-use crate::document::SpillBudget;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
 use crate::net::dns::Resolver;
 use crate::storage::ledger::counters;
 use crate::storage::txn::Txn;
 use crate::storage::values::{ClockState, RunState};
 use crate::storage::{Storage, read};
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::notice::Notices;
-use crate::telemetry::series::Series;
-use crate::telemetry::{Attempts, Troubles};
 
 pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartError> {
     let io = |doing: String| move |source| StartError::Io { doing, source };
@@ -42,84 +36,55 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
     let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
-    let crawl = CrawlId::default();
+    let id = CrawlId::default();
     time::take_up(&*parts.storage, &parts.clock)?;
-    let joined = read::joined_hosts(&*parts.storage, crawl)?;
+    let joined = read::joined_hosts(&*parts.storage, id)?;
     let at_start = live::at_start(&*parts.storage, &rules, parts.clock.date())?;
     let scope = rules.scope(&at_start.live.settings, &rules.seeds(), joined.iter().map(String::as_str))?;
     let start_sequence = parts.storage.sequence();
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let s = &rules.settings;
-    let spill_room = s.fetch.max_spill;
-    let pages_total = s.fetch.concurrency.saturating_mul(2).max(4);
-    let memory = memory_plan(s)?;
+    let net = Net {
+        resolver: Resolver::new(s.dns_config())?,
+        guard: s.address_policy(s.admin_listen.into_iter().collect())?,
+        asking: Asking::default(),
+        targets: Targets::default(),
+    };
+    let permits = Permits::new(s.fetch.concurrency, s.fetch.max_spill, memory_plan(s)?);
     let reserve = Reserve::of(&s.store.data_dir, s.disk.reserve);
-    let guard = s.address_policy(s.admin_listen.into_iter().collect())?;
-    let resolver = Resolver::new(s.dns_config())?;
-    let strikes = Strikes::open(&s.store.data_dir);
-    let fetches = Arc::new(Semaphore::new(s.fetch.concurrency));
-    let paused = paused(s);
-    let metrics = Metrics::new(parts.clock.date());
-    let counters = counters(&*parts.storage, crawl)?;
     let prints = Fingerprinter::new(parts.seed);
-    let orders = Orders::load(&*parts.storage, crawl, &prints)?;
-    Ok(Node {
-        rules,
+    let crawl = Crawl {
+        id,
+        orders: Orders::load(&*parts.storage, id, &prints)?,
+        seeds: Seeds::default(),
+        leases: LeaseTable::default(),
+        strikes: Strikes::open(&s.store.data_dir),
+        shapes: Mutex::default(),
+        epoch: Epoch::default(),
+        progress: Progress::new(counters(&*parts.storage, id)?, &parts.clock),
+        switches: Switches { paused: AtomicBool::new(paused(s)), ..Switches::default() },
+        filter: FilterFacts { bytes: AtomicU64::new(0), opened: AtomicBool::new(false), start_sequence },
+        last_stop,
         live: LiveCell::new(at_start.live),
+        scope: RwLock::new(scope),
+        rules,
+    };
+    Ok(Node {
         clock: parts.clock.clone(),
         storage: parts.storage.clone(),
         prints,
-        crawl,
-        scope: RwLock::new(scope),
-        orders,
-        seeds: Seeds::default(),
-        slots: Slots::default(),
-        spill: SpillBudget::new(spill_room),
-        asking: Asking::default(),
-        targets: Targets::default(),
-        leases: LeaseTable::default(),
-        strikes,
-        pages: Arc::new(Semaphore::new(pages_total)),
-        store_room: room(),
-        synced: AtomicU64::new(millis(parts.clock.uptime())),
-        links: Arc::default(),
-        pages_total,
-        withheld: AtomicUsize::new(0),
-        memory,
-        filter_bytes: AtomicU64::new(0),
-        sitemap_visit: AtomicU64::new(u64::MAX),
-        fetches,
-        parsing: AtomicU64::new(0),
-        epoch: Epoch::default(),
-        counters: Mutex::new(counters),
-        committed: channel::Sender::new(0),
-        resolver,
-        guard,
-        metrics,
         faults: parts.faults.clone(),
-        doors: OnceLock::new(),
-        hosts: Mutex::default(),
-        rate: Mutex::default(),
-        shapes: Mutex::default(),
-        troubles: Troubles::default(),
-        attempts: Attempts::default(),
-        series: Series::default(),
-        events: Arc::default(),
-        notices: Notices::default(),
-        next_try: AtomicU64::new(0),
-        paused: AtomicBool::new(paused),
-        draining: AtomicBool::new(false),
-        closed: AtomicBool::new(false),
-        checkpoints: Arc::new(Semaphore::new(1)),
-        jobs: Arc::default(),
+        net,
+        slots: Slots::default(),
+        permits,
         disk: DiskState::default(),
         reserve,
+        telemetry: Telemetry::new(&parts.clock),
+        actors: Actors::default(),
+        jobs: Arc::default(),
+        checkpoints: Arc::new(Semaphore::new(1)),
         stop: channel::Sender::new(None),
-        last_stop,
-        start_sequence,
-        filter_opened: AtomicBool::new(false),
-        pulses: Pulses::default(),
-        started: parts.clock.now(),
+        crawl,
     })
 }
 

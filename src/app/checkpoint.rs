@@ -34,7 +34,7 @@ pub async fn create(node: Arc<Node>, by_hand: bool) -> Result<Manifest, Checkpoi
     let made = make(node.clone(), turn, by_hand).await;
     match &made {
         Ok(manifest) => {
-            node.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
+            node.telemetry.metrics.checkpoint(Some(UnixMillis(manifest.ts_ms)));
             let text = format!(
                 "checkpoint made: name={} pages={} waiting={} bytes={}",
                 manifest.name,
@@ -45,8 +45,8 @@ pub async fn create(node: Arc<Node>, by_hand: bool) -> Result<Manifest, Checkpoi
             node.changed(StateChange::Checkpoint, text);
         }
         Err(e) => {
-            node.metrics.checkpoint(None);
-            node.troubles.note(node.clock.now(), CHECKPOINT, e.to_string());
+            node.telemetry.metrics.checkpoint(None);
+            node.telemetry.troubles.note(node.clock.now(), CHECKPOINT, e.to_string());
             node.changed(StateChange::CheckpointFailed, format!("no checkpoint was made, the crawl goes on: {e}"));
         }
     }
@@ -74,22 +74,22 @@ fn finish(node: &Node, taken: Taken, by_hand: bool, done: oneshot::Sender<Result
     let made = draft.finish(&about(node, by_hand), position, &node.faults);
     let name = made.as_ref().ok().map(|manifest| manifest.name.clone());
     let _ = done.send(made); // whoever asked may be gone, the checkpoint stays
-    if let (Some(name), Some(to)) = (name, &node.rules.settings.checkpoint.upload) {
+    if let (Some(name), Some(to)) = (name, &node.crawl.rules.settings.checkpoint.upload) {
         upload(node, &name, to);
     }
     drop(turn);
 }
 
 fn upload(node: &Node, name: &str, to: &str) {
-    let settings = &node.rules.settings;
+    let settings = &node.crawl.rules.settings;
     let endpoint = settings.checkpoint.s3_endpoint.as_deref();
     let copied =
         Target::parse(to).and_then(|target| carry::export(&source(node, name), &target, endpoint, false, &node.faults));
-    node.metrics.upload(copied.is_ok());
+    node.telemetry.metrics.upload(copied.is_ok());
     match copied {
         Ok(done) => log::info!("checkpoint copied: to={} files={} bytes={}", done.to, done.files, done.bytes),
         Err(e) => {
-            node.troubles.note(node.clock.now(), UPLOAD, e.to_string());
+            node.telemetry.troubles.note(node.clock.now(), UPLOAD, e.to_string());
             log::warn!("the checkpoint was not copied, the next one will be: name={name} error={e}");
         }
     }
@@ -97,17 +97,17 @@ fn upload(node: &Node, name: &str, to: &str) {
 
 /// The folder of this node's checkpoints.
 pub(super) fn shelf(node: &Node) -> Shelf {
-    Shelf::new(node.rules.settings.checkpoint_dir())
+    Shelf::new(node.crawl.rules.settings.checkpoint_dir())
 }
 
 fn about(node: &Node, by_hand: bool) -> About {
-    let settings = &node.rules.settings;
+    let settings = &node.crawl.rules.settings;
     let (data, crawl) = (settings.store.data_dir.clone(), settings.crawl.name.clone());
     About { data, crawl, keep: settings.checkpoint.keep, by_hand }
 }
 
 fn source(node: &Node, name: &str) -> Source {
-    let settings = &node.rules.settings;
+    let settings = &node.crawl.rules.settings;
     Source { dir: shelf(node).path(name), data: settings.store.data_dir.clone(), warc_dir: settings.warc_dir() }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn sweep(node: &Node) {
 
 /// Makes one every `checkpoint.every` while something changes and the disk has room, until the node ends.
 pub async fn keep(node: Arc<Node>) {
-    let every = node.rules.settings.checkpoint.every;
+    let every = node.crawl.rules.settings.checkpoint.every;
     if every.is_zero() {
         return;
     }

@@ -45,7 +45,7 @@ impl NodeControl {
         let mut report = SeedReport::default();
         let mut good: Vec<(PageUrl, SeedValue)> = Vec::new();
         let mut known = HashSet::new();
-        let live = node.live();
+        let live = node.crawl.live();
         for seed in seeds {
             let NewSeed { url: text, rank, max_depth, tags, guessed } = seed.into().with_scheme();
             if let Some(reason) = login_refused(&text) {
@@ -98,7 +98,7 @@ async fn inject(node: &Node, seeds: Vec<(PageUrl, SeedValue)>) -> Result<SeedRep
 impl NodeControl {
     /// It holds now, whatever the disk says.
     fn keep_pause(&self, paused: bool) {
-        if let Err(e) = pause::keep(&self.0.rules.settings.store.data_dir, paused) {
+        if let Err(e) = pause::keep(&self.0.crawl.rules.settings.store.data_dir, paused) {
             log::error!("the next start will not know of this pause or its end: paused={paused} error={e}");
         }
     }
@@ -110,7 +110,7 @@ impl Control for NodeControl {
     }
 
     fn ready(&self) -> Result<(), String> {
-        match (&*self.0.stop.borrow(), self.0.draining.load(Ordering::Acquire)) {
+        match (&*self.0.stop.borrow(), self.0.crawl.switches.draining.load(Ordering::Acquire)) {
             (None, false) => Ok(()),
             _ => Err("the crawl is coming to its end".into()),
         }
@@ -119,7 +119,7 @@ impl Control for NodeControl {
     fn seeds(&self, seeds: Vec<NewSeed>) -> Reply<SeedReport> {
         let node = self.0.clone();
         Box::pin(async move {
-            let settings = &node.rules.settings;
+            let settings = &node.crawl.rules.settings;
             let (good, lacking): (Vec<_>, Vec<_>) = seeds
                 .into_iter()
                 .map(NewSeed::with_scheme)
@@ -136,14 +136,14 @@ impl Control for NodeControl {
     }
 
     fn pause(&self) -> Result<(), ControlError> {
-        self.0.paused.store(true, Ordering::Release);
+        self.0.crawl.switches.paused.store(true, Ordering::Release);
         self.keep_pause(true);
         self.0.changed(StateChange::Paused, "paused by the operator");
         Ok(())
     }
 
     fn resume(&self) -> Result<(), ControlError> {
-        self.0.paused.store(false, Ordering::Release);
+        self.0.crawl.switches.paused.store(false, Ordering::Release);
         self.keep_pause(false);
         self.0.doors().frontier.tell(Look);
         self.0.changed(StateChange::Resumed, "resumed by the operator");
@@ -164,7 +164,7 @@ impl Control for NodeControl {
 
     fn checkpoint(&self, of: Option<PathBuf>) -> Reply<Summary> {
         let node = self.0.clone();
-        let own = node.rules.settings.store.data_dir.clone();
+        let own = node.crawl.rules.settings.store.data_dir.clone();
         if let Some(other) = of.filter(|of| !is_same_folder(of, &own)) {
             let why = format!(
                 "this is the crawl of {}, not of {}: name the address of the other one with --admin",
@@ -181,12 +181,12 @@ impl Control for NodeControl {
     }
 
     fn checkpoints(&self) -> Result<Listing, ControlError> {
-        let db = self.0.rules.settings.store.data_dir.join("db");
+        let db = self.0.crawl.rules.settings.store.data_dir.join("db");
         checkpoint::shelf(&self.0).listing(&db).map_err(|e| ControlError::Refused(e.to_string()))
     }
 
     fn metrics_text(&self) -> String {
         self.0.publish_metrics(&self.status());
-        self.0.metrics.text()
+        self.0.telemetry.metrics.text()
     }
 }

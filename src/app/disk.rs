@@ -65,12 +65,12 @@ pub(super) fn look(node: &Node) {
 
 /// The folders that are written to; one that cannot be looked at is left out, for writes to it will tell.
 fn places(node: &Node) -> Vec<Place> {
-    let settings = &node.rules.settings;
-    let folders = [settings.store.data_dir.clone(), settings.warc_dir(), node.rules.spill_dir.clone()];
+    let settings = &node.crawl.rules.settings;
+    let folders = [settings.store.data_dir.clone(), settings.warc_dir(), node.crawl.rules.spill_dir.clone()];
     let mut places = Vec::new();
     for (number, path) in folders.into_iter().enumerate() {
         let Ok(room) = room(&path) else { continue };
-        node.metrics.disk_free(number, room.free);
+        node.telemetry.metrics.disk_free(number, room.free);
         let pause_below = settings.disk.pause_below(room.total);
         // Temporary files may lie on a small file system of their own, in memory for example.
         let pause_below = if number == 2 { pause_below.min(room.total / 4) } else { pause_below };
@@ -82,7 +82,7 @@ fn places(node: &Node) -> Vec<Place> {
 fn shortage(node: &Node, place: &Place, low: bool) -> Option<Shortage> {
     let Place { path, room, pause_below } = place;
     let need = if low {
-        let reserve = if path == &node.rules.settings.store.data_dir { node.reserve.missing() } else { 0 };
+        let reserve = if path == &node.crawl.rules.settings.store.data_dir { node.reserve.missing() } else { 0 };
         Need::to_go_on(room, *pause_below, node.disk.was_full(), reserve)
     } else {
         Need::to_run(room, *pause_below)
@@ -105,8 +105,8 @@ fn writes_go_through(node: &Node, places: &[Place]) -> bool {
 /// Whether temporary files can be written again, when they could not.
 fn look_at_spill(node: &Node) {
     let Some(since) = node.disk.spill_since() else { return };
-    let dir = &node.rules.spill_dir;
-    let patience = node.rules.settings.disk.retry_for;
+    let dir = &node.crawl.rules.spill_dir;
+    let patience = node.crawl.rules.settings.disk.retry_for;
     match std::fs::create_dir_all(dir).and_then(|()| probe(dir, PROBE)) {
         Ok(()) => {
             node.disk.spill_works();

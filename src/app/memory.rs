@@ -64,7 +64,7 @@ pub(super) struct Governor<'n> {
 
 impl<'n> Governor<'n> {
     pub fn new(node: &'n Node) -> Self {
-        Self { node, held: Vec::new(), taking: None, allowed: node.pages_total }
+        Self { node, held: Vec::new(), taking: None, allowed: node.permits.pages_total }
     }
 
     /// Looks how much memory is resident and asks for permits, or gives some back.
@@ -72,15 +72,15 @@ impl<'n> Governor<'n> {
         let node = self.node;
         let Some(mut resident) = resident_bytes() else { return };
         if node.faults.pass("node.memory") == Some(Fault::Error) {
-            resident = node.memory.max;
+            resident = node.permits.memory.max;
         }
-        let wanted = permits_wanted(resident, node.memory.max, self.allowed, node.pages_total);
+        let wanted = permits_wanted(resident, node.permits.memory.max, self.allowed, node.permits.pages_total);
         if wanted == self.allowed {
             return;
         }
         self.tell(wanted, resident);
         self.allowed = wanted;
-        self.withhold(node.pages_total - wanted);
+        self.withhold(node.permits.pages_total - wanted);
     }
 
     fn withhold(&mut self, target: usize) {
@@ -93,12 +93,12 @@ impl<'n> Governor<'n> {
             let kept = permit.split(keep).filter(|_| keep > 0);
             held -= permit.num_permits();
             // First the number, then the permits: in between fewer seem to be there than are, never more.
-            self.node.withheld.store(held, Ordering::Release);
+            self.node.permits.withheld.store(held, Ordering::Release);
             self.held.extend(kept);
         }
         if let Some(more) = target.checked_sub(held).filter(|n| *n > 0) {
             let more = u32::try_from(more).unwrap_or(u32::MAX);
-            self.taking = Some(Box::pin(self.node.pages.clone().acquire_many_owned(more)));
+            self.taking = Some(Box::pin(self.node.permits.pages.clone().acquire_many_owned(more)));
         }
     }
 
@@ -112,11 +112,12 @@ impl<'n> Governor<'n> {
         let taken = taking.await;
         self.taking = None;
         self.held.extend(taken); // the semaphore is never closed
-        self.node.withheld.store(self.held(), Ordering::Release);
+        self.node.permits.withheld.store(self.held(), Ordering::Release);
     }
 
     fn tell(&self, wanted: usize, resident: u64) {
-        let (all, resident, max) = (self.node.pages_total, human_size(resident), human_size(self.node.memory.max));
+        let (all, resident, max) =
+            (self.node.permits.pages_total, human_size(resident), human_size(self.node.permits.memory.max));
         if self.allowed == all {
             let text = format!(
                 "memory is short, fewer pages are taken at a time until it is not; with the same settings it will be again: raise \
@@ -133,6 +134,6 @@ impl<'n> Governor<'n> {
 
 impl Drop for Governor<'_> {
     fn drop(&mut self) {
-        self.node.withheld.store(0, Ordering::Release);
+        self.node.permits.withheld.store(0, Ordering::Release);
     }
 }

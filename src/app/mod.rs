@@ -97,20 +97,20 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build::build(settings, &parts)?);
     time::tell_start(&node);
     let http = HttpConfig {
-        verify: node.rules.settings.tls_verify(),
-        old: node.rules.settings.tls_old(),
+        verify: node.crawl.rules.settings.tls_verify(),
+        old: node.crawl.rules.settings.tls_old(),
         roots,
         source,
         access,
-        throttle: node.rules.settings.throttle(),
-        exact: node.rules.settings.store.http_body == HttpBody::Exact,
+        throttle: node.crawl.rules.settings.throttle(),
+        exact: node.crawl.rules.settings.store.http_body == HttpBody::Exact,
         faults: node.faults.clone(),
         ..HttpConfig::new(
-            Arc::new(node.guard.clone()),
+            Arc::new(node.net.guard.clone()),
             SpillConfig {
-                dir: node.rules.spill_dir.clone(),
-                memory_body: node.rules.limits.memory_body,
-                budget: node.spill.clone(),
+                dir: node.crawl.rules.spill_dir.clone(),
+                memory_body: node.crawl.rules.limits.memory_body,
+                budget: node.permits.spill.clone(),
             },
         )
     };
@@ -124,8 +124,8 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         }
     });
     refresh::refresh(&node)?;
-    let (doors, mailboxes) = threads::open_doors(node.rules.settings.fetch.threads, &node.metrics);
-    let _ = node.doors.set(doors);
+    let (doors, mailboxes) = threads::open_doors(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics);
+    let _ = node.actors.doors.set(doors);
     disk::begin(&node); // before the first request, not after it
     let (ready, started) = mpsc::channel();
     let (ask, asked) = oneshot::channel();

@@ -56,8 +56,8 @@ impl Ahead {
 /// # Errors
 /// The storage's own.
 pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
-    let counters = node.counters();
-    if counters.hosts_waiting > 0 || !node.leases.is_empty() || !node.is_quiet() {
+    let counters = node.crawl.counters();
+    if counters.hosts_waiting > 0 || !node.crawl.leases.is_empty() || !node.is_quiet() {
         return Ok(Ahead::Now);
     }
     let retry = earliest::<Due>(&*node.storage, |k| (k.partition, k.time))?;
@@ -87,10 +87,10 @@ pub(super) fn ahead(node: &Node) -> Result<Ahead, StorageError> {
 
 /// Whether the queue of a host holds URLs that were never tried: they are no retries, whatever became of the host's other pages.
 fn has_untried(node: &Node, at: HostAt) -> Result<bool, StorageError> {
-    let counts = read::host_counts(&*node.storage, at.crawl(node.crawl))?.unwrap_or_default();
+    let counts = read::host_counts(&*node.storage, at.crawl(node.crawl.id))?.unwrap_or_default();
     let HostCounts { queued, heads, .. } = counts;
     for (rank, (_, head)) in (0_u8..).zip(queued.into_iter().zip(heads)).filter(|(_, (queued, _))| *queued > 0) {
-        let found = read::queue_from(&*node.storage, at, node.crawl, rank, head, PIECE)?;
+        let found = read::queue_from(&*node.storage, at, node.crawl.id, rank, head, PIECE)?;
         if found.len() == PIECE || found.iter().any(|(_, entry)| entry.attempts == 0) {
             return Ok(true);
         }
@@ -109,7 +109,7 @@ pub(super) fn never_tried(storage: &dyn Storage, among: usize) -> Result<u64, St
 
 /// Keeps the first moment for the status.
 pub(super) fn publish(node: &Node, at: Option<UnixMillis>) {
-    node.next_try.store(at.map_or(0, |t| t.0), Ordering::Release);
+    node.crawl.progress.next_try.store(at.map_or(0, |t| t.0), Ordering::Release);
 }
 
 /// The first time in a table whose keys begin with partition and time: one look for each partition that has any.

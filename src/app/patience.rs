@@ -71,11 +71,12 @@ impl Patience {
 
     pub(super) fn over(&mut self, node: &Node) -> Option<Stop> {
         let now = node.clock.now();
-        let counters = node.counters();
+        let counters = node.crawl.counters();
         let finished = counters.done.saturating_add(counters.error()).saturating_add(counters.rejected_total());
-        let paused = node.paused.load(Ordering::Acquire) || node.draining.load(Ordering::Acquire);
+        let paused =
+            node.crawl.switches.paused.load(Ordering::Acquire) || node.crawl.switches.draining.load(Ordering::Acquire);
         self.failed = last_failure(node).unwrap_or(self.failed);
-        let busy = !node.is_quiet() || node.live.is_readmitting();
+        let busy = !node.is_quiet() || node.crawl.live.is_readmitting();
         if finished != self.finished || paused {
             let waited = Some(now.since(self.since)).filter(|waited| *waited > LEAST).unwrap_or_default();
             let came = counters.done != self.done || paused;
@@ -84,9 +85,9 @@ impl Patience {
             (self.finished, self.since, self.busy, self.told) = (finished, now, now, false);
             next::publish(node, None);
         }
-        let live = node.live();
+        let live = node.crawl.live();
         let crawl = &live.settings.crawl;
-        let nothing_left = counters.queued == 0 && !node.live.is_readmitting();
+        let nothing_left = counters.queued == 0 && !node.crawl.live.is_readmitting();
         if crawl.until_done && nothing_left && counters.discovered > 0 && node.is_quiet() {
             return Some(Stop::Done);
         }
@@ -140,7 +141,7 @@ impl Patience {
     }
 
     fn gives_up(&mut self, node: &Node, counters: &Counters, now: UnixMillis, ahead: Ahead) -> Option<Stop> {
-        let live = node.live();
+        let live = node.crawl.live();
         let crawl = &live.settings.crawl;
         let fetched_any = counters.statuses.range(200..300).next().is_some();
         if let Some(why) = node.disk.why() {
@@ -179,7 +180,8 @@ fn longest(crawl: &CrawlSection) -> Duration {
 
 /// When a request failed last.
 fn last_failure(node: &Node) -> Option<UnixMillis> {
-    let latest = node.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, UPLOAD].contains(reason));
+    let latest =
+        node.telemetry.troubles.latest().filter(|(_, reason, _)| ![CHECKPOINT, CLOCK, UPLOAD].contains(reason));
     latest.map(|(when, ..)| when)
 }
 

@@ -19,7 +19,7 @@ const AT_MOST: usize = 1_000;
 /// # Errors
 /// The storage's own.
 pub(super) fn refresh(node: &Node) -> Result<(), StorageError> {
-    let counters = node.counters();
+    let counters = node.crawl.counters();
     if counters.queued == 0 || counters.statuses.range(200..300).next().is_some() {
         return Ok(());
     }
@@ -28,7 +28,7 @@ pub(super) fn refresh(node: &Node) -> Result<(), StorageError> {
         return Ok(());
     }
     let storage = &*node.storage;
-    let mut ledger = Ledger::open(storage, node.rules.ledger(node))?;
+    let mut ledger = Ledger::open(storage, node.crawl.rules.ledger(node))?;
     let mut txn = Txn::new(storage);
     for change in &changes {
         ledger.apply(&mut txn, change, node.clock.date(), &|_| false)?;
@@ -36,7 +36,7 @@ pub(super) fn refresh(node: &Node) -> Result<(), StorageError> {
     ledger.seal(&mut txn)?;
     storage.write(&txn.into_batch())?;
     ledger.commit();
-    *crate::base::sync::lock(&node.counters) = ledger.committed().clone();
+    *crate::base::sync::lock(&node.crawl.progress.counters) = ledger.committed().clone();
     log::info!("no page was fetched so far: what was to be tried again later is tried now");
     Ok(())
 }

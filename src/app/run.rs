@@ -132,11 +132,11 @@ pub fn run<W>(
         (why, signals, refused, left)
     });
     let (why, signals, refused, left) = stop;
-    let next_try = Some(UnixMillis(node.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
+    let next_try = Some(UnixMillis(node.crawl.progress.next_try.load(Ordering::Acquire))).filter(|at| at.0 > 0);
     drop(watchdog); // the end has time-outs of its own
     let patience = match why {
         Stop::Disk(_) => Duration::from_secs(1),
-        Stop::Drained => node.live().settings.hung_after().saturating_mul(2).saturating_add(DRAIN), // every wait ends before
+        Stop::Drained => node.crawl.live().settings.hung_after().saturating_mul(2).saturating_add(DRAIN), // every wait ends before
         _ => DRAIN,
     };
     let clean = running.shutdown(patience);
@@ -152,7 +152,7 @@ pub fn run<W>(
     if let Some(admin) = admin {
         admin.stop();
     }
-    let until_done = node.live().settings.crawl.until_done;
+    let until_done = node.crawl.live().settings.crawl.until_done;
     let status = last_status(&node);
     let is_left = why == Stop::Done && status.waiting > 0;
     let never_tried = if is_left { next::never_tried(&*node.storage, LEFT).unwrap_or_default() } else { 0 };
@@ -162,12 +162,12 @@ pub fn run<W>(
 
 /// The rule behind the latest link outside the scope.
 fn outside(node: &Node) -> String {
-    let latest = node.troubles.all().remove(Rejection::Scope.as_str());
+    let latest = node.telemetry.troubles.all().remove(Rejection::Scope.as_str());
     let Some(url) = latest.and_then(|latest| PageUrl::from_canonical(&latest.example).ok()) else {
         return String::new();
     };
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    explain(&node.live(), &scope, &url, 1, LINK).1
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
+    explain(&node.crawl.live(), &scope, &url, 1, LINK).1
 }
 
 /// Closes the database when the run is over, however it ends. Threads that end by themselves (the parser's) may still hold
@@ -249,7 +249,7 @@ fn open_storage(_: &Settings, _: &Faults) -> Result<(Arc<dyn Storage>, u64), cra
 }
 
 fn serve_admin(running: &Running, door: Listening) -> Result<AdminServer, RunError> {
-    let settings = &running.node.rules.settings;
+    let settings = &running.node.crawl.rules.settings;
     let control = Arc::new(NodeControl(running.node.clone()));
     let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
     let entrance = Entrance::new(keys.map_err(AdminError::from)?);
@@ -282,12 +282,12 @@ async fn begin(running: &Running) -> Vec<RejectedSeed> {
                 report.accepted,
                 report.known
             );
-            let live = node.live();
+            let live = node.crawl.live();
             let crawl = &live.settings.crawl;
-            if crawl.seeds.is_empty() && !crawl.until_done && node.counters().queued == 0 {
+            if crawl.seeds.is_empty() && !crawl.until_done && node.crawl.counters().queued == 0 {
                 log::info!("no seeds: waiting for `lycosa ctl seeds add URL`");
             }
-            if crawl.until_done && node.counters().discovered == 0 {
+            if crawl.until_done && node.crawl.counters().discovered == 0 {
                 node.stop_with(Stop::Done);
             }
             report.rejected
@@ -303,7 +303,7 @@ async fn begin(running: &Running) -> Vec<RejectedSeed> {
 /// Until the seeds are committed nobody else looks at the disks. One that refuses is waited for as long as `disk.retry_for`,
 /// be it full or broken; then the run ends.
 async fn lose_patience(node: &Node) {
-    let patience = node.rules.settings.disk.retry_for;
+    let patience = node.crawl.rules.settings.disk.retry_for;
     let mut since = None;
     loop {
         tokio::time::sleep(SEED_REST).await;
@@ -327,7 +327,7 @@ async fn lose_patience(node: &Node) {
 async fn hand_in(node: &Arc<Node>) -> Result<SeedReport, ControlError> {
     let mut tries = 1;
     loop {
-        match NodeControl::add_seeds(node.clone(), node.rules.settings.crawl.seeds.clone()).await {
+        match NodeControl::add_seeds(node.clone(), node.crawl.rules.settings.crawl.seeds.clone()).await {
             // While the disk refuses, and nothing else is wrong, it is waited for.
             Err(_) if node.disk.is_broken() && node.stop.borrow().is_none() => tokio::time::sleep(SEED_REST).await,
             Err(e) if tries < SEED_TRIES && node.stop.borrow().is_none() => {

@@ -107,7 +107,7 @@ fn spawn(
                 handle
             }
         };
-        node.pulses.beat(&handle, name);
+        node.actors.pulses.beat(&handle, name);
         handle
     };
     let doors = node.doors();
@@ -139,7 +139,7 @@ fn put<A: Room>(
 
 /// Lets what is in flight come to its commit, then closes the store and saves the filter.
 async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
-    node.draining.store(true, std::sync::atomic::Ordering::Release);
+    node.crawl.switches.draining.store(true, std::sync::atomic::Ordering::Release);
     node.changed(StateChange::Draining, "draining: nothing new is begun, what is in flight is stored");
     node.faults.pass("node.drain");
     let in_flight = async {

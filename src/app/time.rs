@@ -31,8 +31,8 @@ pub(super) fn follow(node: &Node) {
 }
 
 fn tell(node: &Node, jump: Jump) {
-    node.metrics.clock_jumped();
-    node.troubles.note(node.clock.now(), CLOCK, jump.to_string());
+    node.telemetry.metrics.clock_jumped();
+    node.telemetry.troubles.note(node.clock.now(), CLOCK, jump.to_string());
     node.changed(StateChange::ClockJumped, format!("{jump}: {CLOCK_ADVICE}: by_ms={} date_now={}", jump.by, iso(node)));
 }
 

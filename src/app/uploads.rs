@@ -34,7 +34,7 @@ impl Uploader {
     /// # Errors
     /// A thread that cannot be started.
     pub fn start(node: &Arc<Node>) -> io::Result<Option<Self>> {
-        let Some(to) = node.rules.settings.store.upload.clone() else { return Ok(None) };
+        let Some(to) = node.crawl.rules.settings.store.upload.clone() else { return Ok(None) };
         let (end, ended) = mpsc::channel();
         let node = node.clone();
         let thread = std::thread::Builder::new().name("uploads".into()).spawn(move || work(&node, &to, &ended))?;
@@ -51,7 +51,7 @@ impl Uploader {
 }
 
 fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
-    let endpoint = node.rules.settings.checkpoint.s3_endpoint.as_deref();
+    let endpoint = node.crawl.rules.settings.checkpoint.s3_endpoint.as_deref();
     let mut place: Option<Box<dyn Place>> = None;
     let mut rest = LOOK;
     loop {
@@ -64,8 +64,8 @@ fn work(node: &Node, to: &str, ended: &mpsc::Receiver<()>) {
             Ok(()) => rest = LOOK,
             Err(e) => {
                 rest = if rest == LOOK { FIRST_REST } else { (rest * 2).min(LONGEST_REST) };
-                node.metrics.upload(false);
-                node.troubles.note(node.clock.now(), UPLOAD, e.to_string());
+                node.telemetry.metrics.upload(false);
+                node.telemetry.troubles.note(node.clock.now(), UPLOAD, e.to_string());
                 log::warn!("archive files wait to be copied: again_in_s={} error={e}", rest.as_secs());
             }
         }
@@ -80,7 +80,7 @@ fn opened(node: &Node, to: &str, endpoint: Option<&str>) -> Result<Box<dyn Place
     let target = Target::parse(to)?;
     let place = target.open(endpoint)?;
     match target {
-        Target::Folder(dir) if is_same_folder(&dir, &node.rules.settings.warc_dir()) => {
+        Target::Folder(dir) if is_same_folder(&dir, &node.crawl.rules.settings.warc_dir()) => {
             Err(CheckpointError::Node(format!("store.upload={to} is the archive's own folder: name another place")))
         }
         _ => Ok(place),
@@ -98,12 +98,12 @@ fn look(
         Some(place) => place,
         None => place.insert(opened(node, to, endpoint)?),
     };
-    let store = &node.rules.settings.store;
-    let (data, warc_dir) = (store.data_dir.clone(), node.rules.settings.warc_dir());
+    let store = &node.crawl.rules.settings.store;
+    let (data, warc_dir) = (store.data_dir.clone(), node.crawl.rules.settings.warc_dir());
     let uploads = Uploads { data, warc_dir, place: &**place, delete: store.delete_uploaded };
     for file in uploads.due()? {
         let line = uploads.upload(&file, node.clock.date(), &node.faults)?;
-        node.metrics.upload(true);
+        node.telemetry.metrics.upload(true);
         log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);
     }
     let tails: Tails = read::meta(&*node.storage, ())?.unwrap_or_default();

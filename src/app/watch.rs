@@ -23,7 +23,7 @@ const MEMORY_LOOK: Duration = Duration::from_secs(1);
 /// Waits until the node has a reason to end, and gives it.
 pub async fn watch(node: &Node) -> Stop {
     let mut stop = node.stop.subscribe();
-    let mut committed = node.committed.subscribe();
+    let mut committed = node.crawl.progress.committed.subscribe();
     let began = Stopwatch::start();
     let mut patience = Patience::new(node.clock.now());
     let mut disk = Stopwatch::start();
@@ -66,5 +66,5 @@ fn publish(node: &Node) {
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {
-    used_up(&node.live().settings.crawl, &node.counters(), ran).map(|(stop, _)| stop)
+    used_up(&node.crawl.live().settings.crawl, &node.crawl.counters(), ran).map(|(stop, _)| stop)
 }

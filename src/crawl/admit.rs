@@ -17,10 +17,10 @@ use crate::storage::ledger::{LinkChange, NewUrl, Turned};
 
 /// Judges found URLs by the rules in force; the seen test comes afterwards.
 pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange {
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let live = node.live(); // under the scope's lock, so that both are of one generation
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.crawl.live(); // under the scope's lock, so that both are of one generation
     let mut out = LinkChange { generation: live.generation, ..LinkChange::default() };
-    let blocks = node.orders.blocks();
+    let blocks = node.crawl.orders.blocks();
     for new in found {
         if blocks.on(new.url.host()) {
             out.turned.push(Turned { new, reason: Rejection::Blocked });
@@ -29,7 +29,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
         let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
         let by_its_way = match new.limit {
             Some(limit) if new.depth > limit => Err(Rejection::TooDeep), // as was said of its seed
-            _ if new.hops > node.rules.settings.fetch.max_redirects => Err(Rejection::Redirects),
+            _ if new.hops > node.crawl.rules.settings.fetch.max_redirects => Err(Rejection::Redirects),
             _ => Ok(()),
         };
         let verdict = judge(&live, &scope, &new.url, new.depth, way).and(by_its_way);
@@ -86,12 +86,15 @@ pub fn explain(
 /// Why a URL was turned away: the reason, and the rule that gave it in words.
 #[must_use]
 pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
-    match explain(&node.live(), &scope, &new.url, new.depth, way) {
+    match explain(&node.crawl.live(), &scope, &new.url, new.depth, way) {
         (Err(found), rule) if found == *reason => format!("{reason}: {rule}"),
         _ if *reason == Rejection::Redirects => {
-            format!("{reason}: more than {} in a row (fetch.max_redirects)", node.rules.settings.fetch.max_redirects)
+            format!(
+                "{reason}: more than {} in a row (fetch.max_redirects)",
+                node.crawl.rules.settings.fetch.max_redirects
+            )
         }
         _ => reason.to_string(),
     }
@@ -103,22 +106,22 @@ pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
 /// # Errors
 /// Why it is turned away, and the generation that says so.
 pub fn judge_queued(node: &Node, lease: &Lease, since: u32) -> Result<u32, (Rejection, u32)> {
-    let (entry, url, live) = (&lease.entry, &lease.url, node.live());
+    let (entry, url, live) = (&lease.entry, &lease.url, node.crawl.live());
     if Ranker::is_last(lease.core().queue_key.order) {
         let host = lease.core().queue_key.host;
-        let mut shapes = lock(&node.shapes);
+        let mut shapes = lock(&node.crawl.shapes);
         if let Err(refusal) = shapes.judge_again(host, url, entry.via.as_deref(), &live.shapes) {
             shapes.hold(host, url, refusal);
             drop(shapes);
-            node.tell_held_back();
+            node.crawl.tell_held_back();
             return Err((refusal.reason, live.generation));
         }
     }
     if live.generation == since {
         return Ok(since);
     }
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let live = node.live();
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let live = node.crawl.live();
     let (entry, url) = (&lease.entry, &lease.url);
     let way = way(entry.found, entry.via.as_deref(), entry.origin.as_deref());
     let verdict = judge(&live, &scope, url, entry.depth, way);

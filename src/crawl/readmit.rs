@@ -91,7 +91,7 @@ pub fn go_on(node: &Arc<Node>) {
 
 /// Takes up all that is held back. A crawl that is to end does not before that is done.
 pub fn take_up_held_back(node: &Arc<Node>) {
-    let counts = node.counters().rejected;
+    let counts = node.crawl.counters().rejected;
     let is_held_back = |code: u8| Rejection::from_code(code).is_some_and(Rejection::is_held_back);
     let held: u64 = counts.iter().filter(|(code, _)| is_held_back(**code)).map(|(_, n)| n).sum();
     if held == 0 {
@@ -129,7 +129,7 @@ impl Walk<'_> {
             range.from = after(&last.encode());
             let n = rows.len() as u64;
             meant += rows.iter().filter(|(_, value)| self.is_meant(value.reason)).count() as u64;
-            let live = self.node.live();
+            let live = self.node.crawl.live();
             let mut chunk = Vec::new();
             for (key, value) in rows {
                 chunk.extend(self.wanted(&live, &mut budget, key, value).map_err(failed)?);
@@ -141,13 +141,15 @@ impl Walk<'_> {
         if let Some(generation) = self.which.generation {
             self.note_done(generation);
         }
-        Ok(json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": self.node.live.generation() }))
+        Ok(
+            json!({ "looked": looked, "meant": meant, "readmitted": queued, "generation": self.node.crawl.live.generation() }),
+        )
     }
 
     fn range(&self) -> KeyRange {
         let Some(host) = &self.which.host else { return KeyRange::all() };
         let at = HostAt { partition: Partition::of_host(host), host: self.node.prints.host(host) };
-        KeyRange::prefix(at.crawl(self.node.crawl).encode())
+        KeyRange::prefix(at.crawl(self.node.crawl.id).encode())
     }
 
     fn is_meant(&self, reason: Rejection) -> bool {
@@ -171,7 +173,7 @@ impl Walk<'_> {
         }
         let Ok(url) = PageUrl::from_canonical(&value.url) else { return Ok(None) };
         let url = url.spelled(value.spelling.as_deref());
-        let scope = self.node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let scope = self.node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let way = way(value.found, value.via.as_deref(), value.origin.as_deref());
         if judge(live, &scope, &url, value.depth, way).is_err() {
             return Ok(None);
@@ -189,7 +191,7 @@ impl Walk<'_> {
     /// Links that are followed from a seed.
     fn limit_of(&self, seed: &str) -> Result<Option<u16>, StorageError> {
         let node = self.node;
-        let said = node.seeds.of(&*node.storage, node.crawl, &node.prints, seed)?;
+        let said = node.crawl.seeds.of(&*node.storage, node.crawl.id, &node.prints, seed)?;
         Ok(said.and_then(|said| said.max_depth))
     }
 

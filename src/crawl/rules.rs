@@ -109,12 +109,12 @@ impl Rules {
     #[must_use]
     pub fn ledger(&self, node: &Node) -> LedgerRules {
         LedgerRules {
-            crawl: node.crawl,
+            crawl: node.crawl.id,
             prints: node.prints,
             ranker: self.ranker.clone(),
             keep_rejected: self.settings.scope.record_rejected,
-            generation: node.live.generation(),
-            max_depth: node.live().settings.max_depth(),
+            generation: node.crawl.live.generation(),
+            max_depth: node.crawl.live().settings.max_depth(),
         }
     }
 

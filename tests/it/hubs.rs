@@ -86,9 +86,9 @@ fn what_a_kill_between_two_chunks_leaves_goes_on() {
     live.drop_at_once();
     let sandbox = sandbox.resume(fork);
     let live = sandbox.start();
-    let known = live.node.counters().discovered;
+    let known = live.node.crawl.counters().discovered;
     assert!(known > 1 && known < 60_001 && (known - 1).is_multiple_of(CHUNK), "{known}: some of the page's links");
-    assert_eq!((live.node.counters().done, live.node.counters().queued), (0, known), "and the page waits");
+    assert_eq!((live.node.crawl.counters().done, live.node.crawl.counters().queued), (0, known), "and the page waits");
     assert_eq!(live.until_stop(), Stop::Pages);
     let ended = live.close();
     assert_eq!(ended.found.counters.discovered, 60_001, "{}", ended.report());

@@ -30,7 +30,7 @@ fn what_a_page_says_of_itself_reaches_everything_that_is_kept() {
         .set("parse.assets=true");
     let live = sandbox.start();
     live.until_stop();
-    let metrics = live.node.metrics.text();
+    let metrics = live.node.telemetry.metrics.text();
     let ended = live.end();
 
     let lines = ended.lines();

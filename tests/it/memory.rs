@@ -21,8 +21,8 @@ fn explosion() -> TestWebConfig {
 
 /// The bound of each registry, as `docs/performance.md` has it.
 fn bound(node: &Node, registry: Registry) -> u64 {
-    let settings = &node.rules.settings;
-    let (active, pages) = (settings.max_active_hosts() as u64, node.pages_total as u64);
+    let settings = &node.crawl.rules.settings;
+    let (active, pages) = (settings.max_active_hosts() as u64, node.permits.pages_total as u64);
     let leases = active * 17 + pages; // sixteen that wait at a Host, one on its way, and pages in flight
     match registry {
         Registry::ActiveHosts => active,
@@ -47,7 +47,7 @@ fn assert_within_bounds(node: &Node) {
     node.slots.sweep(node.clock.now()); // as the watch does each second
     node.publish_metrics(&lycosa::admin::status(node));
     for registry in Registry::ALL {
-        let (n, most) = (node.metrics.entries_of(*registry), bound(node, *registry));
+        let (n, most) = (node.telemetry.metrics.entries_of(*registry), bound(node, *registry));
         let n = u64::try_from(n).unwrap();
         assert!(n <= most, "I6: {registry:?} has {n} entries, its bound is {most}");
     }
@@ -99,7 +99,7 @@ fn i4_a_seen_filter_that_may_not_grow_loses_no_url_and_doubles_none() {
         .set("politeness.min_delay=0s");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let filter = live.node.filter_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let filter = live.node.crawl.filter.bytes.load(std::sync::atomic::Ordering::Relaxed);
     assert!((1_000..2_000).contains(&filter), "{filter}");
     let ended = live.end();
     ended.assert_is(&sandbox.web.truth(truth_any()));

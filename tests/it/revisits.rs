@@ -112,7 +112,7 @@ fn after_a_restart_a_sitemap_is_read_again_and_only_what_is_new_or_changed_since
     let before = times(&site, "a.test /s.xml");
     live.until("one more reading", |_| times(&site, "a.test /s.xml") > before);
     live.until("its end", |s| s.done == 7 && s.waiting + s.processing == 0);
-    let metrics = live.node.metrics.text();
+    let metrics = live.node.telemetry.metrics.text();
     let ended = live.end();
     for (path, n) in [("a", 2), ("b", 1), ("c", 1), ("d", 1), ("new", 1), ("", 1)] {
         assert_eq!(times(&site, &format!("a.test /{path}")), n, "/{path}");
@@ -311,7 +311,7 @@ fn the_sitemaps_of_a_whole_web_are_read_again_and_again() {
         .gap(std::time::Duration::from_millis(2));
     let live = sandbox.start();
     live.until("all URLs", |s| s.done == 3 * (5 + 5 + 3) && s.waiting + s.processing == 0);
-    let stored = live.node.counters().pages_stored;
+    let stored = live.node.crawl.counters().pages_stored;
     live.until("nine sitemaps twice more", |s| s.pages_stored >= stored + 18 && s.waiting + s.processing == 0);
     let ended = live.end();
     ended.assert_polite();

@@ -89,11 +89,11 @@ fn a_page_for_which_there_is_no_room_is_not_asked_for_again_before_there_is() {
         .set("fetch.max_spill=1MiB");
     let live = sandbox.start();
     live.seed(&["http://hog.test/hog"]);
-    live.until("the room to be taken", |_| live.node.spill.is_short());
-    let page = live.node.prints.url(&live.node.rules.canon.parse("http://a.test/page").unwrap());
+    live.until("the room to be taken", |_| live.node.permits.spill.is_short());
+    let page = live.node.prints.url(&live.node.crawl.rules.canon.parse("http://a.test/page").unwrap());
     live.seed(&["http://a.test/page"]);
     live.until("the page to fail", |s| s.waiting == 1 && live.node.spilled(&page) == 1);
-    let commits = |live: &crate::support::Live<'_>| *live.node.committed.borrow();
+    let commits = |live: &crate::support::Live<'_>| *live.node.crawl.progress.committed.borrow();
     let before = commits(&live);
     live.until("it to be put off again and again", |_| commits(&live) > before + 8);
     assert_eq!((asked.load(Ordering::Acquire), live.node.spilled(&page)), (1, 1));

@@ -57,7 +57,7 @@ fn the_store_syncs_by_the_clock_although_its_mailbox_is_never_empty() {
     let sandbox = Sandbox::new(TestWebConfig::default()).set("durability.sync=100ms");
     sandbox.faults.set("store.write", Fault::Delay(SLOW), 1, u64::MAX);
     let live = sandbox.start_bare();
-    live.node.paused.store(true, Ordering::Release);
+    live.node.crawl.switches.paused.store(true, Ordering::Release);
     let (told, last) = mpsc::channel();
     for n in 0..MANY {
         let links = LinkChange { new: vec![found(n)], ..LinkChange::default() };
@@ -80,7 +80,7 @@ fn what_the_deduper_sends_waits_with_it_until_there_is_room_before_the_store() {
     let sandbox = Sandbox::new(TestWebConfig::default());
     sandbox.faults.set("store.write", Fault::Delay(SLOW), 1, u64::MAX);
     let live = sandbox.start_bare();
-    live.node.paused.store(true, Ordering::Release);
+    live.node.crawl.switches.paused.store(true, Ordering::Release);
     live.seed(&["http://h0.test/"]); // from here on no epoch ends
     let (seen, depths) = mpsc::channel();
     let before_store = live.node.clone();
@@ -94,7 +94,7 @@ fn what_the_deduper_sends_waits_with_it_until_there_is_room_before_the_store() {
     let looker = std::thread::spawn(move || {
         while before_store.stop.borrow().is_none() {
             let depth = before_store.doors().store.meter().depth();
-            if seen.send((depth, room_taken(&before_store.store_room))).is_err() {
+            if seen.send((depth, room_taken(&before_store.permits.store_room))).is_err() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

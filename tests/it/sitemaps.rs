@@ -28,7 +28,7 @@ fn pages_that_only_a_sitemap_names_are_found_once_each() {
     let sandbox = Sandbox::new(web());
     let live = sandbox.start();
     live.until_stop();
-    let metrics = live.node.metrics.text();
+    let metrics = live.node.telemetry.metrics.text();
     let ended = live.end();
     let truth = sandbox.web.truth(truth_any());
     assert!(truth.contains("http://h0.test/unlinked/7") && truth.contains("http://h2.test/sitemap-even.xml.gz"));
@@ -212,7 +212,7 @@ fn of_fifty_thousand_and_one_urls_all_but_one_are_queued() {
     let sandbox = on(&site, "http://a.test/");
     let live = sandbox.start();
     live.until("the sitemap", |s| s.discovered >= 2 + 50_000);
-    let metrics = live.node.metrics.text();
+    let metrics = live.node.telemetry.metrics.text();
     assert_eq!(live.close().found.counters.discovered, 2 + 50_000);
     assert!(metrics.contains("lycosa_sitemaps_total{result=\"cut\"} 1"));
 }

@@ -236,7 +236,7 @@ fn a_link_that_is_no_url_leaves_a_trace_and_one_to_an_odd_host_is_followed() {
     let live = sandbox.start_bare();
     live.seed(&["http://a.test/"]);
     live.until("both hosts", |s| s.done == 2 && s.waiting + s.processing == 0);
-    let metrics = live.node.metrics.text();
+    let metrics = live.node.telemetry.metrics.text();
     for (reason, n) in [("malformed", 2), ("scheme", 2), ("too_long", 0)] {
         let line = format!("lycosa_links_refused_total{{reason=\"{reason}\"}} {n}\n");
         assert!(metrics.contains(&line), "{line}{metrics}");

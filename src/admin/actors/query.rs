@@ -58,7 +58,7 @@ fn cards(node: &Node) -> Vec<Arc<Card>> {
         doors.store.meter().card().clone(),
     ];
     cards.extend(doors.fetchers.iter().map(|door| door.meter().card().clone()));
-    cards.extend(lock(&node.hosts).values().map(|door| door.meter().card().clone()));
+    cards.extend(lock(&node.actors.hosts).values().map(|door| door.meter().card().clone()));
     cards
 }
 
@@ -110,25 +110,28 @@ fn view(node: &Node, card: &Card) -> ActorView {
 /// What it holds, from the registries: nothing is asked of the actor.
 fn observed(node: &Node, card: &Card) -> BTreeMap<String, i64> {
     let held = |registries: &[Registry]| -> Vec<(&'static str, i64)> {
-        registries.iter().map(|r| (r.as_str(), node.metrics.entries_of(*r))).collect()
+        registries.iter().map(|r| (r.as_str(), node.telemetry.metrics.entries_of(*r))).collect()
     };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let found = match card.kind() {
         Kind::Supervisor => {
-            vec![("deaths", number(Kind::ALL.iter().map(|kind| node.metrics.restarts(*kind)).sum()))]
+            vec![("deaths", number(Kind::ALL.iter().map(|kind| node.telemetry.metrics.restarts(*kind)).sum()))]
         }
         Kind::Frontier => held(&[Registry::ActiveHosts, Registry::RestingHosts, Registry::Leases, Registry::Heads]),
         Kind::Politeness => of_host(node, card),
         Kind::Fetcher => {
-            let free = node.fetches.available_permits();
-            let all = node.rules.settings.fetch.concurrency.saturating_sub(free);
+            let free = node.permits.fetches.available_permits();
+            let all = node.crawl.rules.settings.fetch.concurrency.saturating_sub(free);
             vec![("requests_of_all_fetchers", number(all as u64))]
         }
-        Kind::Parser => vec![("pages_being_parsed", number(node.parsing.load(Ordering::Relaxed)))],
+        Kind::Parser => vec![("pages_being_parsed", number(node.permits.parsing.load(Ordering::Relaxed)))],
         Kind::Deduper => held(&[Registry::PendingUrls, Registry::PendingContents, Registry::PopularUrls]),
         Kind::Store => {
             let mut held = held(&[Registry::LedgerHosts]);
-            held.extend([("epoch", number(node.epoch.now())), ("commits", number(*node.committed.borrow()))]);
+            held.extend([
+                ("epoch", number(node.crawl.epoch.now())),
+                ("commits", number(*node.crawl.progress.committed.borrow())),
+            ]);
             held
         }
     };

@@ -85,7 +85,7 @@ type Placed = (Vec<u8>, Option<Row>);
 /// Reads hosts in one go; one whose record is gone meanwhile has none.
 fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, StorageError> {
     let hosts: Vec<HostAt> = found.iter().map(|(_, at)| *at).collect();
-    let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl)).collect();
+    let crawls: Vec<_> = hosts.iter().map(|at| at.crawl(node.crawl.id)).collect();
     let states = read::get_many::<tables::HostState>(&*node.storage, &hosts)?;
     let counts = read::get_many::<tables::HostCounts>(&*node.storage, &crawls)?;
     let row = |at, state: Option<HostState>, counts: Option<HostCounts>| {
@@ -101,7 +101,8 @@ fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<V
     let storage = &*node.storage;
     Ok(match state {
         Some(Standing::Active) => {
-            let names: Vec<_> = lock(&node.hosts).values().map(|door| door.meter().card().instance().clone()).collect();
+            let names: Vec<_> =
+                lock(&node.actors.hosts).values().map(|door| door.meter().card().instance().clone()).collect();
             let mut hosts: Vec<HostAt> = names.iter().map(|name| host_at(node, name)).collect();
             hosts.sort_unstable();
             let hosts = hosts.into_iter().map(|at| (at.encode(), at));

@@ -67,7 +67,7 @@ pub fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, 
 pub(in crate::admin) fn name_of(node: &Node, name: &str) -> Result<String, ControlError> {
     let url = Some(name)
         .filter(|name| is_bare(name))
-        .and_then(|name| node.rules.canon.parse(&format!("http://{name}/")).ok());
+        .and_then(|name| node.crawl.rules.canon.parse(&format!("http://{name}/")).ok());
     let wrong =
         || ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
     url.map(|url| url.host().to_owned()).ok_or_else(wrong)
@@ -98,14 +98,14 @@ impl Row {
 
     fn known(node: &Node, at: HostAt, name: &str) -> Result<Self, ControlError> {
         let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == name);
-        let counts = read::host_counts(&*node.storage, at.crawl(node.crawl)).map_err(unread)?;
+        let counts = read::host_counts(&*node.storage, at.crawl(node.crawl.id)).map_err(unread)?;
         Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
     }
 
     /// What its seat goes by: the settings, or what the operator has said.
     fn rules(&self, node: &Node) -> PaceRules {
-        let own = node.live().host_rules(&self.state.name).pace;
-        match node.orders.of(&self.at.host).min_delay {
+        let own = node.crawl.live().host_rules(&self.state.name).pace;
+        match node.crawl.orders.of(&self.at.host).min_delay {
             Some(gap) => own.with_min_delay(gap),
             None => own,
         }
@@ -140,15 +140,15 @@ impl Row {
             done: self.counts.done,
             errors: self.counts.errors,
             bytes: self.counts.bytes,
-            orders: node.orders.told(&self.at.host),
+            orders: node.crawl.orders.told(&self.at.host),
             rate: self.rate(node),
-            wait: wait.filter(|_| !node.orders.holds(&self.at.host)).map(|wait| wait.view(&node.clock)),
+            wait: wait.filter(|_| !node.crawl.orders.holds(&self.at.host)).map(|wait| wait.view(&node.clock)),
         })
     }
 
     pub(in crate::admin) fn schedule(&self, node: &Node) -> Schedule {
-        let own = node.live().host_rules(&self.state.name);
-        let (rules, ordered) = (self.rules(node), node.orders.of(&self.at.host).min_delay);
+        let own = node.crawl.live().host_rules(&self.state.name);
+        let (rules, ordered) = (self.rules(node), node.crawl.orders.of(&self.at.host).min_delay);
         let gap = self.pace.gap(&rules);
         let delay_from = match self.pace.gap_why(&rules) {
             PaceWhy::CrawlDelay => DelayFrom::CrawlDelay,
@@ -160,7 +160,7 @@ impl Row {
             earliest_ms: node.clock.date_of(self.pace.earliest()).0,
             delay_seconds: gap.as_secs_f64(),
             delay_from,
-            own_rules: node.live().settings.host_rules(&self.state.name).is_some(),
+            own_rules: node.crawl.live().settings.host_rules(&self.state.name).is_some(),
             connections: own.connections as u64,
             backoff_steps: self.pace.backoff(),
             refusals: self.pace.hostile_run(),
@@ -171,7 +171,7 @@ impl Row {
 
     fn detail(&self, node: &Node) -> Result<HostDetail, StorageError> {
         let now = node.clock.now();
-        let known = node.resolver.known(&self.state.name);
+        let known = node.net.resolver.known(&self.state.name);
         let (addresses, address_fault) = match known {
             Some(Ok(ips)) => (ips.iter().map(ToString::to_string).collect(), None),
             Some(Err(fault)) => (Vec::new(), Some(fault.failure().as_str().to_owned())),
@@ -185,11 +185,11 @@ impl Row {
         };
         Ok(HostDetail {
             host: self.view(node)?,
-            orders: node.orders.of(&self.at.host).into(),
+            orders: node.crawl.orders.of(&self.at.host).into(),
             schedule: self.schedule(node),
             addresses,
             address_fault,
-            budget: node.live().settings.pages_per_host().map(budget),
+            budget: node.crawl.live().settings.pages_per_host().map(budget),
             robots: copies.iter().map(look).collect(),
         })
     }

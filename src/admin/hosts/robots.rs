@@ -26,9 +26,9 @@ impl Look {
     /// `kept`: what is on disk for this scheme and port.
     pub fn new(node: &Node, key: RobotsKey, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
         let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(node, kept));
-        let policy = &node.rules.robots;
+        let policy = &node.crawl.rules.robots;
         let standing = match kept.map(copy_of) {
-            _ if !node.live().settings.politeness.respect_robots => RobotsStanding::Ignored,
+            _ if !node.crawl.live().settings.politeness.respect_robots => RobotsStanding::Ignored,
             None => RobotsStanding::NotAsked,
             Some(copy) => match policy.standing(&copy, now) {
                 RobotsAccess::Fetched => RobotsStanding::Rules,
@@ -38,7 +38,7 @@ impl Look {
             },
         };
         let fetched = kept.map(|kept| kept.fetched).filter(|at| at.0 > 0);
-        let asking = node.asking.since(key);
+        let asking = node.net.asking.since(key);
         let date = |at: UnixMillis| node.clock.date_of(at).0;
         let view = RobotsView {
             scheme: key.scheme.as_str().to_owned(),

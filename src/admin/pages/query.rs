@@ -38,7 +38,7 @@ pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CaptureP
     let (limit, begin) = (paging.limit()?, paging.after()?);
     let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
     let mut range = match host {
-        Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl)),
+        Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
     if !begin.is_empty() {
@@ -74,7 +74,7 @@ pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<S
                   copy is not known";
         return Err(ControlError::Absent(detail.into()).into());
     };
-    let dir = node.rules.settings.warc_dir();
+    let dir = node.crawl.rules.settings.warc_dir();
     let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
         PickError::Gone(_) => SnapshotFault::Gone(e.to_string()),
         PickError::TooLarge { .. } => SnapshotFault::TooLarge(e.to_string()),

@@ -54,7 +54,7 @@ pub(in crate::admin) fn dead_link(failed: FailedValue) -> DeadLink {
 /// What was asked makes no sense now, or storage does not answer.
 pub fn dead_links(node: &Node, host: Option<&str>, paging: &Paging) -> Result<Page<DeadLink>> {
     let range = match host {
-        Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl)),
+        Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
     let (rows, next) = rows::<Failed>(node, range, paging)?;
@@ -97,14 +97,14 @@ pub fn hosts(node: &Node, paging: &Paging) -> Result<Page<HostLine>> {
 
 /// Answers by status.
 pub fn statuses(node: &Node) -> Vec<StatusLine> {
-    let counters = node.counters();
+    let counters = node.crawl.counters();
     counters.statuses.into_iter().map(|(status, captures)| StatusLine { status, captures }).collect()
 }
 
 /// Captures by media type.
 pub fn types(node: &Node) -> Vec<TypeLine> {
     let line = |(media_type, (captures, bytes))| TypeLine { media_type, captures, bytes };
-    let mut lines: Vec<TypeLine> = node.counters().types.into_iter().map(line).collect();
+    let mut lines: Vec<TypeLine> = node.crawl.counters().types.into_iter().map(line).collect();
     lines.retain(|line| line.captures > 0);
     lines.sort_by_key(|line| std::cmp::Reverse(line.captures));
     lines

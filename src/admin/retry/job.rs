@@ -37,7 +37,7 @@ impl Which {
     fn of(node: &Node, asked: &RetryWhich) -> Result<Self, ControlError> {
         let reasons = asked.reason.as_deref().map_or_else(|| Ok(Failure::ALL.to_vec()), reasons)?;
         let range = match &asked.host {
-            Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl)),
+            Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)),
             None => KeyRange::all(),
         };
         let since = asked.since.as_deref().map(parse_duration).transpose().map_err(ControlError::Invalid)?;

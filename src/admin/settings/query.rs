@@ -25,9 +25,9 @@ use crate::storage::values::SettingsChange;
 /// # Errors
 /// What was asked makes no sense now, or storage does not answer.
 pub fn settings(node: &Node) -> Result<SettingsView, ControlError> {
-    let live = node.live();
+    let live = node.crawl.live();
     let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());
-    let (now, at_start) = (live.settings.source.show(), node.rules.settings.source.show());
+    let (now, at_start) = (live.settings.source.show(), node.crawl.rules.settings.source.show());
     let pairs = now.map_err(unshown)?.into_iter().zip(at_start.map_err(unshown)?);
     let built_in = Layers::new().show().map_err(unshown)?.into_iter().map(|shown| (shown.key, shown.json));
     let mut built_in: BTreeMap<String, Json> = built_in.collect();
@@ -48,7 +48,7 @@ pub fn history(node: &Node) -> Result<Vec<ChangeView>, ControlError> {
 
 /// The number of the rules in force.
 pub fn generation(node: &Node) -> u32 {
-    node.live.generation()
+    node.crawl.live.generation()
 }
 
 /// Changes settings; answers when that is committed.
@@ -71,7 +71,7 @@ pub async fn change(node: Arc<Node>, changes: Changes, how: ChangeHow) -> Result
             Err(e) => made.note = Some(format!("the change holds, but rejected URLs are not judged again: {e}")),
         }
     }
-    if readmit && !node.rules.settings.scope.record_rejected {
+    if readmit && !node.crawl.rules.settings.scope.record_rejected {
         made.note = Some("scope.record_rejected is off: no rejected URL is remembered".into());
     }
     Ok(made)

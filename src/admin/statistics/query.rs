@@ -14,10 +14,10 @@ const LONGEST: u64 = 366 * 86_400;
 
 /// Keeps a sample of a status that was taken anyway, when one is due.
 pub(crate) fn note(node: &Node, s: &StatusSnapshot) {
-    node.series.note(node.clock.now(), || {
+    node.telemetry.series.note(node.clock.now(), || {
         let mut queues = [0; ActorKind::ALL.len()];
         for (queue, kind) in queues.iter_mut().zip(ActorKind::ALL) {
-            *queue = u64::try_from(node.metrics.queued(*kind)).unwrap_or(0);
+            *queue = u64::try_from(node.telemetry.metrics.queued(*kind)).unwrap_or(0);
         }
         Sample {
             pages: s.pages_stored.saturating_add(s.revisits),
@@ -40,7 +40,7 @@ pub(crate) fn note(node: &Node, s: &StatusSnapshot) {
 /// At most `points` points of the last `since` seconds.
 pub fn statistics(node: &Node, since: u64, points: usize) -> Statistics {
     let since = Duration::from_secs(since.min(LONGEST));
-    let (step, samples) = node.series.last(node.clock.now(), since, points);
+    let (step, samples) = node.telemetry.series.last(node.clock.now(), since, points);
     let mut before: Option<&Sample> = None;
     let clock = &node.clock;
     let dated = |sample: &Sample, point: Point| Point { at_ms: clock.date_of(sample.at).0, ..point };

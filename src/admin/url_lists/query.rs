@@ -56,7 +56,7 @@ fn list<T: Table, R>(
 ) -> Result<UrlPage<R>, ControlError> {
     let (limit, begin) = (paging.limit()?, paging.after()?);
     let mut range = match &which.host {
-        Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl)),
+        Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
     go_on(&mut range, &begin)?;

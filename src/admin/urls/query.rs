@@ -67,7 +67,7 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
         _ => (None, None, None),
     };
     let captured = record.page.as_ref().map(|(_, page)| page.fetched.0);
-    let failed = || node.attempts.of(&target.key.url).first().map(|attempt| attempt.at.0);
+    let failed = || node.telemetry.attempts.of(&target.key.url).first().map(|attempt| attempt.at.0);
     let at_ms = match state {
         State::Done => captured,
         State::Error => failed().or(captured),
@@ -136,7 +136,7 @@ fn found(node: &Node, target: &Target, record: &Record) -> Result<Option<FoundVi
     if let Some(failed) = read::get::<Failed>(&*node.storage, &target.key)? {
         return Ok(Some(FoundView { via: failed.via, seed: failed.seed }));
     }
-    let dir = node.rules.settings.warc_dir();
+    let dir = node.crawl.rules.settings.warc_dir();
     let way = record.page.as_ref().and_then(|(_, page)| {
         let place = page.warc.as_ref()?;
         way_at(&dir, &place.file, place.offset, &page.asked())
@@ -151,7 +151,7 @@ fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {
 /// What the operator has said of its host.
 fn held(node: &Node, target: &Target) -> Option<HoldView> {
     let host = &target.host().host;
-    let told = Some(node.orders.told(host)).filter(|told| node.orders.holds(host) && !told.is_empty())?;
+    let told = Some(node.crawl.orders.told(host)).filter(|told| node.crawl.orders.holds(host) && !told.is_empty())?;
     Some(HoldView { code: "host_held".to_owned(), sentence: format!("its host is {}", told.join(", ")) })
 }
 
@@ -159,16 +159,16 @@ fn held(node: &Node, target: &Target) -> Option<HoldView> {
 fn rules(node: &Node, url: &PageUrl, record: &Record) -> RuleView {
     let depth = record.depth().unwrap_or(1);
     let hops = record.entry.as_ref().map_or(0, |entry| entry.hops);
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let entry = record.entry.as_ref();
     let way = entry.map_or(LINK, |entry| way(entry.found, entry.via.as_deref(), entry.origin.as_deref()));
-    let (verdict, rule) = admit::explain(&node.live(), &scope, url, depth, way);
-    if node.orders.blocks().on(url.host()) {
+    let (verdict, rule) = admit::explain(&node.crawl.live(), &scope, url, depth, way);
+    if node.crawl.orders.blocks().on(url.host()) {
         let (reason, rule) =
             (Some(Rejection::Blocked.as_str().to_owned()), "its host is blocked by the operator".into());
         return RuleView { accepted: false, reason, rule, depth };
     }
-    let max = node.live().settings.fetch.max_redirects;
+    let max = node.crawl.live().settings.fetch.max_redirects;
     let (verdict, rule) = match verdict {
         Ok(()) if hops > max => (Err(Rejection::Redirects), format!("{hops} redirects in a row are more than {max}")),
         verdict => (verdict, rule),
@@ -242,14 +242,14 @@ fn host(node: &Node, target: &Target, counts: HostCounts) -> Result<UrlHost, Sto
     let stored = read::host_state(&*node.storage, at)?.unwrap_or_default();
     let (place, queued) = (counts.place, counts.queued_total());
     let row = Row::new(node, at, stored, counts);
-    let wait = wait_of(node, at, row.pace(), place, now)?.filter(|_| !node.orders.holds(&at.host));
+    let wait = wait_of(node, at, row.pace(), place, now)?.filter(|_| !node.crawl.orders.holds(&at.host));
     let state = host_state(node, at, place);
     Ok(UrlHost { state, wait: wait.map(|wait| wait.view(&node.clock)), queued, schedule: row.schedule(node) })
 }
 
 /// Failures of this process and captures, newest first.
 fn attempts(node: &Node, key: SeenKey) -> Result<Vec<AttemptView>, StorageError> {
-    let failed = node.attempts.of(&key.url);
+    let failed = node.telemetry.attempts.of(&key.url);
     let failed: Vec<AttemptView> = failed
         .into_iter()
         .map(|a| AttemptView { at_ms: a.at.0, outcome: a.reason.to_owned(), status: a.status })

@@ -76,7 +76,7 @@ fn clock(node: &Node) -> Option<Finding> {
 
 /// What keeps every host from being asked.
 pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
-    if node.draining.load(Ordering::Acquire) {
+    if node.crawl.switches.draining.load(Ordering::Acquire) {
         return Some(finding(IdleCode::Draining, "draining: the crawl is coming to its end", "wait for its end"));
     }
     if let Some(why) = node.disk.why() {
@@ -87,13 +87,13 @@ pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
         };
         return Some(finding(code, format!("paused: {why}"), advice));
     }
-    let paused = node.paused.load(Ordering::Acquire);
+    let paused = node.crawl.switches.paused.load(Ordering::Acquire);
     paused.then(|| finding(IdleCode::Paused, "paused by the operator", "resume with `lycosa ctl resume`"))
 }
 
 /// Actors that rest after a death, the Hosts apart: each of those holds up its own host only.
 fn resting(node: &Node) -> Option<Finding> {
-    let doors = node.doors.get()?; // none before the actors are started
+    let doors = node.actors.doors.get()?; // none before the actors are started
     let cards = [
         doors.frontier.meter().card(),
         doors.parser.meter().card(),
@@ -114,9 +114,9 @@ fn resting(node: &Node) -> Option<Finding> {
 
 /// A page that keeps the parser: all that comes after it may wait for that.
 fn long_parse(node: &Node) -> Option<Finding> {
-    let since = node.pulses.at_work_since("parser")?;
+    let since = node.actors.pulses.at_work_since("parser")?;
     let taken = node.clock.now().since(since);
-    if node.links.is_short() {
+    if node.permits.links.is_short() {
         let sentence = "the store is slow: parsers wait until it has written the links of other pages";
         return Some(finding(IdleCode::StoreSlow, sentence, SLOW_DISK));
     }
@@ -128,11 +128,11 @@ fn long_parse(node: &Node) -> Option<Finding> {
 /// Is there work, and can it be begun?
 fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
     if s.waiting + s.processing == 0 {
-        return vec![if node.live().settings.crawl.until_done {
+        return vec![if node.crawl.live().settings.crawl.until_done {
             finding(IdleCode::FrontierEmpty, "the frontier is empty: the crawl is about to end", "")
         } else {
             let advice = "add seeds with `lycosa ctl seeds add URL` or end with `lycosa ctl stop`";
-            let next = node.next_sitemap();
+            let next = node.crawl.next_sitemap();
             let read = |at: UnixMillis| {
                 format!(": the next sitemap is read again in {}", roughly(at.since(node.clock.date())))
             };
@@ -140,10 +140,10 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
     }
-    if node.pages.available_permits() == 0 {
+    if node.permits.pages.available_permits() == 0 {
         return vec![permits(node, s)];
     }
-    if node.lease_room() == 0 && s.processing == 0 {
+    if node.crawl.lease_room() == 0 && s.processing == 0 {
         let sentence = "crawl.max_pages is reached: the crawl is about to end";
         return vec![finding(IdleCode::LimitReached, sentence, "start with a larger crawl.max_pages")];
     }
@@ -160,7 +160,7 @@ fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
         return finding(IdleCode::MemoryShort, sentence, "raise memory.max, or lower fetch.concurrency");
     }
     let doors = node.doors();
-    let parsing = doors.parser.meter().depth() + node.parsing.load(Ordering::Relaxed);
+    let parsing = doors.parser.meter().depth() + node.permits.parsing.load(Ordering::Relaxed);
     let storing = doors.store.meter().depth() + doors.deduper.meter().depth();
     let all = "all page permits are taken";
     match (parsing, storing) {
@@ -187,7 +187,7 @@ fn count(waits: &mut Waits, why: WaitWhy, until: Option<UnixMillis>) {
 fn waiting(node: &Node, s: &StatusSnapshot) -> Result<Vec<Finding>, StorageError> {
     let now = node.clock.now();
     let mut waits = Waits::new();
-    let active: Vec<HostKey> = lock(&node.hosts).keys().copied().collect();
+    let active: Vec<HostKey> = lock(&node.actors.hosts).keys().copied().collect();
     for host in &active {
         let wait = node.slots.pace_of(host).and_then(|pace| of_pace(&pace, now));
         count(&mut waits, WaitWhy::Gap, wait.map(|wait| wait.until));
@@ -271,7 +271,7 @@ fn told(node: &Node, s: &StatusSnapshot, waits: &Waits, unseen: u64, now: UnixMi
 }
 
 fn dns_sentence(node: &Node) -> String {
-    let example = node.troubles.last("dns_failed").map(|(_, example)| format!(" (last: {example})"));
+    let example = node.telemetry.troubles.last("dns_failed").map(|(_, example)| format!(" (last: {example})"));
     format!("names cannot be resolved{}", example.unwrap_or_default())
 }
 
@@ -321,7 +321,7 @@ fn is_over(node: &Node, example: &str) -> bool {
         return false;
     };
     let at = HostAt { partition: Partition::of_host(url.host()), host: node.prints.host(url.host()) };
-    let state = read::seen_state(&*node.storage, at.crawl(node.crawl).url(node.prints.url(&url)));
+    let state = read::seen_state(&*node.storage, at.crawl(node.crawl.id).url(node.prints.url(&url)));
     matches!(state, Ok(Some(state)) if !matches!(state, UrlState::Waiting { .. }))
 }
 
@@ -333,7 +333,7 @@ fn waiting_line(node: &Node, s: &StatusSnapshot, found: &[&Finding]) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "; the next in {}", roughly(Duration::from_secs_f64(seconds.max(0.0))));
     }
-    if let Some((when, reason, example)) = node.troubles.latest()
+    if let Some((when, reason, example)) = node.telemetry.troubles.latest()
         && node.clock.now().since(when) < LATELY
         && reason != CLOCK
         && !is_over(node, &example)

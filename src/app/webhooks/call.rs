@@ -52,7 +52,7 @@ pub(super) struct Message {
 
 impl Message {
     pub fn new(node: &Node, notice: &Notice, status: StatusSnapshot) -> Self {
-        let (crawl, host) = (&node.rules.settings.crawl.name, &node.rules.host_name);
+        let (crawl, host) = (&node.crawl.rules.settings.crawl.name, &node.crawl.rules.host_name);
         let body = Body { notice, crawl, node: host, status: &status };
         let json = serde_json::to_string(&body).unwrap_or_default();
         Self { event: notice.event.as_str(), sent_s: notice.ts_ms / 1_000, json: json.into() }

@@ -67,11 +67,11 @@ impl Webhooks {
     /// # Errors
     /// A secret that cannot be read, a thread that cannot be started.
     pub fn start(node: &Arc<Node>) -> Result<Option<Self>, WebhookError> {
-        let hooks: Vec<Hook> = node.rules.settings.webhooks.iter().map(Hook::read).collect::<Result<_, _>>()?;
+        let hooks: Vec<Hook> = node.crawl.rules.settings.webhooks.iter().map(Hook::read).collect::<Result<_, _>>()?;
         if hooks.is_empty() {
             return Ok(None);
         }
-        let caller = Caller::new(node.metrics.clone(), &node.rules.settings.tls_roots()?)?;
+        let caller = Caller::new(node.telemetry.metrics.clone(), &node.crawl.rules.settings.tls_roots()?)?;
         let (to, notices) = mpsc::channel(WAITING);
         let (end, asked) = oneshot::channel();
         let (done, ended) = std_mpsc::channel();
@@ -80,7 +80,7 @@ impl Webhooks {
             actix_rt::System::new().block_on(deliver(&of_thread, hooks, caller, notices, asked));
             let _ = done.send(()); // who waits may have lost patience
         })?;
-        node.notices.send_to(to);
+        node.telemetry.notices.send_to(to);
         Ok(Some(Self { end, ended }))
     }
 
@@ -88,7 +88,7 @@ impl Webhooks {
     pub fn finish(self, node: &Node, why: &Stop) {
         let patience = match reason(why) {
             Some((reason, text)) => {
-                node.notices.give(|| node.notice(NoticeKind::Finished, reason, &text, None));
+                node.telemetry.notices.give(|| node.notice(NoticeKind::Finished, reason, &text, None));
                 PATIENCE
             }
             None => SHORT,
@@ -149,7 +149,7 @@ async fn deliver(
         for (_, queue) in queues.iter().filter(|(on, _)| on.contains(&notice.event)) {
             if queue.try_send(message.clone()).is_err() {
                 log::warn!("a webhook is too slow, a notice is lost: event={}", notice.event.as_str());
-                node.metrics.webhook(Call::Failed);
+                node.telemetry.metrics.webhook(Call::Failed);
             }
         }
     }

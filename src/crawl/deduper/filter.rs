@@ -73,14 +73,18 @@ impl SeenFilter {
 
     fn take_up(node: &Node) -> Self {
         // As written, not as published: a batch may be on disk whose news is still on its way.
-        let known = read::meta::<Counters>(&*node.storage, node.crawl).ok().map(|c| c.unwrap_or_default().discovered);
-        let dedup = &node.rules.settings.dedup;
-        let sized = |known| Sized::new(dedup, wish(dedup, known).min(dedup.filter_urls(node.memory.filter)).max(1));
+        let known =
+            read::meta::<Counters>(&*node.storage, node.crawl.id).ok().map(|c| c.unwrap_or_default().discovered);
+        let dedup = &node.crawl.rules.settings.dedup;
+        let sized =
+            |known| Sized::new(dedup, wish(dedup, known).min(dedup.filter_urls(node.permits.memory.filter)).max(1));
         if known == Some(0) {
             return Self { believed: Some(sized(0)), rebuild: None, full: false };
         }
-        let first_life = !node.filter_opened.swap(true, Ordering::AcqRel);
-        if let Some(saved) = first_life.then(|| load(node)).flatten().filter(|s| s.bytes() <= node.memory.filter) {
+        let first_life = !node.crawl.filter.opened.swap(true, Ordering::AcqRel);
+        if let Some(saved) =
+            first_life.then(|| load(node)).flatten().filter(|s| s.bytes() <= node.permits.memory.filter)
+        {
             return Self { believed: Some(saved), rebuild: None, full: false };
         }
         Self { believed: None, rebuild: Some((sized(known.unwrap_or(0)), Vec::new())), full: false }
@@ -136,9 +140,11 @@ impl SeenFilter {
         if self.full {
             return None;
         }
-        let dedup = &node.rules.settings.dedup;
-        let made_for = wish(dedup, node.counters().discovered);
-        if made_for > held.made_for && dedup.filter_bytes(made_for).saturating_add(held.bytes()) <= node.memory.filter {
+        let dedup = &node.crawl.rules.settings.dedup;
+        let made_for = wish(dedup, node.crawl.counters().discovered);
+        if made_for > held.made_for
+            && dedup.filter_bytes(made_for).saturating_add(held.bytes()) <= node.permits.memory.filter
+        {
             return Some(Sized::new(dedup, made_for));
         }
         self.full = true;
@@ -153,7 +159,7 @@ impl SeenFilter {
     fn publish(&self, node: &Node) {
         let building = self.rebuild.as_ref().map(|(building, _)| building);
         let bytes = self.believed.iter().chain(building).map(Sized::bytes).sum();
-        node.filter_bytes.store(bytes, Ordering::Relaxed);
+        node.crawl.filter.bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Saves the filter with the database's sequence number.
@@ -189,7 +195,7 @@ fn wish(dedup: &DedupSection, known: u64) -> u64 {
 }
 
 fn path(node: &Node) -> PathBuf {
-    node.rules.settings.store.data_dir.join("seen.bloom")
+    node.crawl.rules.settings.store.data_dir.join("seen.bloom")
 }
 
 fn load(node: &Node) -> Option<Sized> {
@@ -208,7 +214,7 @@ fn load(node: &Node) -> Option<Sized> {
     let (sequence, made_for, holds, check) = (number()?, number()?, number()?, number()?);
     let hashes = u32::try_from(number()?).ok().filter(|n| (1..=64).contains(n))?;
     let rebuilt = || log::info!("the saved seen filter is not of this state and is rebuilt");
-    if sequence != node.start_sequence {
+    if sequence != node.crawl.filter.start_sequence {
         rebuilt();
         return None;
     }

@@ -76,26 +76,26 @@ impl Deduper {
     /// A fresh one: raises the epoch, for it has forgotten what was pending.
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
-        let epoch = node.epoch.raise();
+        let epoch = node.crawl.epoch.raise();
         node.faults.pass("deduper.new");
         Self {
             filter: SeenFilter::open(&node),
             popular: Popular::new(),
             pending: KeyMap::default(),
             pending_contents: KeyMap::default(),
-            tools: node.rules.archive_tools(),
+            tools: node.crawl.rules.archive_tools(),
             outbox: Outbox::default(),
             turns: Turns::default(),
             epoch,
-            generation: node.live.generation(),
-            max_depth: node.live().settings.max_depth(),
+            generation: node.crawl.live.generation(),
+            max_depth: node.crawl.live().settings.max_depth(),
             node,
         }
     }
 
     /// What was waiting may be turned away by other rules, and found again.
     fn look_at_rules(&mut self) {
-        let now = self.node.live.generation();
+        let now = self.node.crawl.live.generation();
         if now != self.generation {
             self.generation = now;
             self.popular = Popular::new();
@@ -123,7 +123,7 @@ impl Deduper {
     }
 
     fn publish(&self) {
-        let metrics = &self.node.metrics;
+        let metrics = &self.node.telemetry.metrics;
         metrics.entries(Registry::PendingUrls, self.pending.len());
         metrics.entries(Registry::PendingContents, self.pending_contents.len());
         metrics.entries(Registry::PopularUrls, self.popular.len());
@@ -131,7 +131,7 @@ impl Deduper {
 
     /// Marks of a lost commit go.
     fn look_at_epoch(&mut self) {
-        let now = self.node.epoch.now();
+        let now = self.node.crawl.epoch.now();
         if now != self.epoch {
             self.pending.clear();
             self.pending_contents.clear();
@@ -184,7 +184,7 @@ impl Deduper {
         let shown_nothing = shown.is_none() && lease.entry.again.is_none();
         // A page that is as it was at its last visit wastes nothing.
         if let Some(shown) = shown.filter(|_| lease.entry.again.is_none()) {
-            lock(&self.node.shapes).read(&mut finder, &shown);
+            lock(&self.node.crawl.shapes).read(&mut finder, &shown);
         }
         let hop = self.hop_of(&links, &lease);
         if shown_nothing && hop.is_some() {
@@ -209,8 +209,8 @@ impl Deduper {
         if let Some(sitemap) = capture.as_mut().and_then(|record| record.sitemap.as_mut()) {
             sitemap.put_off |= links.put_off;
         }
-        lock(&self.node.shapes).count(&finder);
-        self.node.tell_held_back();
+        lock(&self.node.crawl.shapes).count(&finder);
+        self.node.crawl.tell_held_back();
         let pace = self.node.slots.pace_of(&lease.core().queue_key.host).map(|p| p.encode());
         let status = capture.as_ref().map(|record| record.status).or(status);
         let taken = lease.entry.reach();
@@ -290,13 +290,13 @@ impl Deduper {
         let Inject { seeds, reply } = message;
         let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
         {
-            let mut scope = self.node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut scope = self.node.crawl.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
             for url in &urls {
                 scope.join_host(url.host());
             }
         }
         let asked = urls.len();
-        let above = if self.node.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
+        let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
         let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
         let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..seed(url) });
         let judged = admit(&self.node, seeds.chain(above));
@@ -327,12 +327,12 @@ impl Deduper {
         if said.says() {
             return said.max_depth;
         }
-        let known = self.node.seeds.of(&*self.node.storage, self.node.crawl, &self.node.prints, &said.url);
+        let known = self.node.crawl.seeds.of(&*self.node.storage, self.node.crawl.id, &self.node.prints, &said.url);
         known.ok().flatten().and_then(|known| known.max_depth)
     }
 
     fn failed(&mut self, error: &StorageError) {
-        self.node.epoch.raise();
+        self.node.crawl.epoch.raise();
         self.look_at_epoch();
         if error.is_latched() {
             return; // the Store is opening the database again; nothing is handed out meanwhile

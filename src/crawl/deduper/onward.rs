@@ -41,13 +41,13 @@ impl Deduper {
             log::debug!("redirect not followed: url={} target={} why={why:?}", lease.url, hop.url);
             if lease.entry.seed {
                 let example = format!("{} to {} ({why})", lease.url, hop.url);
-                self.node.troubles.tally(Note::RedirectRefused.as_str(), example);
+                self.node.telemetry.troubles.tally(Note::RedirectRefused.as_str(), example);
             }
             record.remarks.notes.push(Note::RedirectRefused);
         } else if !is_asked_for(links, &hop.url) && self.is_ring(&lease.url, &hop.url)? {
             let note = Note::RedirectLoop;
             log::debug!("redirects in a ring: url={} target={}", lease.url, hop.url);
-            self.node.troubles.tally(note.as_str(), lease.url.to_string());
+            self.node.telemetry.troubles.tally(note.as_str(), lease.url.to_string());
             record.remarks.notes.push(note);
         }
         record.remarks.notes.sort_unstable();
@@ -57,7 +57,7 @@ impl Deduper {
     /// Whether what was known of `to` leads back to `from`, in no more steps than are followed.
     fn is_ring(&self, from: &PageUrl, to: &PageUrl) -> Result<bool, StorageError> {
         let mut at = to.clone();
-        for _ in 0..=self.node.rules.settings.fetch.max_redirects {
+        for _ in 0..=self.node.crawl.rules.settings.fetch.max_redirects {
             if at == *from {
                 return Ok(true);
             }

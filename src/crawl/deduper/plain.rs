@@ -21,7 +21,7 @@ impl Deduper {
         }
         let Some(said) = self.node.guess_of(lease)? else { return Ok(None) };
         let rest = lease.url.as_str().trim_start_matches("https:");
-        let Ok(url) = self.node.live().canon.parse(&format!("http:{rest}")) else { return Ok(None) };
+        let Ok(url) = self.node.crawl.live().canon.parse(&format!("http:{rest}")) else { return Ok(None) };
         log::warn!(
             "https does not answer for a seed without a scheme, http is asked: url={} reason={reason} instead={url}",
             lease.url

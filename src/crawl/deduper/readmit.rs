@@ -28,7 +28,7 @@ pub struct Readmit {
 impl Deduper {
     /// Those that are rejected still and that the rules admit. What is pending is regarded as in the seen test.
     fn readmitted(&mut self, urls: Vec<NewUrl>, by_shapes: bool) -> Result<LinkChange, StorageError> {
-        self.max_depth = self.node.live().settings.max_depth();
+        self.max_depth = self.node.crawl.live().settings.max_depth();
         let admitted = admit(&self.node, urls).new;
         let mut last = None;
         let keys: Vec<_> = admitted.iter().map(|new| self.key(new, &mut last)).collect();
@@ -37,7 +37,7 @@ impl Deduper {
         for ((mut new, key), state) in admitted.into_iter().zip(keys).zip(states) {
             let Some(UrlState::Rejected { reason, reach, .. }) = state else { continue };
             if reason.is_held_back() {
-                lock(&self.node.shapes).pardon(key.host, &new.url, &self.node.live().shapes);
+                lock(&self.node.crawl.shapes).pardon(key.host, &new.url, &self.node.crawl.live().shapes);
             }
             if reason != Rejection::Collision && (!by_shapes || self.by_shapes(key, &mut new, None).is_ok()) {
                 let pending = self.pending.get(&key.url).copied();

@@ -42,12 +42,12 @@ impl Deduper {
         mut finder: Option<&mut Finder>,
     ) -> Result<LinkChange, StorageError> {
         let LinkChange { new, turned, .. } = judged;
-        let most = self.node.live().settings.max_depth();
+        let most = self.node.crawl.live().settings.max_depth();
         self.max_depth = most;
         let mut candidates: Vec<Candidate> = Vec::with_capacity(new.len() + turned.len());
         let mut last = None; // links of one page mostly lead to one host
         candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
-        if self.node.rules.settings.scope.record_rejected {
+        if self.node.crawl.rules.settings.scope.record_rejected {
             candidates.extend(turned.into_iter().map(|Turned { new, reason }| Candidate {
                 key: self.key(&new, &mut last),
                 new,
@@ -81,7 +81,7 @@ impl Deduper {
     /// The key of a URL.
     pub(super) fn key_of(&self, url: &PageUrl) -> SeenKey {
         let at = HostAt { partition: Partition::of_host(url.host()), host: self.node.prints.host(url.host()) };
-        at.crawl(self.node.crawl).url(self.node.prints.url(url))
+        at.crawl(self.node.crawl.id).url(self.node.prints.url(url))
     }
 
     pub(super) fn key(&self, new: &NewUrl, last: &mut Option<(String, HostAt)>) -> SeenKey {
@@ -93,7 +93,7 @@ impl Deduper {
                 last.insert((name.to_owned(), at)).1
             }
         };
-        at.crawl(self.node.crawl).url(self.node.prints.url(&new.url))
+        at.crawl(self.node.crawl.id).url(self.node.prints.url(&new.url))
     }
 
     /// Decides by what the disk says, then by what is pending (in this order: a commit between the two is then not missed).
@@ -179,7 +179,7 @@ impl Deduper {
     /// Why a URL that redirected may answer otherwise when a redirect leads back to it: with the cookies set on the way, or asked
     /// for under another spelling. `fetch.max_redirects` ends it.
     fn why_led_back(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
-        if self.node.rules.settings.cookies.enabled {
+        if self.node.crawl.rules.settings.cookies.enabled {
             return Ok(Some(Again::Cookies));
         }
         let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
@@ -189,8 +189,8 @@ impl Deduper {
 
     /// Why a URL that is done is fetched once more, if it is.
     fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
-        let (now, sitemaps) = (self.node.clock.date(), &self.node.rules.settings.sitemaps);
-        let again = self.node.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
+        let (now, sitemaps) = (self.node.clock.date(), &self.node.crawl.rules.settings.sitemaps);
+        let again = self.node.crawl.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
             return Ok(Some(Again::Sitemap));
         }
@@ -213,9 +213,9 @@ impl Deduper {
         if is_chosen(new) {
             return Ok(());
         }
-        let live = self.node.live();
+        let live = self.node.crawl.live();
         let odd = live.traps.is_odd(&new.url, self.node.clock.date());
-        let turn = lock(&self.node.shapes).admit(finder, key.host, &new.url, odd, &live.shapes)?;
+        let turn = lock(&self.node.crawl.shapes).admit(finder, key.host, &new.url, odd, &live.shapes)?;
         if turn == Turn::Last {
             new.rank = Some(NewUrl::LAST);
         }
@@ -224,9 +224,9 @@ impl Deduper {
 
     /// Whether a URL that waits to come last still does, now that it is found again.
     fn comes_last(&self, key: SeenKey, new: &NewUrl, finder: Option<&Finder>) -> bool {
-        let live = self.node.live();
+        let live = self.node.crawl.live();
         let odd = live.traps.is_odd(&new.url, self.node.clock.date());
-        let turn = lock(&self.node.shapes).turn(finder, key.host, &new.url, odd, &live.shapes);
+        let turn = lock(&self.node.crawl.shapes).turn(finder, key.host, &new.url, odd, &live.shapes);
         turn == Turn::Last && !is_chosen(new)
     }
 
@@ -236,9 +236,9 @@ impl Deduper {
         if let Err(refusal) = admitted
             && refusal.reason.is_held_back()
         {
-            lock(&self.node.shapes).hold(key.host, &new.url, refusal);
+            lock(&self.node.crawl.shapes).hold(key.host, &new.url, refusal);
         }
-        if admitted.is_err() && !self.node.rules.settings.scope.record_rejected {
+        if admitted.is_err() && !self.node.crawl.rules.settings.scope.record_rejected {
             return; // a mark would never be taken away
         }
         let last = new.rank == Some(NewUrl::LAST);

@@ -42,7 +42,14 @@ impl Fetcher {
     pub fn new(node: Arc<Node>, number: usize, make: Arc<dyn Fn() -> Protocols + Send + Sync>) -> Self {
         node.faults.pass("fetcher.new");
         let born = node.clock.now();
-        Self { protocols: make(), born, tools: Rc::new(RefCell::new(node.rules.archive_tools())), node, number, make }
+        Self {
+            protocols: make(),
+            born,
+            tools: Rc::new(RefCell::new(node.crawl.rules.archive_tools())),
+            node,
+            number,
+            make,
+        }
     }
 }
 

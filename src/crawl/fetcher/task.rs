@@ -43,7 +43,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
     let stopwatch = crate::base::clock::Stopwatch::start();
     let conditional = match &errand {
-        Errand::Page { lease, last, .. } if node.rules.settings.store.keeps_status(304) => {
+        Errand::Page { lease, last, .. } if node.crawl.rules.settings.store.keeps_status(304) => {
             condition(lease, last.as_deref())
         }
         Errand::Page { .. } | Errand::Robots { .. } => None,
@@ -53,19 +53,20 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
     let request = FetchRequest {
         url: url.clone(),
         addresses,
-        headers: node.live().request_headers(&node.rules.headers, url.host()),
+        headers: node.crawl.live().request_headers(&node.crawl.rules.headers, url.host()),
         via,
         anonymous,
         conditional,
         limits: match errand {
-            Errand::Page { .. } => node.rules.limits.clone(),
-            Errand::Robots { .. } => robots_limits(&node.rules.limits),
+            Errand::Page { .. } => node.crawl.rules.limits.clone(),
+            Errand::Robots { .. } => robots_limits(&node.crawl.rules.limits),
         },
     };
-    let result = match tokio::time::timeout(node.rules.settings.hung_after(), send(&node, &protocols, request)).await {
-        Ok(result) => result,
-        Err(_) => hung(&node, &url, asked_at),
-    };
+    let result =
+        match tokio::time::timeout(node.crawl.rules.settings.hung_after(), send(&node, &protocols, request)).await {
+            Ok(result) => result,
+            Err(_) => hung(&node, &url, asked_at),
+        };
     node.faults.pass_url("fetcher.fetched", &url);
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
@@ -90,7 +91,7 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
             let half = half_of(&lease, last.as_deref());
-            let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+            let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
             let verdict = match judged.beside_half(half.map(|half| half.bytes), &outcome) {
                 Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
                     Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
@@ -138,7 +139,7 @@ fn is_anonymous(node: &Node, errand: &Errand, url: &PageUrl) -> bool {
     match errand {
         Errand::Robots { foreign } => *foreign,
         Errand::Page { lease, .. } => {
-            let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let scope = node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             lease.entry.found.is_sitemap() && scope.judge(url, lease.entry.depth).is_err()
         }
     }
@@ -161,7 +162,7 @@ async fn send(node: &Node, protocols: &Protocols, request: FetchRequest) -> Resu
 /// Every phase of a request has its time-out, so this is a fault of ours: the request is given up, and its Fetcher begins
 /// anew with other connections.
 fn hung(node: &Node, url: &PageUrl, begun: UnixMillis) -> ! {
-    let why = format!("hung for {} s: the request for {url}", node.rules.settings.hung_after().as_secs_f32());
+    let why = format!("hung for {} s: the request for {url}", node.crawl.rules.settings.hung_after().as_secs_f32());
     node.fetcher_of(&node.prints.host(url.host())).tell(Hung { begun, why: why.clone() });
     die(why)
 }
@@ -169,7 +170,7 @@ fn hung(node: &Node, url: &PageUrl, begun: UnixMillis) -> ! {
 /// A certificate that a browser would refuse is told once a run, counted always.
 fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
     let Some(fault) = &fetched.tls_fault else { return };
-    if node.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
+    if node.telemetry.troubles.note(node.clock.now(), CERTIFICATE, format!("{}: {fault}", url.host())) {
         log::warn!(
             "certificate with a fault, accepted as tls.verify says (told for the first host only): host={} fault={fault:?}",
             url.host()
@@ -204,13 +205,13 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
 #[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
     let half = half_of(lease, last);
-    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.live().retry);
+    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
     ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), outcome), half)
 }
 
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
     let text = robots_text(fetched).map_err(|why| log::debug!("robots.txt says nothing: url={url} why={why:?}"));
-    let kept = node.rules.settings.store.keeps_status(fetched.status);
+    let kept = node.crawl.rules.settings.store.keeps_status(fetched.status);
     let exchange = || tools.exchange(url, begun, fetched, (None, None));
     let records = kept.then(exchange).transpose().unwrap_or_else(|e| {
         log::warn!("robots.txt was not archived: {e}");

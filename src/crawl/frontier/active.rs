@@ -83,12 +83,12 @@ const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 impl Active {
     /// Starts the host's actor on this thread.
     pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
-        let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.metrics);
+        let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
         let retired = Arc::new(AtomicBool::new(false));
         let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
         let card = door.meter().card().clone();
         Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired, card);
-        lock(&node.hosts).insert(at.host, door.clone());
+        lock(&node.actors.hosts).insert(at.host, door.clone());
         let name = Arc::from(state.name.as_str());
         Self { at, door, kept, queued: Some(counts.queued_total()), wants: 0, name }
     }
@@ -110,7 +110,7 @@ impl Active {
             self.take(node, end, &ALL, n, order == Order::Breadth, &mut out)?;
             return Ok(out);
         }
-        let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl))?.unwrap_or_default();
+        let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl.id))?.unwrap_or_default();
         while out.len() < n {
             let before = out.len();
             let until_share = SHARE - 1 - self.kept.served % SHARE;
@@ -144,7 +144,7 @@ impl Active {
             while out.len() < n && !self.all_leased() {
                 let from = self.kept.cursors.from(rank);
                 let asked = n - out.len();
-                let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, asked)?;
+                let found = read::queue_from(&*node.storage, self.at, node.crawl.id, rank, from, asked)?;
                 let last = found.len() < asked;
                 for entry in found {
                     if strict && self.is_too_deep(&entry) {

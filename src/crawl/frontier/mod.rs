@@ -100,7 +100,7 @@ impl Frontier {
 
     /// Activates hosts while there is room.
     fn activate(&mut self) {
-        while self.active.len() < self.node.rules.settings.max_active_hosts() && !self.node.holds() {
+        while self.active.len() < self.node.crawl.rules.settings.max_active_hosts() && !self.node.holds() {
             match self.next_host() {
                 Ok(Some(at)) => {
                     if let Err(e) = self.wake(at) {
@@ -131,7 +131,7 @@ impl Frontier {
         if state.orders.holds() {
             return Ok(());
         }
-        let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl))?.unwrap_or_default();
+        let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl.id))?.unwrap_or_default();
         let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
         kept.cursors.raise(&counts.heads);
         let active = Active::start(&self.node, at, &state, kept, &counts);
@@ -141,17 +141,17 @@ impl Frontier {
 
     /// Gives a Host the URLs it wants, or retires it when it has nothing left, or when the operator holds it.
     fn serve(&mut self, host: HostKey) {
-        if self.node.orders.holds(&host) {
+        if self.node.crawl.orders.holds(&host) {
             return self.retire(host);
         }
         let Some(active) = self.active.get_mut(&host).filter(|a| a.wants > 0) else { return };
-        let room = self.node.lease_room();
+        let room = self.node.crawl.lease_room();
         if self.node.holds() || room == 0 {
             self.held = true;
             return;
         }
         let wants = active.wants.min(room);
-        let order = self.node.rules.settings.crawl.order;
+        let order = self.node.crawl.rules.settings.crawl.order;
         let leases = match active.next_leases(&self.node, &self.end, wants, order) {
             Ok(leases) => leases,
             Err(e) => return self.broken(&e),
@@ -163,20 +163,20 @@ impl Frontier {
             return;
         }
         // An order that came meanwhile did not see these leases, so they must see it.
-        if self.node.orders.holds(&host) {
+        if self.node.crawl.orders.holds(&host) {
             drop(leases);
             return self.retire(host);
         }
         active.wants = 0;
         self.node.faults.pass("frontier.leased");
         let (fine, poison): (Vec<_>, Vec<_>) =
-            leases.into_iter().partition(|l| !self.node.is_poison(&l.core().url_key));
+            leases.into_iter().partition(|l| !self.node.crawl.is_poison(&l.core().url_key));
         for lease in poison {
             let url = lease.url.clone();
             log::error!("page given up after it ended its room or the whole process several times: url={url}");
             self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
         }
-        let live = self.node.live();
+        let live = self.node.crawl.live();
         let (fine, over) = active.within_budget(fine, live.settings.pages_per_host());
         for lease in over {
             self.node
@@ -200,7 +200,7 @@ impl Frontier {
 
     fn retire(&mut self, host: HostKey) {
         if let Some(active) = self.active.remove(&host) {
-            lock(&self.node.hosts).remove(&host);
+            lock(&self.node.actors.hosts).remove(&host);
             active.door.tell(Retire);
             if self.resting.len() >= RESTING {
                 self.forget_resting();
@@ -218,7 +218,7 @@ impl Frontier {
     fn begin_at_heads(&mut self) -> Result<(), StorageError> {
         let Self { active, node, .. } = self;
         for active in active.values_mut() {
-            let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl))?.unwrap_or_default();
+            let counts = read::host_counts(&*node.storage, active.at.crawl(node.crawl.id))?.unwrap_or_default();
             (active.kept.cursors, active.queued) = (Cursors::starting_at(counts.heads), None);
         }
         Ok(())
@@ -237,7 +237,7 @@ impl Frontier {
     }
 
     fn end_lease(&mut self, core: &LeaseCore, how: Ended) {
-        if !self.node.leases.end(core) {
+        if !self.node.crawl.leases.end(core) {
             return; // swept before; its URL may be leased anew
         }
         if let Some(kept) = self.kept(&core.queue_key.host) {
@@ -272,7 +272,7 @@ impl Frontier {
             return;
         }
         let now = self.node.clock.now();
-        if let Some(after) = self.node.sitemaps_again() {
+        if let Some(after) = self.node.crawl.sitemaps_again() {
             self.read_sitemaps_again(after);
         }
         if self.fronts.next_time().is_none_or(|t| t > now) {
@@ -315,18 +315,18 @@ impl Frontier {
     }
 
     fn publish(&self) {
-        let metrics = &self.node.metrics;
+        let metrics = &self.node.telemetry.metrics;
         metrics.entries(Registry::ActiveHosts, self.active.len());
         metrics.entries(Registry::RestingHosts, self.resting.len());
         metrics.entries(Registry::Heads, self.fronts.len());
         let visit = self.fronts.first_visit().map_or(u64::MAX, |visit| visit.0);
-        self.node.sitemap_visit.store(visit, Ordering::Relaxed);
+        self.node.crawl.progress.sitemap_visit.store(visit, Ordering::Relaxed);
     }
 
     fn look(&mut self) {
         self.node.faults.pass("frontier.look");
         self.times();
-        if self.held && !self.node.holds() && self.node.lease_room() > 0 {
+        if self.held && !self.node.holds() && self.node.crawl.lease_room() > 0 {
             self.held = false;
             self.serve_all();
         }
@@ -339,11 +339,11 @@ impl Actor for Frontier {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("frontier.started");
-        for (_, door) in lock(&self.node.hosts).drain() {
+        for (_, door) in lock(&self.node.actors.hosts).drain() {
             door.tell(Retire);
         }
-        for core in self.node.leases.ended() {
-            self.node.leases.end(&core);
+        for core in self.node.crawl.leases.ended() {
+            self.node.crawl.leases.end(&core);
         }
         self.load();
         self.node.faults.pass("frontier.loaded");
@@ -457,7 +457,7 @@ impl Handler<Reload> for Frontier {
     fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
         let _at_work = self.node.doors().frontier.meter().enter();
         self.node.faults.pass("frontier.reload");
-        for core in self.node.leases.ended() {
+        for core in self.node.crawl.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
         }
         self.forget_resting();
@@ -487,5 +487,5 @@ type Entry = (QueueKey, QueueEntry);
 fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) -> Option<Lease> {
     let url = entry.url(name).ok()?;
     let url_key = node.prints.url(&url);
-    node.leases.lease(key, url_key, url, entry, end)
+    node.crawl.leases.lease(key, url_key, url, entry, end)
 }

@@ -44,14 +44,14 @@ pub struct Wish {
 /// # Errors
 /// A value that the configuration would not take either, a key that needs a restart, or a Store that does not commit.
 pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, ControlError> {
-    let turn = node.live.turn().await;
+    let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
     check_taken_back(&record, &wish)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
     if changed.is_empty() {
         return Ok(unchanged(node));
     }
-    let base = node.live().base.clone();
+    let base = node.crawl.live().base.clone();
     let entry = entry(node, "admin", None, changed);
     if wish.readmit {
         record.readmit = Some(entry.generation);
@@ -64,13 +64,13 @@ pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, Cont
 /// # Errors
 /// There is none, or as [`change`].
 pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
-    let turn = node.live.turn().await;
+    let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
     let last = last_change(&mut record)?;
     last.undone = true;
     let (undoes, back) = (Some(last.generation), before(last));
     let changed = lay_over(&mut record.overlay, &back);
-    let base = node.live().base.clone();
+    let base = node.crawl.live().base.clone();
     let entry = entry(node, "admin", undoes, changed);
     carry_out(node, turn, base, record, entry).await
 }
@@ -99,11 +99,11 @@ fn before(change: &SettingsChange) -> BTreeMap<String, Json> {
 /// # Errors
 /// As [`change`].
 pub async fn reload(node: &Arc<Node>, read_again: &Settings) -> Result<SettingsChange, ControlError> {
-    let turn = node.live.turn().await;
+    let turn = node.crawl.live.turn().await;
     let record = stored(node)?;
     let base = read_again.source.clone();
     let layers = over(&base, &record.overlay).map_err(refused)?;
-    let changed = differences(&node.live().settings.source, &layers).map_err(refused)?;
+    let changed = differences(&node.crawl.live().settings.source, &layers).map_err(refused)?;
     if changed.is_empty() {
         return Ok(unchanged(node));
     }
@@ -116,14 +116,14 @@ pub async fn reload(node: &Arc<Node>, read_again: &Settings) -> Result<SettingsC
 /// # Errors
 /// As [`change`].
 pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), ControlError> {
-    let turn = node.live.turn().await;
+    let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
     if record.readmit != Some(generation) {
         return Ok(());
     }
     record.readmit = None;
-    let live = node.live();
-    let scope = node.rules.scope(&live.settings, &node.rules.seeds(), []).map_err(wrong)?;
+    let live = node.crawl.live();
+    let scope = node.crawl.rules.scope(&live.settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
     commit(node, Arc::new(turn), &record, Arc::new(Draft { live, scope })).await
 }
 
@@ -135,7 +135,7 @@ pub(crate) async fn draft(node: &Arc<Node>, wish: &Wish) -> Result<(Draft, Vec<C
     let mut record = stored(node)?;
     check_taken_back(&record, wish)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
-    let (of_thread, overlay, live) = (node.clone(), record.overlay, node.live());
+    let (of_thread, overlay, live) = (node.clone(), record.overlay, node.crawl.live());
     let make = move || Draft::make(&of_thread, live.base.clone(), &overlay, live.generation.saturating_add(1));
     let draft = off_thread(make).await?;
     Ok((draft, changed))
@@ -159,12 +159,12 @@ fn wrong(error: ScopeError) -> ControlError {
 }
 
 fn unchanged(node: &Node) -> SettingsChange {
-    let generation = node.live.generation();
+    let generation = node.crawl.live.generation();
     SettingsChange { generation, ..entry(node, "admin", None, Vec::new()) }
 }
 
 fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -> SettingsChange {
-    let generation = node.live.generation().saturating_add(1);
+    let generation = node.crawl.live.generation().saturating_add(1);
     SettingsChange { generation, at: node.clock.date(), by: by.to_owned(), undoes, undone: false, changed }
 }
 
@@ -233,8 +233,8 @@ impl Draft {
         generation: u32,
     ) -> Result<Self, ControlError> {
         let settings = over(&base, overlay).and_then(|layers| layers.load()).map_err(refused)?;
-        let settings = node.rules.settings.taking_up(&settings);
-        let scope = node.rules.scope(&settings, &node.rules.seeds(), []).map_err(wrong)?;
+        let settings = node.crawl.rules.settings.taking_up(&settings);
+        let scope = node.crawl.rules.scope(&settings, &node.crawl.rules.seeds(), []).map_err(wrong)?;
         Ok(Self { live: Arc::new(Live::new(settings, base, generation)), scope })
     }
 }
@@ -302,7 +302,7 @@ async fn commit(
         if answer.await.is_ok() {
             return Ok(());
         }
-        if node.closed.load(Ordering::Acquire) {
+        if node.crawl.switches.closed.load(Ordering::Acquire) {
             keep(node, record, rules, digest)?;
             put_in_force(node, &draft.live, &draft.scope); // who asks meanwhile sees it
             return Ok(());

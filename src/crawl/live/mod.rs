@@ -139,14 +139,14 @@ impl Readmitting {
     /// From here on.
     #[must_use]
     pub fn begin(node: &Arc<Node>) -> Self {
-        node.live.readmitting.fetch_add(1, Ordering::AcqRel);
+        node.crawl.live.readmitting.fetch_add(1, Ordering::AcqRel);
         Self(node.clone())
     }
 }
 
 impl Drop for Readmitting {
     fn drop(&mut self) {
-        self.0.live.readmitting.fetch_sub(1, Ordering::AcqRel);
+        self.0.crawl.live.readmitting.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -160,19 +160,19 @@ fn digest(settings: &Settings) -> [u8; 16] {
 
 /// Puts rules in force: scope and snapshot together, then whoever waits is told.
 fn put_in_force(node: &Node, live: &Arc<Live>, scope: &Scope) {
-    let former = node.live();
+    let former = node.crawl.live();
     {
-        let mut now = node.scope.write().unwrap_or_else(PoisonError::into_inner);
+        let mut now = node.crawl.scope.write().unwrap_or_else(PoisonError::into_inner);
         let mut scope = scope.clone();
         scope.join_all(&now);
         *now = scope;
-        node.live.set(live.clone());
+        node.crawl.live.set(live.clone());
     }
     if former.settings.log != live.settings.log {
         take_up_log(&live.settings);
     }
     node.doors().frontier.tell(crate::crawl::frontier::Look);
-    node.committed.send_modify(|n| *n += 1); // limits are looked at
+    node.crawl.progress.committed.send_modify(|n| *n += 1); // limits are looked at
 }
 
 /// A level set over HTTP wins over `RUST_LOG`, which wins over that of the file.

@@ -128,7 +128,7 @@ fn tell(record: &LiveSettings, left_out: &[String]) {
 pub fn resync(node: &Node) {
     let stored = || -> Result<Option<(LiveSettings, u32)>, StorageError> {
         let Some(run) = read::meta::<RunState>(&*node.storage, ())? else { return Ok(None) };
-        let same = run.rules.max(1) == node.live.generation();
+        let same = run.rules.max(1) == node.crawl.live.generation();
         Ok((!same).then_some((read::meta(&*node.storage, ())?.unwrap_or_default(), run.rules)))
     };
     let (record, generation) = match stored() {
@@ -136,10 +136,10 @@ pub fn resync(node: &Node) {
         Ok(None) => return,
         Err(e) => return log::warn!("whether a change of the settings got in is not known: {e}"),
     };
-    let base = node.live().base.clone();
-    let (settings, _) = laid(&base, &record.overlay, &node.rules.settings);
-    let settings = node.rules.settings.taking_up(&settings);
-    match node.rules.scope(&settings, &node.rules.seeds(), []) {
+    let base = node.crawl.live().base.clone();
+    let (settings, _) = laid(&base, &record.overlay, &node.crawl.rules.settings);
+    let settings = node.crawl.rules.settings.taking_up(&settings);
+    match node.crawl.rules.scope(&settings, &node.crawl.rules.seeds(), []) {
         Ok(scope) => {
             log::info!("a change of the settings that was in doubt is settled: generation={generation}");
             put_in_force(node, &Arc::new(Live::new(settings, base, generation)), &scope);

@@ -40,8 +40,8 @@ pub(crate) struct Trial {
 impl Trial {
     /// A trial of this draft; who joined the scope in force joins it too, as when it is put in force.
     pub fn new(node: Arc<Node>, mut draft: Draft, changed: Vec<ChangedKey>) -> Self {
-        let counters = node.counters();
-        draft.join(&node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let counters = node.crawl.counters();
+        draft.join(&node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner));
         let of = |of| TrialPart { of, ..TrialPart::default() };
         let view = TrialView {
             sample: true,
@@ -71,7 +71,7 @@ impl Trial {
             let mut range = KeyRange::all();
             for _ in 0..HOSTS {
                 let Some(host) = family(&mut self, &range, 0)?.map(|(_, host)| host) else { break };
-                let of_host = KeyRange::prefix(host.crawl(self.node.crawl).encode());
+                let of_host = KeyRange::prefix(host.crawl(self.node.crawl.id).encode());
                 family(&mut self, &of_host, EACH)?;
                 range.from = successor(&host.encode());
                 if range.from.is_empty() {
@@ -160,7 +160,7 @@ impl Trial {
 
     /// Whether hosts may have more pages than now; how many of their URLs that admits is not counted here.
     fn has_more_budget(&self) -> bool {
-        let (now, then) = (self.node.live().settings.pages_per_host(), self.draft.live.settings.pages_per_host());
+        let (now, then) = (self.node.crawl.live().settings.pages_per_host(), self.draft.live.settings.pages_per_host());
         now.is_some_and(|now| then.is_none_or(|then| then > now))
     }
 

@@ -21,14 +21,14 @@ pub(crate) fn of_budget(node: &Node, draft: &Draft) -> Option<String> {
     if node.stop.borrow().is_some() {
         return None; // it ends anyway
     }
-    let (counters, ran) = (node.counters(), node.clock.now().since(node.started));
+    let (counters, ran) = (node.crawl.counters(), node.clock.now().since(node.telemetry.started));
     let (_, why) = used_up(&draft.live.settings.crawl, &counters, ran)?;
     Some(format!("the crawl would end at once: {why}"))
 }
 
 /// Whether rules that judge URLs would be others.
 pub(crate) fn judges_anew(node: &Node, draft: &Draft) -> bool {
-    digest(&draft.live.settings) != digest(&node.live().settings)
+    digest(&draft.live.settings) != digest(&node.crawl.live().settings)
 }
 
 /// The same of the queued URLs that were looked at.

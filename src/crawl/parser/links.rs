@@ -47,7 +47,7 @@ pub(super) fn found<'p>(
     page: Option<&'p Page>,
     head: &'p HeadMarks,
 ) -> Found<'p> {
-    let obeyed = node.rules.settings.politeness.obeys_nofollow();
+    let obeyed = node.crawl.rules.settings.politeness.obeys_nofollow();
     let nofollow = obeyed && head.directives(page).nofollow;
     let next = onward.followed(nofollow).filter(|_| is_redirect(node, lease, onward, page));
     let next = next.map(|(to, way)| (hop(node, lease, reach, to), way));
@@ -73,14 +73,14 @@ pub(super) fn found<'p>(
         let next = collected.found.pop();
         return if collected.follow { sitemap::found(node, (lease, reach), page, map, next) } else { Found::default() };
     }
-    let live = node.live();
+    let live = node.crawl.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
         match lead.url {
             Ok(_) => collected.add(node, Lead { nofollow: obeyed && lead.nofollow, ..lead }),
             Err(why) => collected.refused |= refuse(node, lease, why, lead.href),
         }
     }
-    if node.rules.settings.crawl.ascend {
+    if node.crawl.rules.settings.crawl.ascend {
         if lease.entry.seed {
             collected.add_own_folders(node, &lease.url); // of a seed, or of where it redirects to
         }
@@ -98,11 +98,13 @@ pub(super) fn found<'p>(
 
 /// Counts what is no URL that can be asked for; true when it was meant as that of a page.
 pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> bool {
-    node.metrics.link_refused(why);
+    node.telemetry.metrics.link_refused(why);
     if why.is_fault() {
         let reason = why.rejection().as_str();
         log::debug!("link is no URL that can be asked for: url={} link={text:?} reason={reason}", lease.url);
-        node.troubles.tally(reason, format!("{} on {}", text.chars().take(SHOWN).collect::<String>(), lease.url));
+        node.telemetry
+            .troubles
+            .tally(reason, format!("{} on {}", text.chars().take(SHOWN).collect::<String>(), lease.url));
     }
     why.is_fault()
 }
@@ -111,10 +113,10 @@ pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> b
 /// on where half of the redirects that are followed are used up: behind it may stand redirects again.
 fn is_redirect(node: &Node, lease: &Lease, onward: &Onward, page: Option<&Page>) -> bool {
     let Onward::To { url, way, shows } = onward else { return false };
-    if *way == Way::Location || lease.entry.hops < node.rules.settings.fetch.max_redirects.div_ceil(2) {
+    if *way == Way::Location || lease.entry.hops < node.crawl.rules.settings.fetch.max_redirects.div_ceil(2) {
         return true;
     }
-    let live = node.live();
+    let live = node.crawl.live();
     let links_to = |page: &Page| {
         let joiner = live.canon.joiner(page.facts.base_url(&lease.url.to_url()), Some(page.charset));
         let mut plain = page.facts.links.iter().filter(|link| link.kind == LinkKind::A && !link.nofollow);
@@ -215,7 +217,7 @@ impl<'p> Collected<'p> {
 
     /// A sitemap that the page names: as one that its robots.txt names, and as deep as the page.
     fn sitemap(&mut self, node: &Node, key: UrlKey, url: PageUrl, follow: bool) {
-        let settings = &node.rules.settings.sitemaps;
+        let settings = &node.crawl.rules.settings.sitemaps;
         if !follow || !settings.in_use || self.sitemaps.len() >= settings.max_files {
             return;
         }
@@ -286,7 +288,7 @@ pub(super) fn origin(lease: &Lease) -> Arc<str> {
 }
 
 fn join_scope(node: &Node, target: &PageUrl, seed: &PageUrl) {
-    let mut scope = node.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut scope = node.crawl.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
     if scope.join_host(target.host()) {
         log::info!("scope widened by a seed's redirect: host={} seed={seed}", target.host());
     }

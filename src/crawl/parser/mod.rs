@@ -59,8 +59,8 @@ impl Parser {
     #[must_use]
     pub fn new(node: Arc<Node>) -> Self {
         node.faults.pass("parser.new");
-        let (jobs, work) = bounded(node.pages_total.max(1));
-        for n in 0..node.rules.settings.parse_threads().max(1) {
+        let (jobs, work) = bounded(node.permits.pages_total.max(1));
+        for n in 0..node.crawl.rules.settings.parse_threads().max(1) {
             let (node, work) = (node.clone(), work.clone());
             let thread = std::thread::Builder::new().name(format!("parser-{n}")).spawn(move || run(&node, &work));
             if let Err(e) = thread {
@@ -73,7 +73,7 @@ impl Parser {
 
 /// One thread: works until the last sender is gone.
 fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
-    let (pulse, place) = (node.pulses.worker("parser"), node.strikes.place());
+    let (pulse, place) = (node.actors.pulses.worker("parser"), node.crawl.strikes.place());
     let mut tools = None;
     for job in work {
         let (core, url) = (job.lease.core().clone(), job.lease.url.clone());
@@ -81,13 +81,13 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         let at_work = pulse.work(node.clock.now());
         let (host, bytes, watch) = (core.queue_key.host, job.fetched.wire_bytes, WorkWatch::start());
         core.take(Hands::Parser);
-        node.parsing.fetch_add(1, Ordering::Relaxed);
+        node.permits.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {
-            let parsed = page::read(node, tools.get_or_insert_with(|| node.rules.archive_tools()), job);
+            let parsed = page::read(node, tools.get_or_insert_with(|| node.crawl.rules.archive_tools()), job);
             node.faults.pass("parser.done");
             parsed
         }));
-        node.parsing.fetch_sub(1, Ordering::Relaxed);
+        node.permits.parsing.fetch_sub(1, Ordering::Relaxed);
         drop((at_work, in_hand));
         node.slots.worked(&host, wait_for_work(watch.elapsed(), bytes));
         match parsed {

@@ -28,9 +28,9 @@ const TITLE: usize = 512;
 
 /// Room for the links of a page. Whoever waits for it stands still because of the Store, which has a pulse of its own.
 fn room_for(node: &Node, links: usize) -> LinkPlaces {
-    node.links.take(links, || {
+    node.permits.links.take(links, || {
         moved();
-        !node.closed.load(Ordering::Acquire)
+        !node.crawl.switches.closed.load(Ordering::Acquire)
     })
 }
 
@@ -38,23 +38,24 @@ fn room_for(node: &Node, links: usize) -> LinkPlaces {
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
-    let head = HeadMarks::of(&fetched.headers, &node.rules.settings.agent.robots_tokens);
+    let head = HeadMarks::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
     let at = (&lease.url, lease.entry.found.is_sitemap());
-    let looked = node.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
-    let looked = looked.bounded(&node.live().canon, &lease.url, node.rules.settings.parse.max_links_per_page);
+    let looked = node.crawl.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
+    let looked =
+        looked.bounded(&node.crawl.live().canon, &lease.url, node.crawl.rules.settings.parse.max_links_per_page);
     node.faults.pass("parser.looked");
     lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
-    let set = head.sets_cookies && node.rules.settings.cookies.enabled;
-    let onward = Onward::of(&node.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let set = head.sets_cookies && node.crawl.rules.settings.cookies.enabled;
+    let onward = Onward::of(&node.crawl.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
     let onward = onward.with_cookies(&lease.url, set);
     if let (Onward::Itself, Some(note)) = (&onward, onward.note()) {
-        node.troubles.tally(note.as_str(), lease.url.to_string());
+        node.telemetry.troubles.tally(note.as_str(), lease.url.to_string());
     }
     let reach = links::reach(node, &lease);
     let found = links::found(node, (&lease, reach), &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
     let usage = crate::content::modules::usage(usage.as_deref(), &fetched.headers);
-    let store = &node.rules.settings.store;
+    let store = &node.crawl.rules.settings.store;
     let of_no_use = verdict.parses() && store.leaves_out(&looked.mime);
     let skipped = of_no_use || !store.keeps_status(fetched.status);
     let charset = looked.page.as_ref().map(|page| page.charset.name());

@@ -25,8 +25,8 @@ pub(super) fn found(
     sitemap: &Sitemap,
     next: Option<NewUrl>,
 ) -> Found<'static> {
-    node.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
-    let live = node.live();
+    node.telemetry.metrics.sitemap(sitemap.end, sitemap.entries.len() as u64);
+    let live = node.crawl.live();
     let named = sitemap.entries.iter().map(|entry| entry.loc.as_str());
     let joiner = live.canon.joiner_of(named, lease.url.to_url(), Some(page.charset));
     let mut known = KeySet::default();
@@ -34,7 +34,7 @@ pub(super) fn found(
     known.extend(next.iter().map(|new| node.prints.url(&new.url)));
     let mut chosen = Chosen::new(node, lease, reach);
     let mut refused = false;
-    for entry in by_urgency(&sitemap.entries, node.rules.ranker.order()) {
+    for entry in by_urgency(&sitemap.entries, node.crawl.rules.ranker.order()) {
         let url = match joiner.join(&entry.loc) {
             Ok(url) => url,
             Err(why) => {
@@ -71,7 +71,7 @@ impl<'n> Chosen<'n> {
         let expected = entry.found.is_sitemap();
         let sites = Sites::of(&lease.url, entry.via.as_deref(), expected).given(is_given(lease));
         Self {
-            chooser: Chooser::new(sites, entry.found, node.rules.settings.sitemaps.file_rules()),
+            chooser: Chooser::new(sites, entry.found, node.crawl.rules.settings.sitemaps.file_rules()),
             via: Arc::from(lease.url.as_str()),
             origin: origin(lease),
             new: Vec::new(),
@@ -108,7 +108,7 @@ impl<'n> Chosen<'n> {
             origin: Some(self.origin.clone()),
             found,
             lastmod: entry.lastmod,
-            rank: entry.priority.and_then(|p| self.node.rules.ranker.rank_with_priority(depth, p)),
+            rank: entry.priority.and_then(|p| self.node.crawl.rules.ranker.rank_with_priority(depth, p)),
         }
     }
 }

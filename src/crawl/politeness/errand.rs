@@ -43,8 +43,8 @@ impl Lane {
     /// one of them at a time stands behind that host's own lanes.
     pub(super) async fn errand_elsewhere(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
         let (node, began) = (&self.node, Stopwatch::start());
-        let known = || node.targets.known(url, node.clock.now(), node.rules.robots.max_age);
-        if node.orders.blocks().on(url.host()) {
+        let known = || node.net.targets.known(url, node.clock.now(), node.crawl.rules.robots.max_age);
+        if node.crawl.orders.blocks().on(url.host()) {
             return Some(Report::fault(Failure::AddressRefused));
         }
         if let Some(report) = known() {
@@ -71,7 +71,7 @@ impl Lane {
             seat.turn_strangers_away(node.clock.now().plus(REST));
         }
         let Some(report) = report else { return out_of_reach() };
-        node.targets.keep(url, &report, node.clock.now());
+        node.net.targets.keep(url, &report, node.clock.now());
         Some(report)
     }
 

@@ -90,7 +90,7 @@ impl Lane {
     }
 
     fn quantum_is_over(&self) -> bool {
-        let quantum = &self.node.rules.settings.frontier.host_quantum;
+        let quantum = &self.node.crawl.rules.settings.frontier.host_quantum;
         let now = self.node.clock.now();
         self.pages >= quantum.pages || now.since(self.since) >= quantum.time
     }
@@ -136,7 +136,7 @@ impl Lane {
 
     /// A body for which there was no room on our disk is not begun again before there is some.
     fn has_no_room(&self, lease: &Lease) -> bool {
-        self.node.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0
+        self.node.permits.spill.is_short() && self.node.spilled(&lease.core().url_key) > 0
     }
 
     /// The capture that a URL had before it was queued once more.
@@ -182,7 +182,7 @@ impl Lane {
             self.node.faults.wait("host.report").await;
             report.await.ok()
         };
-        let limit = self.node.rules.settings.hung_after();
+        let limit = self.node.crawl.rules.settings.hung_after();
         let report = bounded(limit + limit / 4, "the report of a request", answer).await; // a request hangs before that
         self.node.faults.pass("host.reported");
         report
@@ -194,7 +194,9 @@ impl Lane {
         let ending = ending_of(&self.node, &FetchOutcome::Fault(failure), &lease, self.last_capture(&lease).as_deref());
         self.end(lease, ending, 0).await;
         match failure {
-            Failure::DnsFailed => Next::GiveUp(Some(self.node.clock.now().plus(self.node.rules.settings.dns.servfail))),
+            Failure::DnsFailed => {
+                Next::GiveUp(Some(self.node.clock.now().plus(self.node.crawl.rules.settings.dns.servfail)))
+            }
             _ => Next::GoOn,
         }
     }
@@ -202,7 +204,7 @@ impl Lane {
     /// Ends a URL without a request. It takes a permit all the same: what ends without waiting for a host would else fill
     /// the mailboxes behind. `judged`: the generation of rules that turned it away, 0 when it was not they.
     pub(super) async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
-        if let Ok(permit) = self.node.pages.clone().acquire_owned().await {
+        if let Ok(permit) = self.node.permits.pages.clone().acquire_owned().await {
             self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
         }
     }
@@ -215,7 +217,7 @@ impl Lane {
 
     /// How a URL is reached: through a proxy that looks names up, or else by addresses of ours.
     pub(super) async fn way(&self, url: &PageUrl) -> Result<Way, Failure> {
-        let via = self.node.live().routes.of(url);
+        let via = self.node.crawl.live().routes.of(url);
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
         let addresses = if unknown { Vec::new() } else { self.addresses(url).await? };
         Ok(Way { addresses, via })
@@ -227,19 +229,19 @@ impl Lane {
         let resolved = async {
             faults.wait("host.resolve").await;
             let stopwatch = Stopwatch::start();
-            let found = self.node.resolver.resolve(url.host(), url.port()).await;
-            self.node.metrics.phase(Phase::Dns, stopwatch.elapsed());
+            let found = self.node.net.resolver.resolve(url.host(), url.port()).await;
+            self.node.telemetry.metrics.phase(Phase::Dns, stopwatch.elapsed());
             faults.wait("host.resolved").await;
             found
         };
         // A slow name server is no hung Host, however short the times of a fetch are.
-        let limit = self.node.rules.settings.hung_after().max(self.node.resolver.patience());
+        let limit = self.node.crawl.rules.settings.hung_after().max(self.node.net.resolver.patience());
         let found = bounded(limit, "the resolver", resolved).await;
         let addresses = found.map_err(|fault| fault.failure())?;
         let allowed: Vec<_> = addresses
             .iter()
             .copied()
-            .filter(|a| self.node.guard.check(url.host(), *a).is_ok())
+            .filter(|a| self.node.net.guard.check(url.host(), *a).is_ok())
             .take(MOST_ADDRESSES)
             .collect();
         if allowed.is_empty() { Err(Failure::AddressRefused) } else { Ok(allowed) }
@@ -259,7 +261,7 @@ impl Lane {
         let own = *host == self.at.host;
         let _in_line = own.then(|| place.seat.stand_in_line());
         loop {
-            let live = self.node.live();
+            let live = self.node.crawl.live();
             let seats = seats(&self.node, &live, place);
             self.earliest(host, &seats, worth_waiting).await?;
             if !own && !place.seat.lets_strangers() {
@@ -270,7 +272,9 @@ impl Lane {
             self.node.faults.pass("host.slot");
             if !self.may_go(host, &slot, live.generation) {
                 let now = self.node.clock.now();
-                if worth_waiting.is_some() && now.since(began) > self.node.rules.settings.frontier.host_quantum.time {
+                if worth_waiting.is_some()
+                    && now.since(began) > self.node.crawl.rules.settings.frontier.host_quantum.time
+                {
                     return Err(now);
                 }
                 continue;
@@ -280,7 +284,7 @@ impl Lane {
             // While this lane waited for permits, a pause may have come, or another lane's answer moved the time.
             if self.may_go(host, &slot, live.generation) {
                 if slot.earliest() > UnixMillis(0) {
-                    self.node.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
+                    self.node.telemetry.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
                 }
                 return Ok(Leave { slot, page, on_wire });
             }
@@ -289,12 +293,14 @@ impl Lane {
 
     /// Not when other rules hold than those its seats have taken up: they may ask for a longer gap.
     fn may_go(&self, host: &HostKey, slot: &Slot, generation: u32) -> bool {
-        slot.earliest() <= self.node.clock.now() && !self.is_held(host) && self.node.live.generation() == generation
+        slot.earliest() <= self.node.clock.now()
+            && !self.is_held(host)
+            && self.node.crawl.live.generation() == generation
     }
 
     /// Nothing may be begun, or nothing of this host. A lane whose own host is held waits here until it is retired.
     fn is_held(&self, host: &HostKey) -> bool {
-        self.node.holds() || self.node.orders.holds(host)
+        self.node.holds() || self.node.crawl.orders.holds(host)
     }
 
     /// Waits, without any token, until the time has come and nothing is on hold.
@@ -317,15 +323,15 @@ impl Lane {
 
     /// A page permit, then a place on the wire, always in this order.
     async fn permits(&self) -> Option<(PagePermit, PagePermit)> {
-        let page = self.node.pages.clone().acquire_owned().await.ok()?;
-        let wire = self.node.fetches.clone().acquire_owned().await.ok()?;
+        let page = self.node.permits.pages.clone().acquire_owned().await.ok()?;
+        let wire = self.node.permits.fetches.clone().acquire_owned().await.ok()?;
         Some((page, wire))
     }
 
     /// What robots.txt of the URL's scheme, host and port says; fetched here when there is no fresh copy.
     async fn robots_allow(&self, lease: &Lease) -> Standing {
         let url = &lease.url;
-        if !self.node.rules.settings.politeness.respect_robots {
+        if !self.node.crawl.rules.settings.politeness.respect_robots {
             return Standing::Allowed;
         }
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
@@ -340,9 +346,9 @@ impl Lane {
         if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
             return standing; // another lane was faster
         }
-        bounded(self.node.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
+        bounded(self.node.crawl.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
         let key = self.at.robots(url.scheme(), url.port());
-        let asked = self.node.asking.begin(key, self.node.clock.now());
+        let asked = self.node.net.asking.begin(key, self.node.clock.now());
         let learned = robots::fetch(self, url).await;
         self.node.faults.pass("host.robots.learned");
         self.robots.learn(&self.node, self.at, lease, &self.seat, learned);

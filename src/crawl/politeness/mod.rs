@@ -96,7 +96,7 @@ impl Actor for Host {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("host.started");
-        for _ in 0..self.node.live().host_rules(&self.name).connections.max(1) {
+        for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
                 node: self.node.clone(),
                 at: self.at,

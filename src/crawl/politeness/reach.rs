@@ -31,7 +31,7 @@ impl Lane {
     pub(super) async fn out_of_reach(&self, lease: Lease, away: Away) -> Next {
         let Away { until, fault, charged } = away;
         let failure = fault.unwrap_or(Failure::RobotsUnreachable);
-        if self.node.live().settings.crawl.until_done || self.guess {
+        if self.node.crawl.live().settings.crawl.until_done || self.guess {
             self.charge(lease, failure, until).await;
             return Next::GoOn;
         }
@@ -65,11 +65,11 @@ impl Lane {
 
     async fn looks_mixed(&self, place: (Scheme, u16)) -> Result<bool, StorageError> {
         let node = &self.node;
-        let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl))?.unwrap_or_default();
+        let counts = read::host_counts(&*node.storage, self.at.crawl(node.crawl.id))?.unwrap_or_default();
         for (rank, head) in (0_u8..).zip(counts.heads) {
             let mut from = head;
             loop {
-                let found = read::queue_from(&*node.storage, self.at, node.crawl, rank, from, PIECE)?;
+                let found = read::queue_from(&*node.storage, self.at, node.crawl.id, rank, from, PIECE)?;
                 if found.iter().any(|(_, entry)| (entry.scheme, entry.port) != place) {
                     return Ok(true);
                 }

@@ -108,7 +108,7 @@ impl Cache {
             .kept
             .borrow()
             .get(&place)
-            .is_none_or(|kept| node.rules.robots.is_due(&copy_of(&kept.value), node.clock.now()));
+            .is_none_or(|kept| node.crawl.rules.robots.is_due(&copy_of(&kept.value), node.clock.now()));
         (!is_due).then(|| self.says(node, url))
     }
 
@@ -119,7 +119,7 @@ impl Cache {
         let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
             return Standing::Unreachable(Away { until: now, fault: None, charged: false });
         };
-        match node.rules.robots.standing(&copy_of(&kept.value), now) {
+        match node.crawl.rules.robots.standing(&copy_of(&kept.value), now) {
             RobotsAccess::AllowAll => Standing::Allowed,
             RobotsAccess::DisallowAll => Standing::Unreachable(kept.away(now)),
             RobotsAccess::Fetched | RobotsAccess::Stale if kept.rules.allows(url.asked_tail()) => Standing::Allowed,
@@ -188,7 +188,7 @@ pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
 
 /// The rules in it that are meant for this crawler.
 pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
-    let tokens: Vec<&str> = node.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
+    let tokens: Vec<&str> = node.crawl.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
     RobotsRules::parse(&value.text, &tokens)
 }
 
@@ -207,7 +207,7 @@ fn value_of(
     if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
         let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
         let failures = failures.saturating_add(1);
-        let retry_at = Some(node.rules.robots.retry_at(earliest, u32::from(failures)));
+        let retry_at = Some(node.crawl.rules.robots.retry_at(earliest, u32::from(failures)));
         return RobotsValue { status, fetched, text, failures, retry_at };
     }
     let text = text.filter(|_| found).cloned().unwrap_or_default();
@@ -217,7 +217,7 @@ fn value_of(
 /// A redirect to another host is followed (RFC 9309, 2.3.1.2), unless the operator has ruled that host or URL out. It goes there
 /// without credentials, and a mere refusal that it meets there is not held against that host.
 fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
-    let scope = node.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let scope = node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
     scope.judge_sitemap(target).is_ok()
 }
 
@@ -254,7 +254,7 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         records.append(&mut more);
         last = status;
         match location.filter(|_| (300..400).contains(&status)) {
-            Some(next) => target = lane.node.rules.canon.join_as_written(&here.to_url(), &next, None),
+            Some(next) => target = lane.node.crawl.rules.canon.join_as_written(&here.to_url(), &next, None),
             None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
         }
     }

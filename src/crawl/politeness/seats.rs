@@ -28,11 +28,11 @@ pub(super) struct Place<'a> {
 /// The seats for a request, in the order in which they are taken; each has taken up the rules in force.
 pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
     let Place { host, address, seat } = *place;
-    let rules = &node.rules.settings.politeness;
+    let rules = &node.crawl.rules.settings.politeness;
     let own = live.host_rules(host);
     seat.take_up(live.generation, &own.pace, own.connections);
     let whole = |group| {
-        let group = node.slots.group(group, node.started, || SeatRules {
+        let group = node.slots.group(group, node.telemetry.started, || SeatRules {
             pace: own.pace.clone(),
             connections: own.connections,
             between_starts: Duration::ZERO,
@@ -68,8 +68,8 @@ pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
 
 /// A host's seat, with the gap that the operator says; `stored` reads its politeness.
 pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Seat> {
-    let own = node.live().host_rules(name);
-    let said = || node.orders.of(&host).min_delay;
+    let own = node.crawl.live().host_rules(name);
+    let said = || node.crawl.orders.of(&host).min_delay;
     let seat = node.slots.seat(host, &own.pace, own.connections, || {
         let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));
         stored_pace(node, &stored(), &rules)
@@ -92,7 +92,7 @@ fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
         }
         Err(_) => Pace::new(),
     };
-    if let Some(stop) = node.last_stop {
+    if let Some(stop) = node.crawl.last_stop {
         pace.wait_one_full_gap(stop, rules);
     }
     pace

@@ -15,7 +15,7 @@ const WELL_KNOWN: [&str; 2] = ["/sitemap.xml", "/sitemap_index.xml"];
 /// The sitemaps that a robots.txt names which was fetched for the sake of `lease`: as deep as it, and of the same seed. Where none
 /// is named, the usual places, if the settings want that.
 pub(super) fn announced(node: &Node, lease: &Lease, rules: &RobotsRules) -> Vec<NewUrl> {
-    let settings = &node.rules.settings.sitemaps;
+    let settings = &node.crawl.rules.settings.sitemaps;
     if !settings.in_use {
         return Vec::new();
     }
@@ -54,10 +54,10 @@ fn at<'t>(
         rank: None,
         lastmod: None,
     };
-    let join = |text: &str| match node.rules.canon.join(&base, text.trim(), None) {
+    let join = |text: &str| match node.crawl.rules.canon.join(&base, text.trim(), None) {
         Ok(url) => Some(url),
         Err(why) => {
-            node.metrics.link_refused(why);
+            node.telemetry.metrics.link_refused(why);
             log::debug!(
                 "a sitemap's line in robots.txt is no URL that can be asked for: robots={robots} line={text:?} why={why}"
             );

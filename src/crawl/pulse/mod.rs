@@ -223,12 +223,12 @@ impl Watchdog {
     pub fn start(node: &Arc<Node>) -> std::io::Result<Self> {
         let (held, over) = mpsc::channel::<()>();
         let node = node.clone();
-        let blocked_after = node.rules.settings.supervision.blocked_after;
+        let blocked_after = node.crawl.rules.settings.supervision.blocked_after;
         let between = between_looks(blocked_after);
         let mut still = Stillness::default();
         std::thread::Builder::new().name("watchdog".into()).spawn(move || {
             while over.recv_timeout(between) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if let Some(name) = still.look(&node.pulses.seen(), cpu::of_process(), between, blocked_after) {
+                if let Some(name) = still.look(&node.actors.pulses.seen(), cpu::of_process(), between, blocked_after) {
                     let seconds = blocked_after.as_secs();
                     log::error!("a thread is blocked, the process ends; start it again: thread={name} for_s={seconds}");
                     std::process::exit(crate::base::exit::Exit::Supervisor.code().into());

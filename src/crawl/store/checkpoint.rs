@@ -62,5 +62,5 @@ fn settle(node: &Node, open: &mut Open) -> Result<(), StoreError> {
 
 fn link(node: &Node, draft: &Draft) -> Result<Position, CheckpointError> {
     node.storage.checkpoint(&draft.db())?;
-    Position::look(&*node.storage, &node.rules.settings.warc_dir())
+    Position::look(&*node.storage, &node.crawl.rules.settings.warc_dir())
 }

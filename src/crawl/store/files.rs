@@ -79,11 +79,11 @@ pub(super) fn line_of<'c>(
 /// # Errors
 /// A prefix or host name that cannot be part of a file name.
 pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError> {
-    let settings = &node.rules.settings;
+    let settings = &node.crawl.rules.settings;
     let info = WarcInfo {
         software: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).to_owned(),
         operator: settings.agent.contact.clone().unwrap_or_default(),
-        hostname: node.rules.host_name.clone(),
+        hostname: node.crawl.rules.host_name.clone(),
         ip: own_address().map_or_else(String::new, |ip| ip.to_string()),
         user_agent: settings.agent.user_agent.clone(),
         robots: if settings.politeness.respect_robots { "obey" } else { "ignore" }.to_owned(),
@@ -93,7 +93,7 @@ pub(super) fn archive_settings(node: &Node) -> Result<ArchiveSettings, WarcError
     Ok(ArchiveSettings {
         dir: settings.warc_dir(),
         jsonl: settings.store.data_dir.join("crawl.jsonl"),
-        series: Series::new(&settings.store.warc_prefix, &node.rules.host_name)?,
+        series: Series::new(&settings.store.warc_prefix, &node.crawl.rules.host_name)?,
         limits: WarcLimits { max_size: settings.store.warc_max_size, max_age: settings.store.warc_max_age },
         level: settings.store.compression,
         info,

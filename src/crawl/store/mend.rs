@@ -57,16 +57,16 @@ impl Store {
     fn opened(&mut self, mut open: Open) {
         let node = &self.node;
         let counters = open.ledger.committed().clone();
-        let known = std::mem::replace(&mut *lock(&node.counters), counters.clone()).next_commit;
+        let known = std::mem::replace(&mut *lock(&node.crawl.progress.counters), counters.clone()).next_commit;
         if let Some(tries) = node.disk.store_mended() {
-            node.epoch.raise();
+            node.crawl.epoch.raise();
             self.on_trial = true;
             let got_in = counters.next_commit > known;
             let text = format!("the store's files are open again: tries={tries} batch_in_doubt_got_in={got_in}");
             node.changed(StateChange::DiskSound, text);
         }
         crate::crawl::live::resync(node);
-        let live = node.live();
+        let live = node.crawl.live();
         open.ledger.rules_are(live.generation, live.settings.max_depth());
         (self.open, self.doubtful) = (Some(open), None);
         node.doors().frontier.tell(Reload);
@@ -86,11 +86,11 @@ impl Store {
         self.forget_files();
         let node = &self.node;
         let (fault, text) = (error.fault(), error.to_string());
-        node.metrics.commit_failed(fault);
-        let patience = node.rules.settings.disk.retry_for;
+        node.telemetry.metrics.commit_failed(fault);
+        let patience = node.crawl.rules.settings.disk.retry_for;
         let news = !node.disk.is_broken();
         let next = node.disk.store_failed(fault, &text, node.clock.now(), patience);
-        node.epoch.raise();
+        node.crawl.epoch.raise();
         let freed = fault == DiskFault::Full && node.reserve.free();
         let pauses =
             if news && next != Next::GiveUp { ", the crawl pauses until the disk takes writes again" } else { "" };
@@ -125,13 +125,13 @@ impl Store {
 
     /// One try to go on.
     pub(super) fn mend(&mut self) -> Result<(), StoreError> {
-        let settings = &self.node.rules.settings;
+        let settings = &self.node.crawl.rules.settings;
         for dir in [&settings.store.data_dir, &settings.warc_dir()] {
             let refused = |source| StoreError::Probe { dir: dir.display().to_string(), source };
             probe::probe(dir, PROBE).map_err(refused)?;
         }
         if self.node.storage.reopen()? {
-            self.node.metrics.storage_reopened();
+            self.node.telemetry.metrics.storage_reopened();
             log::info!("the database was opened again");
         }
         let open = Open::take_up(&self.node, self.doubtful.as_ref())?;

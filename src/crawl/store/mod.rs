@@ -144,7 +144,7 @@ impl Store {
         }
         match open.make_safe(&self.node) {
             Ok(()) => {
-                self.node.note_synced();
+                self.node.crawl.progress.note_synced(&self.node.clock);
                 if std::mem::take(&mut self.written) {
                     self.node.disk.store_sound();
                 }
@@ -204,16 +204,16 @@ fn pace_in(commit: &Commit) -> Option<(HostKey, Vec<u8>)> {
 }
 
 fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Written, StoreError> {
-    let _no_new_epoch = node.epoch.hold();
-    let epoch = node.epoch.now();
+    let _no_new_epoch = node.crawl.epoch.hold();
+    let epoch = node.crawl.epoch.now();
     group.retain(|c| c.epoch.is_none_or(|e| e == epoch));
     node.faults.check("store.group")?;
     let now = node.clock.date();
     let lines = archive(node, open, group, now)?;
     node.faults.check("store.archived")?;
     let mut txn = Txn::new(&*node.storage);
-    let leased = |key: &UrlKey| node.leases.contains(key);
-    let each = node.rules.settings.durability.sync == Sync::Commit;
+    let leased = |key: &UrlKey| node.crawl.leases.contains(key);
+    let each = node.crawl.rules.settings.durability.sync == Sync::Commit;
     let (mut urls, mut contents, mut unsynced) = (Vec::new(), Vec::new(), Unsynced::default());
     let (mut paces, mut ordered, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for commit in group.iter() {
@@ -289,10 +289,10 @@ fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
 
 /// Keeps hosts that joined the scope over restarts, each once; gives those that this batch keeps.
 fn note_scope(node: &Node, txn: &mut Txn<'_>) -> Vec<String> {
-    let scope = node.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let joined: Vec<String> = scope.unkept().iter().cloned().collect();
     for host in &joined {
-        txn.put_meta((node.crawl, node.prints.host(host)), &JoinedHost(host.clone()));
+        txn.put_meta((node.crawl.id, node.prints.host(host)), &JoinedHost(host.clone()));
     }
     joined
 }
@@ -300,7 +300,7 @@ fn note_scope(node: &Node, txn: &mut Txn<'_>) -> Vec<String> {
 /// That batch is written.
 fn scope_is_noted(node: &Node, joined: &[String]) {
     if !joined.is_empty() {
-        let mut scope = node.scope.write().unwrap_or_else(PoisonError::into_inner);
+        let mut scope = node.crawl.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope.kept(joined.iter().map(String::as_str));
     }
 }
@@ -317,7 +317,7 @@ impl Written {
     /// Tells everybody, in the order that keeps I2 and I5: counts, then leases, then news.
     fn announce(self, node: &Node, open: &mut Open, group: Vec<Commit>) {
         let rejected = open.ledger.commit();
-        *lock(&node.counters) = open.ledger.committed().clone();
+        *lock(&node.crawl.progress.counters) = open.ledger.committed().clone();
         node.faults.pass("store.written");
         for commit in &group {
             let links = match &commit.change {
@@ -326,23 +326,23 @@ impl Written {
                 _ => continue,
             };
             if !links.seeds.is_empty() {
-                node.seeds.changed(&links.seeds);
+                node.crawl.seeds.changed(&links.seeds);
             }
         }
         for (name, at, orders) in &self.ordered {
-            node.orders.set(at.host, name, *orders); // before anybody is told: from here on every room knows
+            node.crawl.orders.set(at.host, name, *orders); // before anybody is told: from here on every room knows
             node.slots.set_min_delay(&at.host, orders.min_delay);
         }
         self.paces.iter().for_each(|(host, pace)| node.slots.stored(host, pace));
-        self.again.iter().for_each(|why| node.metrics.queued_again(*why));
-        node.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
-        rejected.iter().for_each(|(reason, n)| node.metrics.rejected(*reason, *n));
+        self.again.iter().for_each(|why| node.telemetry.metrics.queued_again(*why));
+        node.telemetry.metrics.entries(Registry::LedgerHosts, open.ledger.hosts_kept());
+        rejected.iter().for_each(|(reason, n)| node.telemetry.metrics.rejected(*reason, *n));
         let mut ended = Vec::new();
         for commit in group {
             node.note_committed(&commit);
             if let Some(lease) = commit.lease {
                 ended.push((lease.core().clone(), ended_how(&commit.change)));
-                node.strikes.committed(&lease.core().url_key);
+                node.crawl.strikes.committed(&lease.core().url_key);
                 lease.committed();
             }
             if let Some(reply) = commit.reply {
@@ -353,7 +353,7 @@ impl Written {
         let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
         node.doors().deduper.tell(Settled { epoch, urls, contents });
         node.doors().frontier.tell(Committed { hosts: self.hosts, ended });
-        node.committed.send_modify(|n| *n += 1);
+        node.crawl.progress.committed.send_modify(|n| *n += 1);
     }
 }
 
@@ -372,7 +372,7 @@ impl Timed for Store {
     const EVERY: Duration = Duration::from_secs(1);
 
     fn every(&self) -> Duration {
-        match self.node.rules.settings.durability.sync {
+        match self.node.crawl.rules.settings.durability.sync {
             Sync::Every(interval) => interval,
             Sync::Commit => Self::EVERY,
         }
@@ -394,7 +394,7 @@ impl Timed for Store {
 
 impl Supervised for Store {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        self.node.epoch.raise(); // the group in hand is lost; nothing may hang on it
+        self.node.crawl.epoch.raise(); // the group in hand is lost; nothing may hang on it
         *self = Self::new(self.node.clone());
     }
 }
@@ -434,7 +434,7 @@ impl Handler<Close> for Store {
             closed = self.close(close.drained); // with the room that the reserve has left
         }
         self.closed = true;
-        self.node.closed.store(true, Ordering::Release);
+        self.node.crawl.switches.closed.store(true, Ordering::Release);
         if let Err(e) = &closed {
             log::error!("the store was not closed cleanly; the next start repairs it: {e}");
         }

@@ -30,7 +30,7 @@ impl Open {
     /// `doubtful`: the files as of the last barrier, when a write or sync failed since. What follows is written once more.
     pub fn take_up(node: &Node, doubtful: Option<&Tails>) -> Result<Self, StoreError> {
         let storage = &*node.storage;
-        let ledger = Ledger::open(storage, node.rules.ledger(node))?;
+        let ledger = Ledger::open(storage, node.crawl.rules.ledger(node))?;
         let tails: Option<Tails> = read::meta(storage, ())?;
         let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
         let tails = match tails {
@@ -50,7 +50,7 @@ impl Open {
             }
         }
         let (mut archive, repair) =
-            Archive::open(settings, node.rules.record_ids(), &tails, from, strays, node.clock.date())?;
+            Archive::open(settings, node.crawl.rules.record_ids(), &tails, from, strays, node.clock.date())?;
         tell(&repair);
         if let Some((_, first)) = lines.first() {
             archive.log_again(first.from, &lines_left(&lines, &repair))?;
@@ -95,7 +95,7 @@ impl Open {
         self.archive.sync()?;
         let sequence = node.storage.sequence();
         node.storage.sync()?;
-        if let Err(e) = self.mark.note(&node.rules.settings.store.data_dir, sequence) {
+        if let Err(e) = self.mark.note(&node.crawl.rules.settings.store.data_dir, sequence) {
             log::debug!("it could not be noted how far the database is synced: {e}");
         }
         self.forget_unsynced(node)
@@ -117,7 +117,7 @@ impl Open {
 
 /// A new database beside files of a former one: the lines there are kept.
 fn without_database(node: &Node) -> Tails {
-    let jsonl = node.rules.settings.store.data_dir.join("crawl.jsonl");
+    let jsonl = node.crawl.rules.settings.store.data_dir.join("crawl.jsonl");
     Tails { jsonl: std::fs::metadata(jsonl).map_or(0, |m| m.len()), ..Tails::default() }
 }
 

@@ -66,9 +66,9 @@ fn i5_every_actor_is_restarted_on_request_and_nothing_is_lost_or_counted_as_a_de
     for kind in
         [Kind::Supervisor, Kind::Frontier, Kind::Politeness, Kind::Fetcher, Kind::Parser, Kind::Deduper, Kind::Store]
     {
-        assert_eq!(live.node.metrics.restarts(kind), 0, "a restart that was asked for is no death");
+        assert_eq!(live.node.telemetry.metrics.restarts(kind), 0, "a restart that was asked for is no death");
     }
-    assert!(live.node.metrics.restarts_asked(Kind::Store) >= 6, "but it is counted");
+    assert!(live.node.telemetry.metrics.restarts_asked(Kind::Store) >= 6, "but it is counted");
     for path in ["store/other", "politeness/none.test", "fetcher/99"] {
         assert_eq!(desk.json("POST", &format!("/api/v1/actors/{path}/restart")).0, 404, "{path}");
     }
@@ -91,7 +91,7 @@ fn while_an_actor_is_down_every_question_is_answered() {
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
     live.node.doors().deduper.tell(lycosa::crawl::deduper::Inject { seeds: vec![], reply: None });
-    live.until("the Store's death", |_| live.node.metrics.restarts(Kind::Store) == 1);
+    live.until("the Store's death", |_| live.node.telemetry.metrics.restarts(Kind::Store) == 1);
     let store = listed(&desk, "?kind=store").pop().unwrap();
     assert_eq!((&store["state"], &store["faults"]), (&"restarting".into(), &1.into()), "{store:#}");
     assert!(store["last_fault"]["why"].as_str().unwrap().contains("store.commit"), "{store:#}");

@@ -81,9 +81,9 @@ fn holds_of_the_whole_crawl_are_named() {
             node.disk.spill_failed(DiskFault::Io, "EIO", UnixMillis(1));
             assert_eq!(codes(desk).0, ["disk_fault"]);
             node.disk.spill_works();
-            node.draining.store(true, Ordering::Release);
+            node.crawl.switches.draining.store(true, Ordering::Release);
             assert_eq!(codes(desk).0, ["draining"]);
-            node.draining.store(false, Ordering::Release);
+            node.crawl.switches.draining.store(false, Ordering::Release);
             let turn = node.checkpoints.clone().try_acquire_owned().unwrap();
             assert_eq!(codes(desk).0, ["paused", "checkpoint"]);
             drop(turn);
@@ -100,7 +100,7 @@ fn a_page_that_the_parser_has_for_long_is_told_first() {
         &plain(),
         |live, desk| {
             let node = &live.node;
-            let thread = node.pulses.worker("parser");
+            let thread = node.actors.pulses.worker("parser");
             let of = |ago: u64| UnixMillis(node.clock.now().0.saturating_sub(ago));
             let just_now = thread.work(of(0));
             assert_eq!(codes(desk).0, ["frontier_empty"]);
@@ -122,14 +122,14 @@ fn permits_that_are_all_taken_and_short_memory_are_named() {
         &plain(),
         |live, desk| {
             let node = &live.node;
-            let all = u32::try_from(node.pages_total).unwrap();
-            let taken = node.pages.clone().try_acquire_many_owned(all).unwrap();
+            let all = u32::try_from(node.permits.pages_total).unwrap();
+            let taken = node.permits.pages.clone().try_acquire_many_owned(all).unwrap();
             live.seed(&["http://a.test/"]);
             let (taken_all, why) = codes(desk);
             assert!(["permits_taken", "store_slow", "parser_slow"].contains(&taken_all[0].as_str()), "{why:#}");
-            node.withheld.store(1, Ordering::Release);
+            node.permits.withheld.store(1, Ordering::Release);
             assert_eq!(codes(desk).0, ["memory_short"]);
-            node.withheld.store(0, Ordering::Release);
+            node.permits.withheld.store(0, Ordering::Release);
             drop(taken);
             live.until("the page", |s| s.done == 1);
         },

@@ -48,7 +48,7 @@ fn urls_turned_away_and_given_up_are_listed_by_reason_and_host() {
     let (items, pages) = all(&desk, "/api/v1/urls/rejected?limit=4");
     assert_eq!(
         (items.len() as u64, urls(&items).len(), pages),
-        (live.node.counters().rejected_total(), items.len(), 3)
+        (live.node.crawl.counters().rejected_total(), items.len(), 3)
     );
     let (scope, _) = all(&desk, "/api/v1/urls/rejected?reason=scope&limit=1");
     assert!(scope.len() == 6 && scope.iter().all(|item| item["reason"] == "scope"), "{scope:#?}");

@@ -14,7 +14,7 @@ use crate::support::{Ended, Sandbox, truth_any};
 fn dies(sandbox: &Sandbox, kind: Kind) -> Ended {
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    assert!(live.node.metrics.restarts(kind) > 0, "no {} died", kind.as_str());
+    assert!(live.node.telemetry.metrics.restarts(kind) > 0, "no {} died", kind.as_str());
     let ended = live.end();
     ended.assert_is(&sandbox.web.truth(truth_any()));
     ended.assert_polite();
@@ -119,7 +119,7 @@ fn a_store_that_cannot_open_its_files_tries_again() {
     sandbox.faults.set("store.opened", Fault::Error, 1, 1);
     let live = sandbox.start_bare();
     live.until("the second try", |_| sandbox.faults.hits("store.opened") > 1);
-    live.seed(&live.node.rules.settings.crawl.seeds.clone());
+    live.seed(&live.node.crawl.rules.settings.crawl.seeds.clone());
     assert_eq!(live.until_stop(), Stop::Done);
     live.end().assert_is(&sandbox.web.truth(truth_any()));
 }
@@ -159,7 +159,7 @@ fn a_wait_that_hangs_is_given_up_and_what_it_held_comes_back() {
     }
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let restarts = |kind| live.node.metrics.restarts(kind);
+    let restarts = |kind| live.node.telemetry.metrics.restarts(kind);
     assert!(restarts(Kind::Politeness) >= 4, "resolver (before and after), robots.txt, report");
     assert!(restarts(Kind::Fetcher) >= 1, "its connections may be the cause");
     assert_eq!(restarts(Kind::Store) + restarts(Kind::Deduper) + restarts(Kind::Parser) + restarts(Kind::Frontier), 0);
@@ -184,7 +184,7 @@ fn a_slow_step_anywhere_is_no_death() {
     }
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    assert!(Kind::ALL.iter().all(|kind| live.node.metrics.restarts(*kind) == 0));
+    assert!(Kind::ALL.iter().all(|kind| live.node.telemetry.metrics.restarts(*kind) == 0));
     let ended = live.end();
     ended.assert_is(&sandbox.web.truth(truth_any()));
     ended.assert_polite();
@@ -197,10 +197,10 @@ fn i5_a_new_deduper_begins_a_new_epoch_so_that_nothing_hangs_on_marks_it_has_for
     sandbox.faults.set("deduper.settled", Fault::Panic, 2, 3);
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let deaths = live.node.metrics.restarts(Kind::Deduper);
-    let others: u64 = [Kind::Store, Kind::Frontier].iter().map(|k| live.node.metrics.restarts(*k)).sum();
+    let deaths = live.node.telemetry.metrics.restarts(Kind::Deduper);
+    let others: u64 = [Kind::Store, Kind::Frontier].iter().map(|k| live.node.telemetry.metrics.restarts(*k)).sum();
     assert_eq!((deaths, others), (2, 0));
-    assert_eq!(live.node.epoch.now(), 1 + deaths, "one for each Deduper");
+    assert_eq!(live.node.crawl.epoch.now(), 1 + deaths, "one for each Deduper");
     live.end().assert_is(&sandbox.web.truth(truth_any()));
 }
 
@@ -216,7 +216,7 @@ fn i1_a_lane_that_waited_for_a_permit_looks_at_the_time_again_before_it_asks() {
     let early =
         lycosa::testweb::audit_check::early_requests(&sandbox.web.audit(), |_| std::time::Duration::from_millis(25));
     assert_eq!(early.len(), 0, "{early:?}");
-    assert_eq!(live.node.metrics.restarts(Kind::Politeness), 0, "a request before its time ends its lane");
+    assert_eq!(live.node.telemetry.metrics.restarts(Kind::Politeness), 0, "a request before its time ends its lane");
     live.end().assert_is(&sandbox.web.truth(truth_any()));
 }
 

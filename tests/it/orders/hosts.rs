@@ -27,7 +27,9 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     assert!(live.order(HOST, HostCommand::Pause).unwrap().orders.paused.is_some());
     live.until("the others' end", |s| s.hosts_active + s.hosts_waiting == 0 && s.in_flight == 0);
     let asked = requests_to(&sandbox.web, HOST).len();
-    assert!(live.node.orders.told(&live.node.prints.host(HOST))[0].starts_with("paused by the operator since 20"));
+    assert!(
+        live.node.crawl.orders.told(&live.node.prints.host(HOST))[0].starts_with("paused by the operator since 20")
+    );
     let left = lycosa::admin::status(&live.node).waiting;
     assert!(left > 0, "there is nothing left to pause");
     // One that nothing is known of keeps nothing from being done; the answer says that it is unknown.
@@ -143,8 +145,8 @@ fn a_drop_that_is_cancelled_ends_and_the_host_goes_on_with_what_is_left() {
     let job = live.until_job(job.id);
     assert_eq!(job.state, JobState::Cancelled, "{job:?}");
     let host = live.node.prints.host("h0.test");
-    assert!(live.node.orders.of(&host).is_empty(), "it stands though its job was cancelled");
-    let stored = live.node.counters().pages_stored;
+    assert!(live.node.crawl.orders.of(&host).is_empty(), "it stands though its job was cancelled");
+    let stored = live.node.crawl.counters().pages_stored;
     live.until("further pages", |s| s.pages_stored > stored + 5);
     live.close();
     let live = sandbox.start();
@@ -178,11 +180,11 @@ fn orders_of_a_former_run_are_carried_out_one_by_one() {
     let jobs = live.node.jobs.all();
     assert_eq!(jobs.iter().map(|job| job.kind.as_str()).collect::<Vec<_>>(), ["orders"]);
     assert_eq!(live.until_job(jobs[0].id).state, JobState::Done);
-    let standing = |host: &str| live.node.orders.of(&live.node.prints.host(host));
+    let standing = |host: &str| live.node.crawl.orders.of(&live.node.prints.host(host));
     assert!(
         standing("h0.test").is_empty() && standing(HOST).blocked.is_some() && standing("h2.test").blocked.is_some()
     );
-    let counters = live.node.counters();
+    let counters = live.node.crawl.counters();
     assert!(
         [Rejection::Blocked, Rejection::Dropped].iter().all(|why| counters.rejected[&why.code()] > 0),
         "{counters:?}"
@@ -207,7 +209,7 @@ fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
     let asked = requests_to(&sandbox.web, HOST).len();
     assert_eq!(live.until_stop(), Stop::Done);
     let counted = metric(&live, "lycosa_rejected_total{reason=\"blocked\"}");
-    let all = live.node.counters().rejected[&Rejection::Blocked.code()];
+    let all = live.node.crawl.counters().rejected[&Rejection::Blocked.code()];
     assert_eq!(counted, all, "also those turned away on their way into the queue");
     assert!(job.changed > 0 && counted >= job.changed);
     live.close();
@@ -230,10 +232,10 @@ fn a_host_blocked_before_it_is_known_is_never_asked_and_unblocked_it_is_crawled(
     let live = sandbox.start_bare();
     let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
     live.until_job(job.id);
-    live.seed(&live.node.rules.settings.crawl.seeds.clone());
+    live.seed(&live.node.crawl.rules.settings.crawl.seeds.clone());
     assert_eq!(live.until_stop(), Stop::Done);
     assert_eq!(requests_to(&sandbox.web, HOST).len(), 0);
-    assert!(live.node.counters().rejected[&Rejection::Blocked.code()] > 0);
+    assert!(live.node.crawl.counters().rejected[&Rejection::Blocked.code()] > 0);
     live.close();
     let live = sandbox.start();
     live.order(HOST, HostCommand::Unblock).unwrap();
@@ -257,7 +259,7 @@ fn a_block_stands_at_once_while_other_jobs_take_all_places_and_a_drop_is_refused
     let blocked = live.order(HOST, HostCommand::Block).unwrap();
     assert!(blocked.orders.blocked.is_some() && blocked.orders.dropping.is_none() && blocked.job.is_none());
     others.iter().for_each(|id| _ = node.jobs.cancel(*id, Duration::ZERO));
-    live.seed(&node.rules.settings.crawl.seeds.clone());
+    live.seed(&node.crawl.rules.settings.crawl.seeds.clone());
     assert_eq!(live.until_stop(), Stop::Done);
     live.close();
     assert_eq!(requests_to(&sandbox.web, HOST).len(), 0);

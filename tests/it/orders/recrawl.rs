@@ -16,11 +16,11 @@ fn each_page_of_a_host_is_fetched_exactly_once_more_and_the_older_captures_are_k
     let sandbox = Sandbox::new(web).fetching_again().set("traps.pages_per_host=45");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let before = live.node.counters();
+    let before = live.node.crawl.counters();
     let job = live.order("h1.test", HostCommand::Recrawl).unwrap().job.unwrap();
     assert_eq!(live.until_job(job.id).state, JobState::Done);
     live.until("the pages of the host", |s| s.waiting + s.processing == 0);
-    let after = live.node.counters();
+    let after = live.node.crawl.counters();
     assert_eq!((after.discovered, after.done, after.redirects), (before.discovered, before.done, before.redirects));
     let ended = live.end();
     let captures = ended.found.captures();
@@ -43,12 +43,12 @@ fn a_recrawl_that_is_cancelled_ends_and_what_is_queued_by_then_is_fetched() {
     let sandbox = Sandbox::new(large_host()).fetching_again();
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let done = live.node.counters().done;
+    let done = live.node.crawl.counters().done;
     let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
     let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
     let job = live.until_job(job.id);
     assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
-    assert!(live.node.orders.of(&live.node.prints.host("h0.test")).is_empty());
+    assert!(live.node.crawl.orders.of(&live.node.prints.host("h0.test")).is_empty());
     live.until("what was queued", |s| s.waiting + s.processing == 0);
     live.close();
     let live = sandbox.start();
@@ -63,7 +63,7 @@ fn a_recrawl_cut_short_in_the_middle_goes_on_at_the_next_start_and_fetches_nothi
     let sandbox = Sandbox::new(large_host()).fetching_again();
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let done = live.node.counters().done;
+    let done = live.node.crawl.counters().done;
     let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
     live.node.jobs.close(); // as the end of the process does: it ends behind the step it is in
     let job = live.until_job(job.id);

@@ -30,7 +30,7 @@ fn errors_of_a_server_that_is_well_again_are_put_back_and_nothing_is_missing_in_
     let sandbox = sick();
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let errors = live.node.counters().error();
+    let errors = live.node.crawl.counters().error();
     assert!(errors > 0, "this web is not sick");
     let links = reports::dead_links(&live.node, None, &Paging { limit: Some(1000), cursor: None }).unwrap();
     assert_eq!((links.items.len() as u64, &links.next), (errors, &None));
@@ -54,9 +54,9 @@ fn errors_of_a_server_that_is_well_again_are_put_back_and_nothing_is_missing_in_
     }
     let all = RetryWhich { reason: Some("status".into()), since: Some("1h".into()), ..RetryWhich::default() };
     let mut rounds = 0;
-    while live.node.counters().error() > 0 {
+    while live.node.crawl.counters().error() > 0 {
         rounds += 1;
-        assert!(rounds < 20, "errors that do not go: {:?}", live.node.counters().errors);
+        assert!(rounds < 20, "errors that do not go: {:?}", live.node.crawl.counters().errors);
         assert_eq!(retry(&live, all.clone()).unwrap().state, JobState::Done);
         live.until("their end", |s| s.waiting + s.processing == 0);
     }
@@ -83,7 +83,7 @@ fn a_retry_cut_short_in_the_middle_leaves_nothing_half_done_and_is_given_again()
         retry(&live, RetryWhich::default()).unwrap();
         live.until("their end", |s| s.waiting + s.processing == 0);
     }
-    assert_eq!(live.node.counters().error(), 0);
+    assert_eq!(live.node.crawl.counters().error(), 0);
     let ended = live.end_after_fork();
     assert_eq!(ended.found.captured(), sandbox.web.truth(truth_any()));
 }

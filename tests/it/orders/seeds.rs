@@ -57,7 +57,7 @@ fn a_seed_of_the_configuration_may_say_as_much() {
     let seeds = format!(r#"crawl.seeds=["http://h2.test/none", {said}]"#);
     let sandbox = sandbox.set(&seeds).set("crawl.max_depth=0");
     let live = sandbox.start_bare();
-    let seeds = live.node.rules.settings.crawl.seeds.clone();
+    let seeds = live.node.crawl.rules.settings.crawl.seeds.clone();
     let report = live.block(NodeControl::add_seeds(live.node.clone(), seeds), "seeds to be committed").unwrap();
     assert_eq!(report.accepted, 2);
     assert_eq!(live.until_stop(), Stop::Done);
@@ -73,7 +73,7 @@ fn the_reports_say_what_was_counted() {
     let sandbox = Sandbox::new(TestWebConfig { errors: 0.1, ..web() }).set("fetch.retries=0");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
-    let counters = live.node.counters();
+    let counters = live.node.crawl.counters();
     let hosts = reports::hosts(&live.node, &Paging::default()).unwrap().items;
     assert_eq!(hosts.iter().map(|h| h.done).sum::<u64>(), counters.done);
     assert_eq!(hosts.iter().map(|h| h.errors).sum::<u64>(), counters.error());

@@ -20,7 +20,7 @@ fn until_idle(live: &Live<'_>) {
 
 fn is_wanted(live: &Live<'_>, url: &str) -> bool {
     let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
-    live.node.scope.read().unwrap().judge(&url, 0).is_ok()
+    live.node.crawl.scope.read().unwrap().judge(&url, 0).is_ok()
 }
 
 fn wanted(live: &Live<'_>) -> [bool; 4] {
@@ -42,7 +42,7 @@ fn seeds_added_before_and_under_any_are_in_the_scope_of_hosts_also_after_a_resta
     assert_eq!(wanted(&live), [false, false, false, true], "prefixes say exactly what is wanted");
     admin.force(&json!({"scope.mode": null, "scope.prefixes": null}));
     assert_eq!(wanted(&live), [true, true, true, false]);
-    let mut kept = read::joined_hosts(&*live.storage, live.node.crawl).unwrap();
+    let mut kept = read::joined_hosts(&*live.storage, live.node.crawl.id).unwrap();
     kept.sort();
     assert_eq!(kept, ["h1.test", "h2.test"]);
     drop(admin);

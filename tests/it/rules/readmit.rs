@@ -202,7 +202,7 @@ fn a_change_outlives_a_restart_and_what_it_admits_is_taken_up_when_asked_for() {
     let live = sandbox.start();
     let admin = Admin::of(&live);
     assert_eq!(admin.get("scope.mode"), (json!("any"), "admin".to_owned()));
-    assert_eq!(live.node.live.generation(), 2);
+    assert_eq!(live.node.crawl.live.generation(), 2);
     let job = admin.told("POST", "/api/v1/urls/readmit", &json!({"reason": "scope"}));
     admin.until_done(&job);
     until_idle(&live);
@@ -264,7 +264,7 @@ fn other_rules_in_the_file_at_a_restart_turn_queued_urls_away_as_well() {
     let others = live.close().asked();
     let sandbox = sandbox.set("scope.mode=hosts");
     let live = sandbox.start();
-    assert_eq!(live.node.live.generation(), 2);
+    assert_eq!(live.node.crawl.live.generation(), 2);
     until_idle(&live);
     let ended = live.end();
     let truth = sandbox.web.truth(TruthQuery::default());

@@ -89,7 +89,7 @@ fn what_the_file_would_not_take_is_refused_and_changes_nothing() {
         assert!(answer["detail"].is_string(), "{answer}");
     }
     assert_eq!(admin.told("GET", "/api/v1/settings/history", &Value::Null), json!([]));
-    assert_eq!(live.node.live.generation(), 1);
+    assert_eq!(live.node.crawl.live.generation(), 1);
     end(live, admin);
 }
 
@@ -136,15 +136,15 @@ fn what_was_changed_lies_over_the_file_at_the_next_start_until_it_is_taken_back(
     let sandbox = sandbox.set("fetch.retries=1").set("politeness.max_delay=7s");
     let live = sandbox.start();
     let admin = Admin::of(&live);
-    assert_eq!(live.node.live().retry.delays.len(), 5);
-    assert_eq!(live.node.live.generation(), 2);
+    assert_eq!(live.node.crawl.live().retry.delays.len(), 5);
+    assert_eq!(live.node.crawl.live.generation(), 2);
     admin.set(&json!({"fetch.retries": null}));
     assert_eq!(admin.get("fetch.retries"), (json!(1), "--set".to_owned()));
     assert_eq!(admin.get("politeness.max_delay"), (json!("9s"), "admin".to_owned()));
     end(live, admin);
     let live = sandbox.start();
-    assert_eq!(live.node.live().retry.delays.len(), 1);
-    assert_eq!(live.node.live.generation(), 3);
+    assert_eq!(live.node.crawl.live().retry.delays.len(), 1);
+    assert_eq!(live.node.crawl.live.generation(), 3);
     let admin = Admin::of(&live);
     end(live, admin);
 }
@@ -256,7 +256,7 @@ fn settings_changed_when_the_crawl_has_ended_are_kept_for_the_next_start() {
     set(&node, "traps.max_params", json!(9));
     drop(node);
     let running = node_on(&storage, folder.path());
-    let live = running.node.live();
+    let live = running.node.crawl.live();
     assert_eq!((live.generation, live.settings.crawl.max_pages, live.settings.traps.max_params), (6, None, Some(9)));
     assert_eq!(live.settings.source.origin("crawl.max_depth").to_string(), "default");
     assert!(running.shutdown(Duration::from_secs(10)));

@@ -34,7 +34,7 @@ fn a_trial_of_all_tells_exactly_what_the_change_does_and_a_sample_says_that_it_i
     admin.force(&narrower);
     admin.told("POST", "/api/v1/resume", &Value::Null);
     live.until("an empty frontier", |s| s.waiting + s.processing == 0);
-    let rejected = live.node.counters().rejected_total();
+    let rejected = live.node.crawl.counters().rejected_total();
     assert!(rejected >= turned, "{rejected} of {turned}");
     let wider = json!({"scope.mode": "any", "traps.max_segments": null});
     let back = admin.until_done(&admin.told("POST", "/api/v1/settings/dry-run", &wider))["result"].clone();

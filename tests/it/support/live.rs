@@ -69,7 +69,7 @@ impl Live<'_> {
 
     /// Waits for commits until `done` holds.
     pub fn until(&self, what: &str, done: impl Fn(&StatusSnapshot) -> bool) {
-        let mut committed = self.node.committed.subscribe();
+        let mut committed = self.node.crawl.progress.committed.subscribe();
         let wait = async {
             while !done(&status(&self.node)) {
                 let again = Duration::from_millis(5); // not everything that is waited for comes with a commit
@@ -112,10 +112,10 @@ impl Live<'_> {
         format!(
             "status: {s:?}\nidle: {}\nleases: {} pages free: {}/{} fetches free: {}\nran {:?}\nlog:\n{}",
             s.idle_reason,
-            n.leases.len(),
-            n.pages.available_permits(),
-            n.pages_total,
-            n.fetches.available_permits(),
+            n.crawl.leases.len(),
+            n.permits.pages.available_permits(),
+            n.permits.pages_total,
+            n.permits.fetches.available_permits(),
             self.began.elapsed(),
             log::latest()
         )
@@ -124,12 +124,12 @@ impl Live<'_> {
     /// I5: everything lent came back, though not in the same instant.
     pub fn until_all_is_back(&self) {
         let n = &self.node;
-        let concurrency = n.rules.settings.fetch.concurrency;
+        let concurrency = n.crawl.rules.settings.fetch.concurrency;
         let began = Instant::now();
         while !(n.is_quiet()
-            && n.fetches.available_permits() == concurrency
-            && n.leases.is_empty()
-            && n.parsing.load(Ordering::Relaxed) == 0)
+            && n.permits.fetches.available_permits() == concurrency
+            && n.crawl.leases.is_empty()
+            && n.permits.parsing.load(Ordering::Relaxed) == 0)
         {
             assert!(began.elapsed() < DEADLINE, "I5: permits or leases are missing\n{}", self.report());
             std::thread::sleep(Duration::from_millis(2));

@@ -187,7 +187,7 @@ impl Sandbox {
     /// Starts a node and hands in the seeds.
     pub fn start(&self) -> Live<'_> {
         let live = self.start_bare();
-        let report = live.seed(&live.node.rules.settings.crawl.seeds.clone());
+        let report = live.seed(&live.node.crawl.rules.settings.crawl.seeds.clone());
         assert!(report.rejected.is_empty(), "{report:?}");
         live
     }

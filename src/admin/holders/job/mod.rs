@@ -38,7 +38,7 @@ const CHUNK: usize = 250;
 /// # Errors
 /// A paging that makes no sense, or a report that cannot be read.
 pub fn held(node: &Node, paging: &Paging) -> Result<HoldersPage, ControlError> {
-    result::page(&node.rules.settings.store.data_dir, paging)
+    result::page(&node.crawl.rules.settings.store.data_dir, paging)
 }
 
 /// Starts the job that makes the report anew, unless it runs already. One at a time: two would write the same report.
@@ -66,7 +66,7 @@ pub fn start(node: &Arc<Node>, which: WhichDead) -> Result<JobView, ControlError
 }
 
 fn work(node: &Node, job: &Job, host: Option<&Named>) -> Result<Value, JobError> {
-    let range = host.map_or_else(KeyRange::all, |host| KeyRange::host_crawl(host.at.crawl(node.crawl)));
+    let range = host.map_or_else(KeyRange::all, |host| KeyRange::host_crawl(host.at.crawl(node.crawl.id)));
     let mut dead = Dead::load(&*node.storage, job, range, dead::MOST)?;
     let mut about = HoldersAbout {
         made: node.clock.date(),
@@ -76,7 +76,7 @@ fn work(node: &Node, job: &Job, host: Option<&Named>) -> Result<Value, JobError>
         ..HoldersAbout::default()
     };
     let files = sources(node, job, &mut about)?;
-    let rows = Sorter::new(&node.rules.spill_dir);
+    let rows = Sorter::new(&node.crawl.rules.spill_dir);
     let mut walk = Walk { node, job, dead: &mut dead, about: &mut about, rows };
     if walk.dead.len() > 0 {
         walk.all(&files)?;
@@ -92,7 +92,7 @@ fn unwritten(error: std::io::Error) -> JobError {
 
 /// Writes each dead URL with its pages. One that was put back into its queue meanwhile is left out.
 fn write(node: &Node, job: &Job, dead: &Dead, rows: Sorted, about: &HoldersAbout) -> Result<(), JobError> {
-    let mut out = Writing::begin(&node.rules.settings.store.data_dir, about).map_err(unwritten)?;
+    let mut out = Writing::begin(&node.crawl.rules.settings.store.data_dir, about).map_err(unwritten)?;
     let mut rows = Rows { rows, next: None };
     for (first, keys) in dead.parts(CHUNK) {
         let failed = reading(job, || read::get_many::<Failed>(&*node.storage, keys))?;

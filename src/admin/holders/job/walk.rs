@@ -61,12 +61,12 @@ pub(super) struct Walk<'j> {
 /// The archive files here, in the order of their names; those that are kept elsewhere alone are told as not read.
 pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Result<Vec<Source>, JobError> {
     let failed = |e: &dyn std::fmt::Display| JobError::Failed(e.to_string());
-    let dir = node.rules.settings.warc_dir();
+    let dir = node.crawl.rules.settings.warc_dir();
     // Before the list: a file that is closed between the two is then on it, whole.
     let tails: Tails = read::meta(&*node.storage, ()).map_err(|e| failed(&e))?.unwrap_or_default();
     let mut names: Vec<String> = closed_files(&dir).map_err(|e| failed(&e))?.into_iter().map(|f| f.file).collect();
     names.retain(|name| name.ends_with(".warc.gz"));
-    let uploaded = read_list(&node.rules.settings.store.data_dir).map_err(|e| failed(&e))?;
+    let uploaded = read_list(&node.crawl.rules.settings.store.data_dir).map_err(|e| failed(&e))?;
     for name in uploaded.keys().filter(|name| name.ends_with(".warc.gz") && !names.contains(name)) {
         not_read(about, format!("{name}: copied elsewhere and removed here"));
     }
@@ -172,26 +172,26 @@ impl Walk<'_> {
     fn dead_one(&self, link: &str) -> Option<usize> {
         let written = PageUrl::from_canonical(link).ok().and_then(|url| self.dead.find(&self.key(&url)));
         written.or_else(|| {
-            let url = self.node.live().canon.parse(link).ok()?;
+            let url = self.node.crawl.live().canon.parse(link).ok()?;
             self.dead.find(&self.key(&url))
         })
     }
 
     /// A page by its key, whatever it was asked for as.
     fn canonical(&self, page: &str) -> String {
-        let url = self.node.live().canon.parse(page);
+        let url = self.node.crawl.live().canon.parse(page);
         url.map_or_else(|_| page.to_owned(), |url| url.as_str().to_owned())
     }
 
     fn key(&self, url: &PageUrl) -> SeenKey {
-        host_at(self.node, url.host()).crawl(self.node.crawl).url(self.node.prints.url(url))
+        host_at(self.node, url.host()).crawl(self.node.crawl.id).url(self.node.prints.url(url))
     }
 
     /// Whether the record is of the newest capture of its page.
     fn is_newest(&self, page: &str, header: &WarcHeader) -> Result<bool, JobError> {
         let date = header.get("WARC-Date").and_then(parse_iso);
         let itself = PageUrl::from_canonical(page).ok();
-        for url in itself.into_iter().chain(self.node.live().canon.parse(page)) {
+        for url in itself.into_iter().chain(self.node.crawl.live().canon.parse(page)) {
             let key = self.key(&url);
             let newest = reading(self.job, || read::latest_page(&*self.node.storage, key))?;
             if newest.is_some_and(|(_, capture)| Some(capture.fetched) == date) {

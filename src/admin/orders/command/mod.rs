@@ -31,7 +31,7 @@ impl Named {
     /// The host that a text names.
     pub fn of(node: &Node, text: &str) -> Result<Self, ControlError> {
         let parsed = Some(text).filter(|text| is_bare(text));
-        let url = parsed.and_then(|text| node.live().canon.parse(&format!("http://{text}/")).ok());
+        let url = parsed.and_then(|text| node.crawl.live().canon.parse(&format!("http://{text}/")).ok());
         let name = url.filter(|url| url.port() == 80 && url.tail() == "/").map(|url| url.host().to_owned());
         let unclear = || ControlError::Invalid(format!("{text:?} is no host name; expected one such as example.org"));
         let name = name.ok_or_else(unclear)?;
@@ -62,7 +62,7 @@ pub async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<
         HostCommand::MinDelay(delay) => at_once(&node, &host, HostOrder::MinDelay(delay)).await?,
     };
     log::info!("order to a host: host={} command={command:?}", host.name);
-    Ok(HostOrdered { orders: node.orders.of(&host.at.host).into(), host: host.name, known, job })
+    Ok(HostOrdered { orders: node.crawl.orders.of(&host.at.host).into(), host: host.name, known, job })
 }
 
 /// A host may be blocked, paused and slowed down before anything of it is known; gives whether something is.
@@ -78,8 +78,8 @@ fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<boo
             format!("{} cannot be told from {known}, whose key it shares: no order can be given to it", host.name);
         return Err(ControlError::Refused(why));
     }
-    let orders = node.orders.of(&host.at.host);
-    if orders.is_empty() && !node.orders.has_room() {
+    let orders = node.crawl.orders.of(&host.at.host);
+    if orders.is_empty() && !node.crawl.orders.has_room() {
         return Err(ControlError::Refused("orders stand for as many hosts as there can be: take some back".into()));
     }
     if orders.refusal().is_some() && command == HostCommand::Recrawl {
@@ -149,7 +149,7 @@ fn end_order(node: &Node, host: &Named, end: HostOrder) {
 
 /// What is left of the orders to a host of the former run ends.
 fn end_orders(node: &Node, host: &Named) {
-    let orders = node.orders.of(&host.at.host);
+    let orders = node.crawl.orders.of(&host.at.host);
     let dropping = orders.dropping.map(|_| HostOrder::Dropped);
     let recrawling = orders.recrawling.map(|_| HostOrder::Recrawled);
     dropping.into_iter().chain(recrawling).for_each(|end| end_order(node, host, end));
@@ -158,6 +158,7 @@ fn end_orders(node: &Node, host: &Named) {
 /// Orders that the end of the former process cut short are carried out to their end.
 pub fn finish(node: &Arc<Node>) {
     let hosts: Vec<Named> = node
+        .crawl
         .orders
         .all()
         .into_iter()

@@ -26,7 +26,7 @@ const FRUITLESS: u32 = 50;
 
 /// Carries out what stands for a host.
 pub(super) fn carry_out(node: &Node, job: &Job, host: &Named) -> Result<Value, JobError> {
-    let orders = node.orders.of(&host.at.host);
+    let orders = node.crawl.orders.of(&host.at.host);
     let mut changed = BTreeMap::new();
     if let Some(reason) = orders.refusal() {
         changed.insert(reason.as_str(), forsake(node, job, host, reason)?);
@@ -49,30 +49,31 @@ fn over(node: &Node, job: &Job, host: &Named, order: HostOrder) -> Result<(), Jo
 fn forsake(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<u64, JobError> {
     let (mut changed, mut fruitless) = (0, 0);
     loop {
-        let counts = reading(job, || read::host_counts(&*node.storage, host.at.crawl(node.crawl)))?.unwrap_or_default();
+        let counts =
+            reading(job, || read::host_counts(&*node.storage, host.at.crawl(node.crawl.id)))?.unwrap_or_default();
         if counts.queued_total() == 0 && counts.due == 0 {
             return Ok(changed);
         }
-        if node.orders.of(&host.at.host).refusal() != Some(reason) {
+        if node.crawl.orders.of(&host.at.host).refusal() != Some(reason) {
             return Err(JobError::Failed("the order was taken back; what was turned away stays so".into()));
         }
         let mut now = walk::<Queue>(
             node,
             job,
-            &KeyRange::host_crawl(host.at.crawl(node.crawl)),
+            &KeyRange::host_crawl(host.at.crawl(node.crawl.id)),
             |_, entry| {
                 let url = entry.url(&host.name).ok()?;
-                Some(host.at.crawl(node.crawl).url(node.prints.url(&url)))
+                Some(host.at.crawl(node.crawl.id).url(node.prints.url(&url)))
             },
             reason,
         )?;
         if counts.due > 0 {
-            let own = |seen: &SeenKey| seen.host_crawl() == host.at.crawl(node.crawl);
+            let own = |seen: &SeenKey| seen.host_crawl() == host.at.crawl(node.crawl.id);
             let range = KeyRange::partition(host.at.partition);
             now += walk::<Due>(node, job, &range, |key, _| Some(key.seen()).filter(own), reason)?;
         }
         changed += now;
-        fruitless = if now > 0 || !node.leases.is_empty() { 0 } else { fruitless + 1 };
+        fruitless = if now > 0 || !node.crawl.leases.is_empty() { 0 } else { fruitless + 1 };
         if fruitless > FRUITLESS {
             let why =
                 format!("{} URLs cannot be taken out of the queue: stop and run `lycosa check`", counts.queued_total());
@@ -113,7 +114,7 @@ fn turn_away(node: &Node, job: &Job, urls: Vec<SeenKey>, reason: Rejection) -> R
 
 /// Queues what is done by a capture from before a moment.
 fn recrawl(node: &Node, job: &Job, host: &Named, before: UnixMillis) -> Result<u64, JobError> {
-    let mut range = KeyRange::host_crawl(host.at.crawl(node.crawl));
+    let mut range = KeyRange::host_crawl(host.at.crawl(node.crawl.id));
     let (mut changed, mut last_url): (u64, Option<UrlKey>) = (0, None);
     loop {
         let rows = reading(job, || read::scan::<Pages>(&*node.storage, &range, CHUNK))?;

@@ -1,7 +1,7 @@
 //! What a node tells of itself: each thing that happens by one call, which logs it, counts it, and tells those who listen.
 
-use super::node::Node;
-use super::supervise::Death;
+use super::Node;
+use crate::crawl::supervise::Death;
 use crate::storage::ledger::{Ending, PageChange};
 use crate::telemetry::events::{EventKind, News, StateChange};
 use crate::telemetry::notice::{Notice, NoticeKind};
@@ -16,24 +16,24 @@ impl Node {
         log::log!(change.level(), "{text}");
         self.tell(|| News::state(change, text.clone()));
         if change.degrades() {
-            self.notices.give(|| self.notice(NoticeKind::Degraded, change.as_str(), &text, None));
+            self.telemetry.notices.give(|| self.notice(NoticeKind::Degraded, change.as_str(), &text, None));
         }
     }
 
     /// A host is left alone for long: it refuses, or its rules cannot be read.
     pub fn host_blocked(&self, host: &str, reason: &'static str, text: &str) {
         log::info!("{text}: host={host} reason={reason}");
-        self.metrics.host_blocked(reason);
+        self.telemetry.metrics.host_blocked(reason);
         self.tell(|| News {
             host: Some(host.into()),
             text: Some(text.into()),
             ..News::new(EventKind::Blocked, reason)
         });
-        self.notices.give(|| self.notice(NoticeKind::HostBlocked, reason, text, Some(host)));
+        self.telemetry.notices.give(|| self.notice(NoticeKind::HostBlocked, reason, text, Some(host)));
     }
 
     /// The robots.txt at that place could not be had, so often in a row; `stale`: a copy kept from before stands in.
-    pub(super) fn robots_failed(&self, host: &str, at: &str, failures: u8, stale: bool) {
+    pub(in crate::crawl) fn robots_failed(&self, host: &str, at: &str, failures: u8, stale: bool) {
         match (failures == ROBOTS_FAILURES, stale) {
             (false, _) => {}
             (true, true) => log::info!("{at} stays out of reach: the copy kept from before holds (robots.keep_stale)"),
@@ -45,7 +45,7 @@ impl Node {
     }
 
     /// A page was committed.
-    pub(super) fn tell_page(&self, page: &PageChange) {
+    pub(in crate::crawl) fn tell_page(&self, page: &PageChange) {
         self.tell(|| {
             let (kind, reason) = match &page.ending {
                 Ending::Done(how) => (EventKind::Page, how.as_str()),
@@ -68,7 +68,7 @@ impl Node {
     }
 
     /// An actor died.
-    pub(super) fn tell_death(&self, death: &Death) {
+    pub(in crate::crawl) fn tell_death(&self, death: &Death) {
         let kind = death.kind.as_str();
         self.tell(|| {
             let host = Some(&death.instance).filter(|name| !name.is_empty()).cloned();
@@ -89,6 +89,6 @@ impl Node {
     }
 
     fn tell(&self, news: impl FnOnce() -> News) {
-        self.events.tell(self.clock.date().0, news);
+        self.telemetry.events.tell(self.clock.date().0, news);
     }
 }

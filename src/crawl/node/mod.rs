@@ -1,0 +1,360 @@
+//! What a process has and every actor is given: clock, storage to read from, registries that outlive actors; and the crawl at work.
+
+mod news;
+mod note;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::base::clock::Clock;
+use crate::base::disk::{DiskState, Reserve};
+use crate::base::fault::Faults;
+use crate::base::time::UnixMillis;
+use crate::crawl::jobs::Jobs;
+use crate::crawl::pulse::Pulses;
+use crate::crawl::state::Crawl;
+use crate::crawl::store::room;
+use crate::document::SpillBudget;
+use crate::domain::fingerprint::{Fingerprinter, HostKey};
+use crate::domain::memory::MemoryPlan;
+use crate::domain::url::Scheme;
+use crate::net::dns::Resolver;
+use crate::net::guard::AddressPolicy;
+use crate::storage::values::{ClockState, SeedValue};
+use crate::storage::{Storage, StorageError};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::notice::Notices;
+use crate::telemetry::series::Series;
+use crate::telemetry::{Attempts, Events, Troubles};
+
+use crate::crawl::asking::Asking;
+use crate::crawl::deduper::Deduper;
+use crate::crawl::door::Door;
+use crate::crawl::fetcher::Fetcher;
+use crate::crawl::frontier::Frontier;
+use crate::crawl::lease::{Lease, LeaseCore, LeaseEnd};
+use crate::crawl::link_room::LinkRoom;
+use crate::crawl::parser::Parser;
+use crate::crawl::politeness::{Host, Targets};
+use crate::crawl::slot::Slots;
+use crate::crawl::store::Store;
+use crate::crawl::supervise::{Coroner, Death, RestartRules};
+use crate::crawl::supervisor::Supervisor;
+
+/// Why a node ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Every URL is done.
+    Done,
+    /// TERM, INT or `/api/v1/stop`.
+    Asked,
+    /// `/api/v1/drain`: what is in flight gets all the time it needs.
+    Drained,
+    /// `crawl.max_pages`, or `--max-pages`.
+    Pages,
+    /// `crawl.max_bytes`.
+    Bytes,
+    /// `crawl.max_time`.
+    Time,
+    /// `crawl.max_failures`.
+    Failures,
+    /// An actor died too often.
+    Supervisor(String),
+    /// The disk refuses to store.
+    Disk(String),
+}
+
+/// A page from fetch to commit. Dropped with the message that carries it.
+pub type PagePermit = OwnedSemaphorePermit;
+
+/// The addresses of all rooms; the same over every death.
+pub struct Doors {
+    /// The Supervisor.
+    pub supervisor: Door<Supervisor>,
+    /// The Frontier.
+    pub frontier: Door<Frontier>,
+    /// The Fetchers, one a thread.
+    pub fetchers: Vec<Door<Fetcher>>,
+    /// The Parser.
+    pub parser: Door<Parser>,
+    /// The Deduper.
+    pub deduper: Door<Deduper>,
+    /// The Store.
+    pub store: Door<Store>,
+}
+
+/// What a process has, whatever it crawls, and the crawl at work in it.
+pub struct Node {
+    /// The only clock.
+    pub clock: Clock,
+    /// Read access; only the Store writes.
+    pub storage: Arc<dyn Storage>,
+    /// Keys of this data folder.
+    pub prints: Fingerprinter,
+    /// Fault points.
+    pub faults: Faults,
+    /// Names, addresses, robots.txt.
+    pub net: Net,
+    /// Slots of hosts.
+    pub slots: Slots,
+    /// How much may be in hand.
+    pub permits: Permits,
+    /// What is known of the disks. No leases while something is wrong with them.
+    pub disk: DiskState,
+    /// Given up when a write finds no space.
+    pub reserve: Reserve,
+    /// What is told to the outside.
+    pub telemetry: Telemetry,
+    /// The actors' doors and beats.
+    pub actors: Actors,
+    /// Background jobs.
+    pub jobs: Arc<Jobs>,
+    /// The turn of whoever makes a checkpoint: one at a time.
+    pub checkpoints: Arc<Semaphore>,
+    /// Why the node ends, once it does.
+    pub stop: watch::Sender<Option<Stop>>,
+    /// What is crawled, and how far it is.
+    pub crawl: Crawl,
+}
+
+/// What requests need beside their connection.
+pub struct Net {
+    /// Names to addresses.
+    pub resolver: Resolver,
+    /// Addresses allowed.
+    pub guard: AddressPolicy,
+    /// Every robots.txt that is being asked for.
+    pub asking: Asking,
+    /// Places to which robots.txt of other hosts redirect, as they answered.
+    pub targets: Targets,
+}
+
+/// Bounds of what is in hand.
+pub struct Permits {
+    /// Pages from fetch to commit.
+    pub pages: Arc<Semaphore>,
+    /// How many page permits there are.
+    pub pages_total: usize,
+    /// How many of them are withheld because memory is short.
+    pub withheld: AtomicUsize,
+    /// Requests on the wire.
+    pub fetches: Arc<Semaphore>,
+    /// Pages being parsed now.
+    pub parsing: AtomicU64,
+    /// Room for links that wait for their commit.
+    pub links: Arc<LinkRoom>,
+    /// Room before the Store, for what the Deduper sends.
+    pub store_room: Arc<Semaphore>,
+    /// The room for temporary files of bodies.
+    pub spill: SpillBudget,
+    /// Who gets how much memory.
+    pub memory: MemoryPlan,
+}
+
+impl Permits {
+    /// For so many requests at a time, so much on disk, and this share-out of memory.
+    #[must_use]
+    pub fn new(requests: usize, spill: u64, memory: MemoryPlan) -> Self {
+        let pages_total = requests.saturating_mul(2).max(4);
+        Self {
+            pages: Arc::new(Semaphore::new(pages_total)),
+            pages_total,
+            withheld: AtomicUsize::new(0),
+            fetches: Arc::new(Semaphore::new(requests)),
+            parsing: AtomicU64::new(0),
+            links: Arc::default(),
+            store_room: room(),
+            spill: SpillBudget::new(spill),
+            memory,
+        }
+    }
+}
+
+/// What is told to the outside.
+pub struct Telemetry {
+    /// Counters.
+    pub metrics: Metrics,
+    /// What goes wrong, for people.
+    pub troubles: Troubles,
+    /// What happens, for whoever listens.
+    pub events: Arc<Events>,
+    /// What the operator is called for.
+    pub notices: Notices,
+    /// Attempts that failed lately.
+    pub attempts: Attempts,
+    /// Counts over time.
+    pub series: Series,
+    /// Pages a second, measured between looks.
+    pub rate: Mutex<Rate>,
+    /// When this node was built.
+    pub started: UnixMillis,
+}
+
+impl Telemetry {
+    /// Nothing told yet.
+    #[must_use]
+    pub fn new(clock: &Clock) -> Self {
+        Self {
+            metrics: Metrics::new(clock.date()),
+            troubles: Troubles::default(),
+            events: Arc::default(),
+            notices: Notices::default(),
+            attempts: Attempts::default(),
+            series: Series::default(),
+            rate: Mutex::default(),
+            started: clock.now(),
+        }
+    }
+}
+
+/// Where the actors are reached.
+#[derive(Default)]
+pub struct Actors {
+    /// Meter and door of each room.
+    pub doors: OnceLock<Doors>,
+    /// Hosts that are active, so that a new Frontier can retire those of the old one.
+    pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
+    /// The beats of the actors' threads.
+    pub pulses: Pulses,
+}
+
+/// Pages a second over the last looks.
+#[derive(Default)]
+pub struct Rate(std::collections::VecDeque<(UnixMillis, u64)>);
+
+impl Rate {
+    /// The rate over the last minute, with a look at `now` when `pages` are stored.
+    pub fn per_second(&mut self, now: UnixMillis, pages: u64) -> f64 {
+        const WINDOW: std::time::Duration = std::time::Duration::from_secs(60);
+        const BETWEEN: std::time::Duration = std::time::Duration::from_millis(500);
+        if self.0.back().is_none_or(|(last, _)| now.since(*last) >= BETWEEN) {
+            self.0.push_back((now, pages));
+        }
+        while self.0.len() > 1 && self.0.front().is_some_and(|(first, _)| now.since(*first) > WINDOW) {
+            self.0.pop_front();
+        }
+        let Some((first, at_first)) = self.0.front() else { return 0.0 };
+        let seconds = now.since(*first).as_secs_f64();
+        if seconds > 0.0 { pages.saturating_sub(*at_first) as f64 / seconds } else { 0.0 }
+    }
+}
+
+impl Node {
+    /// The rooms' doors.
+    ///
+    /// # Panics
+    /// Before the composition root has set them, which happens before any actor is started.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
+    pub fn doors(&self) -> &Doors {
+        self.actors.doors.get().expect("doors are set before actors start")
+    }
+
+    /// The fetcher that serves `host`: always the same one, so that its connection is found again.
+    #[must_use]
+    pub fn fetcher_of(&self, host: &HostKey) -> &Door<Fetcher> {
+        let doors = &self.doors().fetchers;
+        &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
+    }
+
+    /// Ends the node; the first reason wins.
+    pub fn stop_with(&self, why: Stop) {
+        self.stop.send_if_modified(|current| {
+            let first = current.is_none();
+            if first {
+                *current = Some(why);
+            }
+            first
+        });
+    }
+
+    /// True while nothing new may be begun.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.disk.holds()
+            || [&self.crawl.switches.paused, &self.crawl.switches.draining]
+                .iter()
+                .any(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// What the clocks say: kept with each commit.
+    #[must_use]
+    pub fn clock_state(&self) -> ClockState {
+        ClockState { crawl: self.clock.now(), date: self.clock.date(), boot: self.clock.since_boot() }
+    }
+
+    /// True when no page is between fetch and commit.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        // Permits are withheld and given back meanwhile: only a look between two equal numbers counts.
+        let withheld = self.permits.withheld.load(Ordering::Acquire);
+        let here = self.permits.pages.available_permits().saturating_add(withheld) == self.permits.pages_total;
+        here && withheld == self.permits.withheld.load(Ordering::Acquire)
+    }
+
+    /// What was said of the seed that a URL goes back to; nothing when that is not known any more.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn seed_of(&self, lease: &Lease) -> Result<Option<Arc<SeedValue>>, StorageError> {
+        let own = lease.entry.seed.then_some(lease.url.as_str());
+        let Some(seed) = lease.entry.origin.as_deref().or(own) else { return Ok(None) };
+        self.crawl.seeds.of(&*self.storage, self.crawl.id, &self.prints, seed)
+    }
+
+    /// What was said of the URL at hand, where it is the https of a seed without a scheme.
+    ///
+    /// # Errors
+    /// The storage's own.
+    pub fn guess_of(&self, lease: &Lease) -> Result<Option<Arc<SeedValue>>, StorageError> {
+        if !lease.entry.seed || lease.url.scheme() != Scheme::Https {
+            return Ok(None);
+        }
+        Ok(self.seed_of(lease)?.filter(|said| said.guessed && said.url == lease.url.as_str()))
+    }
+}
+
+impl Coroner for Node {
+    fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    fn rules(&self) -> RestartRules {
+        let s = &self.crawl.rules.settings.supervision;
+        RestartRules { backoff: s.backoff, backoff_max: s.backoff_max, budget: s.budget, window: s.window }
+    }
+
+    fn restarted(&self, kind: crate::crawl::supervise::Kind) {
+        self.telemetry.metrics.restart_asked(kind);
+    }
+
+    fn died(&self, death: Death) {
+        self.telemetry.metrics.restarted(death.kind);
+        log::warn!(
+            "actor died: kind={} instance={} why={:?} rest_ms={}",
+            death.kind.as_str(),
+            death.instance,
+            death.why,
+            death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
+        );
+        self.tell_death(&death);
+        if death.rest.is_none() {
+            self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
+        }
+        if let Some(doors) = self.actors.doors.get() {
+            doors.supervisor.tell(crate::crawl::supervisor::Died(death));
+        }
+    }
+}
+
+/// Gives dropped leases back to the Frontier.
+pub struct LeaseReturn(pub Door<Frontier>);
+
+impl LeaseEnd for LeaseReturn {
+    fn returned(&self, core: &Arc<LeaseCore>) {
+        self.0.tell(crate::crawl::frontier::LeaseReturned(core.clone()));
+    }
+}
