@@ -97,8 +97,8 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
     let node = Arc::new(build::build(settings, &parts)?);
     time::tell_start(&node);
     let http = HttpConfig {
-        verify: node.crawl.rules.settings.tls_verify(),
-        old: node.crawl.rules.settings.tls_old(),
+        verify: node.crawl.rules.settings.tls.verify,
+        old: node.crawl.rules.settings.tls.old,
         roots,
         source,
         access,

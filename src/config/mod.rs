@@ -25,6 +25,9 @@ mod variables;
 #[cfg(test)]
 mod tests;
 
+pub use crate::domain::scope::ScopeMode;
+pub use crate::net::dns::Family;
+pub use crate::net::tls::{TlsOld, TlsVerify};
 pub use access::AccessError;
 pub use changeable::{CHANGEABLE, check_changeable, is_changeable};
 pub use check::{is_seed, is_web_url};

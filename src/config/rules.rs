@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::access::lay_over;
 use super::contact::host_matches;
-use super::sections::{self, HostSection, ScopeMode, TlsOld, TlsVerify};
+use super::sections::{self, HostSection};
 use super::settings::Settings;
 use crate::content::extract::{ExtractRule, ExtractRules, RuleError};
 use crate::content::html::ExtractOptions;
@@ -15,16 +15,15 @@ use crate::domain::outcome::RetryRules;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
-use crate::domain::scope::{self, SKIPPED_FILES, ScopeRules};
+use crate::domain::scope::{SKIPPED_FILES, ScopeMode, ScopeRules};
 use crate::domain::traps::{ShapeRules, TrapRules};
 use crate::domain::url::CleanRules;
 use rustls::pki_types::CertificateDer;
 
 use crate::content::modules::ParseRules;
-use crate::net::dns::Family;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::tls::{TlsSetupError, read_roots};
-use crate::net::{self, DnsConfig, FetchLimits};
+use crate::net::{DnsConfig, FetchLimits};
 
 impl Settings {
     /// What is removed from URLs.
@@ -49,14 +48,9 @@ impl Settings {
             true => SKIPPED_FILES.iter().map(|&ext| ext.to_owned()).collect(),
             false => defaults.skip_extensions,
         };
-        let mode = match self.scope.mode {
-            ScopeMode::Hosts => scope::ScopeMode::Hosts,
-            ScopeMode::Domains => scope::ScopeMode::Domains,
-            ScopeMode::Any => scope::ScopeMode::Any,
-            ScopeMode::Prefixes => scope::ScopeMode::Prefixes(self.scope.prefixes.clone()),
-        };
         ScopeRules {
-            mode,
+            mode: self.scope.mode,
+            prefixes: self.scope.prefixes.clone(),
             include: self.scope.include.clone(),
             exclude: self.scope.exclude.clone(),
             allow_hosts: self.scope.allow_hosts.clone(),
@@ -218,12 +212,7 @@ impl Settings {
             nxdomain_ttl: self.dns.nxdomain,
             servfail_ttl: self.dns.servfail,
             timeout: self.dns.timeout,
-            family: match self.dns.family {
-                sections::Family::Auto => Family::Auto,
-                sections::Family::Both => Family::Both,
-                sections::Family::V4 => Family::V4,
-                sections::Family::V6 => Family::V6,
-            },
+            family: self.dns.family,
         }
     }
 
@@ -244,26 +233,6 @@ impl Settings {
     /// A file that cannot be used.
     pub fn tls_roots(&self) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
         read_roots(&self.tls.roots)
-    }
-
-    /// What a bad certificate does.
-    #[must_use]
-    pub fn tls_verify(&self) -> net::TlsVerify {
-        match self.tls.verify {
-            TlsVerify::Record => net::TlsVerify::Record,
-            TlsVerify::Strict => net::TlsVerify::Strict,
-            TlsVerify::Off => net::TlsVerify::Off,
-        }
-    }
-
-    /// What a server does that offers only old TLS.
-    #[must_use]
-    pub fn tls_old(&self) -> net::TlsOld {
-        match self.tls.old {
-            TlsOld::Record => net::TlsOld::Record,
-            TlsOld::Strict => net::TlsOld::Strict,
-            TlsOld::Off => net::TlsOld::Off,
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::layers::Layers;
 use super::sections::*;
+use crate::domain::scope::ScopeMode;
 
 /// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
 const DEPTH_OF_WIDE_SCOPES: u16 = 20;

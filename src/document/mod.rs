@@ -78,15 +78,6 @@ impl Document {
         matches!(&*self.inner, Inner::Spilled { .. })
     }
 
-    /// All its bytes, when they lie in memory.
-    #[must_use]
-    pub fn as_memory(&self) -> Option<&Bytes> {
-        match &*self.inner {
-            Inner::Memory(bytes) => Some(bytes),
-            Inner::Spilled { .. } => None,
-        }
-    }
-
     /// A new cursor at the first byte; independent of all others.
     #[must_use]
     pub fn reader(&self) -> DocumentReader {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(crate) mod cases;
 pub(crate) mod coded;
+pub mod cut;
 pub mod fingerprint;
 pub mod found_as;
 pub mod frontier;

@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use super::protocol::{Cut, FetchFault, Fetched};
+use super::protocol::{FetchFault, Fetched};
 use crate::base::time::UnixMillis;
 use crate::content::challenge::{self, Sign};
 use crate::content::mime::{Kind, sniff};
-use crate::domain::outcome::{Answer, CutReason, FetchOutcome};
+use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::politeness::RetryAfter;
 
 /// The outcome of a request. `conditional`: it carried validators of an earlier capture.
@@ -20,11 +20,7 @@ pub fn outcome_of(result: Result<&Fetched, &FetchFault>, conditional: bool, now:
         status: fetched.status,
         has_location: fetched.reference("location").is_some_and(|to| !to.trim().is_empty()),
         retry_after: fetched.header("retry-after").and_then(|value| RetryAfter::parse(&value, now)),
-        cut: fetched.cut.map(|cut| match cut {
-            Cut::Length => CutReason::Length,
-            Cut::Time => CutReason::Time,
-            Cut::Disconnect => CutReason::Disconnect,
-        }),
+        cut: fetched.cut,
         bytes: fetched.body.len(),
         challenge: is_challenge(fetched),
         conditional,

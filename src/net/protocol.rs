@@ -16,6 +16,7 @@ use crate::domain::url::{PageUrl, Scheme};
 use super::head;
 pub use super::head::HttpVersion;
 use super::proxy::Proxy;
+use crate::domain::cut::Cut;
 
 /// One fetch: the URL, and the addresses it was resolved to. Redirects are answers like others; nothing is followed here.
 #[derive(Clone, Debug)]
@@ -110,29 +111,6 @@ pub struct Timings {
     pub body: Duration,
     /// The whole fetch, without name resolution.
     pub total: Duration,
-}
-
-/// Why a body is not whole; the values of `WARC-Truncated` (WARC 1.1 section 5.13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// Longer than the cap.
-    Length,
-    /// A time-out or the minimum rate struck.
-    Time,
-    /// The connection ended, or its framing broke, before the body did.
-    Disconnect,
-}
-
-impl Cut {
-    /// The value of `WARC-Truncated`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Time => "time",
-            Self::Disconnect => "disconnect",
-        }
-    }
 }
 
 /// An answer.

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
-use super::protocol::{Cut, FetchLimits, Fetched};
+use super::protocol::{FetchLimits, Fetched};
 use crate::document::{Decoded, DecodedEnd};
+use crate::domain::cut::Cut;
 use crate::domain::robots::{MAX_ROBOTS_BYTES, whole_lines, within_limit};
 
 /// Bytes read: one more than the limit tells a text that fits from one that goes on.

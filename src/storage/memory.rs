@@ -158,8 +158,4 @@ impl Storage for MemoryStorage {
         let memory = self.read().maps.values().map(bytes).sum::<usize>() as u64;
         StorageStats { memory, memtables: memory, ..StorageStats::default() }
     }
-
-    fn approximate_len(&self, family: Family) -> u64 {
-        self.read().maps.get(&family).map_or(0, Map::len) as u64
-    }
 }

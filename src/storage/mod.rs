@@ -103,9 +103,6 @@ pub trait Storage: Send + Sync {
     /// What storage says of itself.
     fn stats(&self) -> StorageStats;
 
-    /// About how many records a family has.
-    fn approximate_len(&self, family: Family) -> u64;
-
     /// Writes a consistent copy of the whole store into the new folder `dir`, by links where the file system allows; the
     /// folder above it must be there. Everything written before is in it.
     ///

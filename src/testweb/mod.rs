@@ -11,7 +11,6 @@
 //! | `POST /_audit/clear` | forgets the log and the failures counted for flaky pages |
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 pub mod args;
 pub mod audit;
@@ -52,11 +51,6 @@ impl TestWeb {
     /// `http://h0.test/`.
     pub fn start_url(&self) -> String {
         place::Node::START.url()
-    }
-
-    /// The override that leads a crawler here: pattern and address.
-    pub fn dns_override(&self) -> (String, SocketAddr) {
-        ("*.test".to_owned(), self.addr())
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::url::PageUrl;
-use crate::net::protocol::{Cut, Fetched};
+use crate::net::protocol::Fetched;
 use crate::storage::values::{ContentValue, How, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
-use crate::warc::id::{IdSource, Truncated};
+use crate::warc::id::IdSource;
 use crate::warc::metadata::{Metadata, Outlink};
 use crate::warc::page::{PageRecords, PageSource};
 use crate::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo};
@@ -54,11 +54,7 @@ impl Tools {
             response_head: &fetched.response_head,
             body: &fetched.body,
             exact: fetched.exact.as_ref(),
-            truncated: fetched.cut.map(|c| match c {
-                Cut::Length => Truncated::Length,
-                Cut::Time => Truncated::Time,
-                Cut::Disconnect => Truncated::Disconnect,
-            }),
+            truncated: fetched.cut,
             identified_type,
             metadata,
         };

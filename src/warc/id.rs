@@ -96,32 +96,6 @@ impl RecordKind {
     }
 }
 
-/// Why a body is not whole (WARC 1.1, section 5.13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Truncated {
-    /// Longer than `fetch.max_body`.
-    Length,
-    /// Took longer than `fetch.timeouts.body`.
-    Time,
-    /// The connection ended early.
-    Disconnect,
-    /// Any other cause.
-    Unspecified,
-}
-
-impl Truncated {
-    /// Its name in `WARC-Truncated`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Time => "time",
-            Self::Disconnect => "disconnect",
-            Self::Unspecified => "unspecified",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

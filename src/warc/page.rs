@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
 use super::http_head::{exact_response, stored_response};
-use super::id::{IdSource, RecordId, RecordKind, Truncated};
+use super::id::{IdSource, RecordId, RecordKind};
 use super::metadata::Metadata;
 use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
 use crate::base::time::UnixMillis;
 use crate::document::Document;
+use crate::domain::cut::Cut;
 
 /// What was fetched.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub struct PageSource<'a> {
     /// The body as it came: the block then holds it and the head as they are. None: it holds `body`.
     pub exact: Option<&'a Document>,
     /// Why the body is not whole, if it is not.
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<Cut>,
     /// The MIME type found by looking at the payload.
     pub identified_type: Option<&'a str>,
     /// How the page was found and where it leads; `None`: no metadata record.

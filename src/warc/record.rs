@@ -11,11 +11,12 @@ use super::digest::{Digests, WarcDigest};
 use super::gz::Gzipper;
 use super::header::HeaderBlock;
 use super::http_head::redacted_request;
-use super::id::{RecordId, RecordKind, Truncated};
+use super::id::{RecordId, RecordKind};
 use super::info::WarcInfo;
 use super::metadata::Metadata;
 use super::spool::{RecordData, Spool, SpoolRule};
 use crate::base::time::UnixMillis;
+use crate::domain::cut::Cut;
 
 /// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).
 pub const PROFILE_IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -74,7 +75,7 @@ pub struct Capture<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResponseNotes<'a> {
     /// Why the body is not whole, if it is not.
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<Cut>,
     /// The MIME type found by looking at the payload.
     pub identified_type: Option<&'a str>,
 }
@@ -165,7 +166,7 @@ impl RecordBuilder {
         headers.put("WARC-Block-Digest", digests.block);
         headers.put("WARC-Payload-Digest", digests.payload);
         headers.put_opt("WARC-Identified-Payload-Type", notes.identified_type);
-        headers.put_opt("WARC-Truncated", notes.truncated.map(Truncated::as_str));
+        headers.put_opt("WARC-Truncated", notes.truncated.map(Cut::as_str));
         headers.put("Content-Type", "application/http;msgtype=response");
         let headers = headers.finish(digests.body_len.saturating_add(head.len() as u64));
         let mut found = 0;

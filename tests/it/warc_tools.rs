@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use lycosa::base::time::UnixMillis;
 use lycosa::document::Document;
+use lycosa::domain::cut::Cut;
 use lycosa::storage::values::Tails;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
-use lycosa::warc::id::{IdSource, Truncated};
+use lycosa::warc::id::IdSource;
 use lycosa::warc::info::WarcInfo;
 use lycosa::warc::metadata::{Metadata, Outlink};
 use lycosa::warc::name::Series;
@@ -34,7 +35,7 @@ struct Sample {
     body: Vec<u8>,
     /// Without content coding.
     decoded: Vec<u8>,
-    truncated: Option<Truncated>,
+    truncated: Option<Cut>,
     /// As on the wire, when it is to be stored so.
     exact: Option<Vec<u8>>,
 }
@@ -81,13 +82,13 @@ fn samples() -> Vec<Sample> {
     let html = "<!doctype html><title>Spinne</title><p>Wolfspinnen jagen ohne Netz.</p>".repeat(40).into_bytes();
     let coded = |url, head, body| Sample { decoded: html.clone(), ..sample(url, head, body) };
     let mut cut = sample("http://h.test/cut", "HTTP/1.1 200 OK\nContent-Length: 99999", &html);
-    cut.truncated = Some(Truncated::Length);
+    cut.truncated = Some(Cut::Length);
     let ok = "HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8";
     let exact = |sample: Sample, wire: Vec<u8>| Sample { exact: Some(wire), ..sample };
     let chunks = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nContent-Type: text/html";
     let gzipped = "HTTP/1.1 200 OK\nContent-Encoding: gzip\nTransfer-Encoding: chunked";
     let cut_exact = Sample {
-        truncated: Some(Truncated::Length),
+        truncated: Some(Cut::Length),
         ..sample("http://h.test/exact/cut", "HTTP/1.1 200 OK\nContent-Length: 99999", &html)
     };
     vec![

@@ -110,7 +110,7 @@ async fn settings(node: Data<Node>) -> Answer {
 
 /// Where it is seen whether a change came into force after all.
 fn in_force(node: &Data<Node>) -> String {
-    format!("GET /api/v1/settings, whose generation is {} as long as it has not", query::generation(&node))
+    format!("GET /api/v1/settings, whose generation is {} as long as it has not", query::generation(node))
 }
 
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an

@@ -134,7 +134,7 @@ impl Session {
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
-        let (verify, old) = (settings.tls_verify(), settings.tls_old());
+        let (verify, old) = (settings.tls.verify, settings.tls.old);
         let clock = Clock::real();
         let access = settings.access(&clock).map_err(CliError::usage)?;
         let (source, throttle) = (settings.source(), settings.throttle());

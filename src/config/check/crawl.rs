@@ -7,9 +7,10 @@ use url::Url;
 use super::access::check_host;
 use super::{Checked, ensure, is_name, is_seed, positive, within};
 use crate::config::sections::{
-    CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeMode, ScopeSection, SeedSection,
+    CrawlSection, FrontierSection, HostSection, PolitenessSection, RobotsSection, ScopeSection, SeedSection,
 };
 use crate::domain::login::login_refused;
+use crate::domain::scope::ScopeMode;
 use crate::domain::seed::check_said;
 use crate::domain::url::UrlPatterns;
 

@@ -8,6 +8,7 @@ pub use crate::domain::rank::Order;
 
 use super::{DepthLimit, SeedSection};
 use crate::base::units::{duration, optional_duration, optional_size};
+use crate::domain::scope::ScopeMode;
 use crate::domain::url::with_schemes;
 
 /// `[agent]`: how the crawler introduces itself.
@@ -109,21 +110,6 @@ impl CrawlSection {
     pub fn seed_urls(&self) -> Vec<&str> {
         self.seeds.iter().map(|seed| seed.url.as_str()).collect()
     }
-}
-
-/// Which URLs belong to the crawl.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScopeMode {
-    /// The seeds' hosts; scheme and a leading `www.` are ignored.
-    #[default]
-    Hosts,
-    /// The seeds' registrable domains.
-    Domains,
-    /// Every host.
-    Any,
-    /// What begins with one of `scope.prefixes`.
-    Prefixes,
 }
 
 /// `[scope]`: what belongs to the crawl.

@@ -11,6 +11,8 @@ use crate::base::units::{duration, durations, optional_duration, optional_size, 
 use crate::config::hidden::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
 use crate::net::FetchLimits;
+use crate::net::dns::Family;
+use crate::net::tls::{TlsOld, TlsVerify};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -322,24 +324,6 @@ pub struct NetSection {
     pub allow: Vec<String>,
 }
 
-/// Addresses of a name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Family {
-    /// IPv4, and IPv6 when there is no IPv4.
-    #[default]
-    #[serde(rename = "auto")]
-    Auto,
-    /// Both, in turns.
-    #[serde(rename = "both")]
-    Both,
-    /// IPv4 only.
-    #[serde(rename = "4")]
-    V4,
-    /// IPv6 only.
-    #[serde(rename = "6")]
-    V6,
-}
-
 /// `[dns]`: names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -380,32 +364,6 @@ impl Default for DnsSection {
             servfail: secs(60),
         }
     }
-}
-
-/// What a bad certificate does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TlsVerify {
-    /// The page is fetched, the fault noted.
-    #[default]
-    Record,
-    /// The page is an error.
-    Strict,
-    /// Not looked at.
-    Off,
-}
-
-/// What a server does that offers only old TLS.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TlsOld {
-    /// The page is fetched without credentials and cookies, and it is noted.
-    #[default]
-    Record,
-    /// The page is an error.
-    Strict,
-    /// It is like others.
-    Off,
 }
 
 /// `[tls]`.

@@ -16,9 +16,9 @@ use crate::crawl::pulse::moved;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
-use crate::net::protocol::{Cut, Fetched};
+use crate::net::protocol::Fetched;
 use crate::storage::ledger::{Ending, LinkChange};
-use crate::storage::values::{self, How, PageRecord, Remarks};
+use crate::storage::values::{How, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::exchange::{Said, Tools, payload_of};
 use crate::warc::page::PageRecords;
@@ -150,11 +150,7 @@ fn record(
         depth: lease.entry.depth,
         hops: lease.entry.hops,
         how: How::Stored,
-        cut: fetched.cut.map(|c| match c {
-            Cut::Length => values::Cut::Length,
-            Cut::Time => values::Cut::Time,
-            Cut::Disconnect => values::Cut::Disconnect,
-        }),
+        cut: fetched.cut,
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
         origin: lease.entry.origin.clone(),

@@ -29,11 +29,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::politeness::{PaceSignal, RetryAfter};
 use super::reason::{Failure, Rejection};
 use crate::base::time::UnixMillis;
+use crate::domain::cut::Cut;
 
 /// How a fetch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ pub struct Answer {
     /// What its Retry-After asks for ([`RetryAfter::parse`]).
     pub retry_after: Option<Duration>,
     /// Why the body is not whole, if it is not.
-    pub cut: Option<CutReason>,
+    pub cut: Option<Cut>,
     /// Bytes of body that came.
     pub bytes: u64,
     /// Whether it is a firewall's challenge ([`challenge`](crate::content::challenge)) in place of the page.
@@ -68,33 +67,6 @@ impl Answer {
     #[must_use]
     pub fn of(status: u16) -> Self {
         Self { status, ..Self::default() }
-    }
-}
-
-/// Why a body was not read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutReason {
-    /// It was longer than `fetch.max_body`.
-    Length,
-    /// It took longer than `fetch.timeouts.body`, or came slower than `min_rate`.
-    Time,
-    /// The connection ended before the body did.
-    Disconnect,
-}
-
-impl CutReason {
-    /// Every reason.
-    pub const ALL: [Self; 3] = [Self::Length, Self::Time, Self::Disconnect];
-
-    /// The value of `WARC-Truncated` (WARC 1.1, section 5.13).
-    #[must_use]
-    pub fn as_warc(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Time => "time",
-            Self::Disconnect => "disconnect",
-        }
     }
 }
 
@@ -235,7 +207,7 @@ fn judge_answer(answer: &Answer, attempts: u8, now: UnixMillis, rules: &RetryRul
         304 if answer.conditional => Verdict::NotModified,
         304 => judge_fault(Failure::NotModifiedUnasked, attempts, now, rules),
         300..=303 | 307 | 308 if answer.has_location => Verdict::Follow,
-        200..=399 if answer.cut == Some(CutReason::Disconnect) => match again(Failure::BodyCut) {
+        200..=399 if answer.cut == Some(Cut::Disconnect) => match again(Failure::BodyCut) {
             Verdict::Retry { at, .. } if answer.bytes > 0 => Verdict::StoreHalf { at },
             Verdict::StoreOnly(_) if answer.bytes > 0 => Verdict::Store,
             Verdict::StoreOnly(_) => Verdict::Fail(Failure::BodyCut),
@@ -330,7 +302,7 @@ fn answer_signal(answer: &Answer) -> PaceSignal {
         _ if answer.challenge => PaceSignal::Throttled { retry_after },
         403 => PaceSignal::Challenge,
         500..=599 => PaceSignal::ServerError,
-        _ if answer.cut == Some(CutReason::Disconnect) && answer.bytes == 0 => PaceSignal::Fault,
+        _ if answer.cut == Some(Cut::Disconnect) && answer.bytes == 0 => PaceSignal::Fault,
         _ => PaceSignal::Ok,
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::cut::Cut;
 
 const NOW: UnixMillis = UnixMillis(1_000_000);
 
@@ -31,16 +32,16 @@ fn a_success_is_stored_and_parsed_also_where_a_limit_of_ours_cut_it() {
     for status in [200, 201, 203, 204, 206, 226, 299] {
         assert_eq!(first(answer(status)), Verdict::Store, "status {status}");
     }
-    for cut in [CutReason::Length, CutReason::Time] {
+    for cut in [Cut::Length, Cut::Time] {
         let outcome = FetchOutcome::Answer(Answer { cut: Some(cut), ..Answer::of(200) });
-        assert_eq!(first(outcome), Verdict::Store, "cut by {}", cut.as_warc());
+        assert_eq!(first(outcome), Verdict::Store, "cut by {}", cut);
     }
     assert_eq!(first(with_location(201)), Verdict::Store);
 }
 
 /// A 200 of which the connection left so many bytes.
 fn half(bytes: u64) -> FetchOutcome {
-    FetchOutcome::Answer(Answer { cut: Some(CutReason::Disconnect), bytes, ..Answer::of(200) })
+    FetchOutcome::Answer(Answer { cut: Some(Cut::Disconnect), bytes, ..Answer::of(200) })
 }
 
 #[test]
@@ -57,10 +58,10 @@ fn what_the_connection_cut_is_kept_at_once_and_tried_again() {
     assert_eq!(judge(&half(10), 3, NOW, &RetryRules::default()), Verdict::Store);
     assert_eq!(judge(&half(0), 3, NOW, &RetryRules::default()), Verdict::Fail(Failure::BodyCut));
     for (status, verdict) in [(404, Verdict::StoreOnly(Some(Failure::Status4xx))), (206, first(half(1)))] {
-        let cut = Answer { cut: Some(CutReason::Disconnect), bytes: 1, ..Answer::of(status) };
+        let cut = Answer { cut: Some(Cut::Disconnect), bytes: 1, ..Answer::of(status) };
         assert_eq!(first(FetchOutcome::Answer(cut)), verdict, "status {status}");
     }
-    let led = Answer { cut: Some(CutReason::Disconnect), has_location: true, ..Answer::of(302) };
+    let led = Answer { cut: Some(Cut::Disconnect), has_location: true, ..Answer::of(302) };
     assert_eq!(first(FetchOutcome::Answer(led)), Verdict::Follow, "nobody reads its body");
     assert_eq!(pace_signal(&half(0)), PaceSignal::Fault);
     assert_eq!(pace_signal(&half(1)), PaceSignal::Ok);
@@ -69,7 +70,7 @@ fn what_the_connection_cut_is_kept_at_once_and_tried_again() {
 #[test]
 fn the_better_copy_is_kept() {
     let whole = FetchOutcome::Answer(Answer { bytes: 3, ..Answer::of(200) });
-    let capped = FetchOutcome::Answer(Answer { cut: Some(CutReason::Time), bytes: 5, ..Answer::of(200) });
+    let capped = FetchOutcome::Answer(Answer { cut: Some(Cut::Time), bytes: 5, ..Answer::of(200) });
     let retry = |seconds| NOW.plus(Duration::from_secs(seconds));
     for (outcome, attempts, expected) in [
         (whole, 1, Verdict::Store),
@@ -301,9 +302,4 @@ fn an_unasked_not_modified_is_asked_once_more_and_then_an_error_and_never_stored
     assert_eq!((waits, end), (vec![60], Verdict::Fail(Failure::NotModifiedUnasked)));
     let asked = FetchOutcome::Answer(Answer { conditional: true, ..Answer::of(304) });
     assert_eq!(story(asked), (vec![], Verdict::NotModified));
-}
-
-#[test]
-fn cut_reasons_have_the_words_of_warc() {
-    assert_eq!(CutReason::ALL.map(CutReason::as_warc), ["length", "time", "disconnect"]);
 }

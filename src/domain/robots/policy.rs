@@ -18,23 +18,7 @@ pub enum RobotsStatus {
     Unreachable,
 }
 
-impl RobotsStatus {
-    /// Its byte on disk.
-    #[must_use]
-    pub fn code(self) -> u8 {
-        match self {
-            Self::Found => 1,
-            Self::Unavailable => 2,
-            Self::Unreachable => 3,
-        }
-    }
-
-    /// The status with this byte, if there is one.
-    #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        [Self::Found, Self::Unavailable, Self::Unreachable].into_iter().find(|status| status.code() == code)
-    }
-}
+impl RobotsStatus {}
 
 /// What the final status code of a request for robots.txt means. Redirects are followed up to five before this, so a
 /// 3xx here is one too many, or one that leads nowhere, and means that there is none (section 2.3.1.2). 429 asks for

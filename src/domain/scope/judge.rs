@@ -49,8 +49,8 @@ impl Scope {
             ScopeMode::Hosts => Mode::Hosts,
             ScopeMode::Domains => Mode::Domains(hosts().map(|host| registrable_domain(host).into()).collect()),
             ScopeMode::Any => Mode::Any,
-            ScopeMode::Prefixes(texts) if texts.is_empty() => return Err(ScopeError::NoPrefix),
-            ScopeMode::Prefixes(texts) => Mode::Prefixes(Prefixes::new(texts).map_err(ScopeError::Prefix)?),
+            ScopeMode::Prefixes if rules.prefixes.is_empty() => return Err(ScopeError::NoPrefix),
+            ScopeMode::Prefixes => Mode::Prefixes(Prefixes::new(&rules.prefixes).map_err(ScopeError::Prefix)?),
         };
         Ok(Self {
             mode,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::extensions::{SKIPPED_FILES, SKIPPED_PARTS};
 
 /// Which hosts and paths are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScopeMode {
     /// The hosts of the seeds; scheme, port and a leading `www.` make no difference.
@@ -15,12 +15,8 @@ pub enum ScopeMode {
     Domains,
     /// The whole web.
     Any,
-    /// What begins with one of these: URLs (`https://example.org/docs/`) or SURT prefixes (`http://(org,example,`).
-    /// Scheme and port make no difference.
-    ///
-    /// A URL prefix without a path (`https://example.org`) also covers the hosts below it, one with a path covers its
-    /// own host, with or without `www.`.
-    Prefixes(Vec<String>),
+    /// What begins with one of the prefixes.
+    Prefixes,
 }
 
 /// What a crawl wants and what it leaves.
@@ -29,6 +25,12 @@ pub enum ScopeMode {
 pub struct ScopeRules {
     /// Hosts and paths.
     pub mode: ScopeMode,
+    /// For the mode `prefixes`: URLs (`https://example.org/docs/`) or SURT prefixes (`http://(org,example,`).
+    /// Scheme and port make no difference.
+    ///
+    /// A URL prefix without a path (`https://example.org`) also covers the hosts below it, one with a path covers its
+    /// own host, with or without `www.`.
+    pub prefixes: Vec<String>,
     /// Regular expressions over the whole URL, in canonical form or as people read it ([`UrlPatterns`](crate::domain::url::UrlPatterns)),
     /// unanchored; when there are any, one must match, in addition to the mode.
     pub include: Vec<String>,
@@ -48,6 +50,7 @@ impl Default for ScopeRules {
     fn default() -> Self {
         Self {
             mode: ScopeMode::default(),
+            prefixes: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
             allow_hosts: Vec::new(),

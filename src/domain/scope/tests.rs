@@ -22,6 +22,10 @@ fn in_mode(mode: ScopeMode) -> Scope {
     scope(ScopeRules { mode, ..ScopeRules::default() })
 }
 
+fn below(prefixes: Vec<String>) -> ScopeRules {
+    ScopeRules { mode: ScopeMode::Prefixes, prefixes, ..ScopeRules::default() }
+}
+
 /// The verdict at depth 1, by name.
 fn judged(scope: &Scope, text: &str) -> &'static str {
     scope.judge(&url(text), 1).map_or_else(|rejection| rejection.as_str(), |()| "in")
@@ -115,7 +119,7 @@ fn prefixes_are_urls_or_surts() {
         ("http://例子.测试/中/", &["http://xn--fsqu00a.xn--0zwm56d/%E4%B8%AD/a"], &["http://xn--fsqu00a.xn--0zwm56d/"]),
     ];
     for (prefix, wanted, others) in cases {
-        let scope = in_mode(ScopeMode::Prefixes(strings(&[prefix, "http://zzz.example/"])));
+        let scope = scope(below(strings(&[prefix, "http://zzz.example/"])));
         for text in *wanted {
             assert_eq!(judged(&scope, text), "in", "{prefix} and {text}");
         }
@@ -210,24 +214,20 @@ fn a_host_that_joins_is_in_scope_and_listed() {
     assert!(!domains.join_host("b.moved.example"), "its domain is there already");
     assert_eq!(domains.joined().collect::<Vec<_>>(), ["a.moved.example", "b.moved.example"]);
 
-    let mut prefixes = in_mode(ScopeMode::Prefixes(strings(&["http://example.org/"])));
+    let mut prefixes = scope(below(strings(&["http://example.org/"])));
     assert!(!prefixes.join_host("moved.example"));
     assert_eq!(judged(&prefixes, "http://moved.example/"), "scope");
 }
 
 #[test]
 fn a_host_that_joins_in_any_mode_is_in_the_scope_of_every_later_one() {
-    let modes = || {
-        let prefixes = ScopeMode::Prefixes(strings(&["http://example.org/"]));
-        [ScopeMode::Hosts, ScopeMode::Domains, ScopeMode::Any, prefixes]
-    };
-    for first in modes() {
-        let mut before = in_mode(first.clone());
+    for first in [ScopeMode::Hosts, ScopeMode::Domains, ScopeMode::Any, ScopeMode::Prefixes] {
+        let mut before = scope(ScopeRules { mode: first, ..below(strings(&["http://example.org/"])) });
         before.join_host("www.a.moved.example");
         before.join_host("www.example.org");
         assert_eq!(before.joined().collect::<Vec<_>>(), ["a.moved.example"], "{first:?}");
         for then in [ScopeMode::Hosts, ScopeMode::Domains] {
-            let mut after = in_mode(then.clone());
+            let mut after = in_mode(then);
             after.join_all(&before);
             let sibling = if then == ScopeMode::Hosts { "scope" } else { "in" };
             assert_eq!(judged(&after, "http://a.moved.example/"), "in", "{first:?}, then {then:?}");
@@ -279,9 +279,9 @@ fn a_rule_that_cannot_be_used_is_named() {
     assert_eq!(text.lines().count(), 1);
     let text = fault(ScopeRules { include: strings(&[r"\w{1000}{1000}"]), ..ScopeRules::default() });
     assert!(text.starts_with(r"scope.include: `\w{1000}{1000}`"), "{text}");
-    let text = fault(ScopeRules { mode: ScopeMode::Prefixes(strings(&["http://"])), ..ScopeRules::default() });
+    let text = fault(below(strings(&["http://"])));
     assert!(text.starts_with("scope.mode: `http://` is no prefix"), "{text}");
-    let text = fault(ScopeRules { mode: ScopeMode::Prefixes(vec![]), ..ScopeRules::default() });
+    let text = fault(below(vec![]));
     assert!(text.contains("at least one prefix"), "{text}");
     let text = fault(ScopeRules { deny_hosts: strings(&["http://a.org/"]), ..ScopeRules::default() });
     assert!(text.starts_with("scope.deny_hosts: `http://a.org/` is no host"), "{text}");
@@ -291,8 +291,8 @@ fn a_rule_that_cannot_be_used_is_named() {
 fn rules_are_written_in_toml_as_documented() {
     let rules: ScopeRules = toml::from_str("mode = 'domains'\nexclude = ['/x']\nmax_depth = 5").unwrap();
     assert_eq!((rules.mode, rules.max_depth), (ScopeMode::Domains, Some(5)));
-    let rules: ScopeRules = toml::from_str("mode = { prefixes = ['http://(org,'] }").unwrap();
-    assert_eq!(rules.mode, ScopeMode::Prefixes(strings(&["http://(org,"])));
+    let rules: ScopeRules = toml::from_str("mode = 'prefixes'\nprefixes = ['http://(org,']").unwrap();
+    assert_eq!(rules, below(strings(&["http://(org,"])));
     assert!(toml::from_str::<ScopeRules>("modus = 'any'").is_err());
 }
 
@@ -303,7 +303,7 @@ proptest! {
         page in "http://([ab]\\.)?[ab]{1,2}\\.org/[ab]{0,3}",
     ) {
         let page = url(&page);
-        let verdict = |texts: Vec<String>| in_mode(ScopeMode::Prefixes(texts)).judge(&page, 0).is_ok();
+        let verdict = |texts: Vec<String>| scope(below(texts)).judge(&page, 0).is_ok();
         let any = texts.iter().any(|text| verdict(vec![text.clone()]));
         prop_assert_eq!(verdict(texts), any);
     }

@@ -19,21 +19,26 @@ use overrides::{Destination, Overrides};
 use worker::Worker;
 
 pub use overrides::OverrideError;
+use serde::{Deserialize, Serialize};
 
 /// Names kept in the cache at most.
 const CACHE_NAMES: usize = 100_000;
 
 /// Which addresses of a name are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Family {
     /// IPv4, and IPv6 when there is no IPv4.
     #[default]
+    #[serde(rename = "auto")]
     Auto,
     /// Both, in turns, IPv4 first.
+    #[serde(rename = "both")]
     Both,
     /// IPv4 only.
+    #[serde(rename = "4")]
     V4,
     /// IPv6 only.
+    #[serde(rename = "6")]
     V6,
 }
 

@@ -224,12 +224,6 @@ impl AddressPolicy {
             Some(class) => Err(refused(class, false)),
         }
     }
-
-    /// Whether some rule was given for this host or address; then no contact is owed to strangers.
-    #[must_use]
-    pub fn is_allowed_explicitly(&self, host: &str, address: SocketAddr) -> bool {
-        self.allow.iter().any(|rule| rule.permits(host, address))
-    }
 }
 
 /// Whether connecting to `address` reaches the listener bound at `own`.

@@ -8,11 +8,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::base::fault::Faults;
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
+use crate::domain::cut::Cut;
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 
 use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
-use super::super::protocol::{Cut, FetchRequest, Timings};
+use super::super::protocol::{FetchRequest, Timings};
 use super::super::throttle::Throttle;
 use super::connect::Link;
 use super::{Fault, injected};

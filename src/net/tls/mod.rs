@@ -20,9 +20,11 @@ use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 
 pub use old::{TlsOld, is_no_common_ground};
+use serde::{Deserialize, Serialize};
 
 /// What a certificate that cannot be trusted leads to (`tls.verify`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TlsVerify {
     /// The fetch goes on; the fault is noted in [`Fetched::tls_fault`](super::Fetched::tls_fault).
     #[default]

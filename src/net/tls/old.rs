@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustls::{AlertDescription, PeerMisbehaved};
 
 /// What is done about servers that offer only old TLS (`tls.old`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum TlsOld {
     /// They are fetched from, which is noted; credentials and cookies do not go there.
     #[default]
@@ -84,6 +85,7 @@ pub fn is_no_common_ground(error: &io::Error) -> bool {
     }
 }
 
+use serde::{Deserialize, Serialize};
 #[cfg(feature = "old-tls")]
 pub use speak::Speaker;
 

@@ -178,7 +178,7 @@ impl Note {
                  lost commit has left; nothing is to be done"
             }
             Self::OldLine => "a line of crawl.jsonl whose URL is not finished now, as after a power failure",
-            Self::FailureNotKept => "a URL given up that is not kept in full, as by an older version of the program",
+            Self::FailureNotKept => "a URL given up that is not kept in full",
             Self::NotKept => "a rejected URL that is not kept in full (scope.record_rejected = false)",
         }
     }

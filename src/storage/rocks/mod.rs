@@ -276,10 +276,6 @@ impl Storage for RocksStorage {
         }
     }
 
-    fn approximate_len(&self, family: Family) -> u64 {
-        self.property(Some(family), properties::ESTIMATE_NUM_KEYS)
-    }
-
     /// Memtables are flushed first, so that the copy is whole in its table files and needs no log.
     fn checkpoint(&self, dir: &Path) -> Result<(), StorageError> {
         const DOING: &str = "making a checkpoint";

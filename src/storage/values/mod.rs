@@ -30,7 +30,7 @@ pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use names::{JoinedHost, OrderedHosts};
-pub use page::{AsSitemap, Cut, How, PageRecord, Remarks, WarcPlace};
+pub use page::{AsSitemap, How, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::{LastTime, QueueEntry};
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};

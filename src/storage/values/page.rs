@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
+use crate::domain::cut::Cut;
 use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
@@ -31,20 +32,6 @@ impl How {
     #[must_use]
     pub fn is_revisit(self) -> bool {
         matches!(self, Self::Duplicate | Self::NotModified)
-    }
-}
-
-codes! {
-    /// Why a body is not whole (the words of `WARC-Truncated`, WARC 1.1 section 5.13).
-    Cut {
-        /// Longer than the cap.
-        Length = 1, "length";
-        /// Took longer than the cap.
-        Time = 2, "time";
-        /// The connection ended before the body did.
-        Disconnect = 3, "disconnect";
-        /// Something else.
-        Unspecified = 4, "unspecified";
     }
 }
 

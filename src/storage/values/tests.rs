@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::time::{SinceBoot, UnixMillis};
+use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;

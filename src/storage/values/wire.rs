@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::ValueError;
-use super::page::{Cut, How};
+use super::page::How;
 use crate::base::time::UnixMillis;
+use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;

@@ -4,8 +4,9 @@ use flate2::bufread::MultiGzDecoder;
 use proptest::prelude::*;
 
 use super::pages::{Maker, NOON};
+use crate::domain::cut::Cut;
 use crate::warc::digest::{Digests, WarcDigest};
-use crate::warc::id::{RecordId, RecordKind, Truncated};
+use crate::warc::id::{RecordId, RecordKind};
 use crate::warc::info::WarcInfo;
 use crate::warc::reader::WarcReader;
 use crate::warc::record::{Capture, PROFILE_IDENTICAL, RecordBytes, RecordError, RefersTo, ResponseNotes};
@@ -32,7 +33,7 @@ const CAPTURE: Capture<'_> = Capture { url: "http://h.test/a b", date: NOON, ip:
 fn a_response_record_has_the_headers_of_the_standard_and_its_content() {
     let head = b"HTTP/1.1 200 OK\r\n\r\n";
     let digests = Digests::of(head, &mut &b"body"[..]).unwrap();
-    let notes = ResponseNotes { truncated: Some(Truncated::Length), identified_type: Some("text/plain") };
+    let notes = ResponseNotes { truncated: Some(Cut::Length), identified_type: Some("text/plain") };
     let capture = Capture { ip: Some("2001:db8::1".parse().unwrap()), ..CAPTURE };
     let record = maker().builder.response(&capture, id(1), head, &mut &b"body"[..], &digests, notes).unwrap();
     assert_eq!(record.kind, RecordKind::Response);

@@ -52,10 +52,6 @@ impl Storage for Killed<'_> {
     fn stats(&self) -> StorageStats {
         self.storage.stats()
     }
-
-    fn approximate_len(&self, family: Family) -> u64 {
-        self.storage.approximate_len(family)
-    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use lycosa::storage::values::{Cut, PageRecord, UrlState};
+use lycosa::domain::cut::Cut;
+use lycosa::storage::values::{PageRecord, UrlState};
 use lycosa::testweb::TestWebConfig;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use super::server::{Server, Session};
 use super::*;
 use crate::document::Document;
 use crate::document::chunks;
-use crate::net::protocol::Cut;
+use crate::domain::cut::Cut;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 

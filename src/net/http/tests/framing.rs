@@ -2,8 +2,9 @@
 
 use super::server::Server;
 use super::*;
+use crate::domain::cut::Cut;
 use crate::net::head;
-use crate::net::protocol::{Conditional, Cut, HttpVersion};
+use crate::net::protocol::{Conditional, HttpVersion};
 
 /// The bytes a table cell means.
 pub(super) fn unescape(text: &str) -> Vec<u8> {

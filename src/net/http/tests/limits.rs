@@ -4,8 +4,8 @@ use std::net::TcpListener;
 
 use super::server::{Server, Session};
 use super::*;
+use crate::domain::cut::Cut;
 use crate::domain::note::Note;
-use crate::net::protocol::Cut;
 
 const SOON: Duration = Duration::from_millis(80);
 

@@ -14,9 +14,9 @@ use rustls::pki_types::CertificateDer;
 use super::secure::{Issuer, authority, https, params, server_config};
 use super::server::{Server, Session};
 use super::*;
+use crate::domain::cut::Cut;
 use crate::domain::note::Note;
 use crate::net::TlsOld;
-use crate::net::protocol::Cut;
 
 const URL: &str = "https://h0.test/";
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=1\r\nContent-Length: 6\r\n\r\nsecret";

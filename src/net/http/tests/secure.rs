@@ -12,8 +12,8 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use super::server::{Server, Session};
 use super::*;
+use crate::domain::cut::Cut;
 use crate::domain::note::Note;
-use crate::net::protocol::Cut;
 use crate::net::tls::read_roots;
 
 pub(super) type Issuer = CertifiedIssuer<'static, KeyPair>;
