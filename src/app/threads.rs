@@ -15,6 +15,7 @@ use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
 use crate::crawl::node::{Doors, Node};
 use crate::crawl::parser::Parser;
+use crate::crawl::politeness;
 use crate::crawl::store::{Close, Store};
 use crate::crawl::supervise::{Guarded, Kind, Room};
 use crate::crawl::supervisor::Supervisor;
@@ -119,7 +120,7 @@ fn spawn(
         let make = make.clone();
         put(&place("fetcher"), node, door, mailbox, move |node| Fetcher::new(node, number, make.clone()));
     }
-    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, Frontier::new);
+    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, |node| Frontier::new(node, politeness::start));
     arbiters
 }
 

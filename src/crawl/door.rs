@@ -61,11 +61,19 @@ impl Drop for Entered {
 pub struct Door<A: Actor> {
     addr: Addr<A>,
     meter: Meter,
+    /// Where what is told goes in place of the actor.
+    #[cfg(test)]
+    probe: Option<probe::Sender>,
 }
 
 impl<A: Actor> Clone for Door<A> {
     fn clone(&self) -> Self {
-        Self { addr: self.addr.clone(), meter: self.meter.clone() }
+        Self {
+            addr: self.addr.clone(),
+            meter: self.meter.clone(),
+            #[cfg(test)]
+            probe: self.probe.clone(),
+        }
     }
 }
 
@@ -81,7 +89,13 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
     pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
         let (tx, rx) = channel::channel(16);
         let card = Arc::new(Card::new(kind, instance));
-        (Self { addr: Addr::new(tx), meter: Meter { metrics: metrics.clone(), kind, card } }, rx)
+        let door = Self {
+            addr: Addr::new(tx),
+            meter: Meter { metrics: metrics.clone(), kind, card },
+            #[cfg(test)]
+            probe: None,
+        };
+        (door, rx)
     }
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
@@ -93,6 +107,10 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
         A: Handler<M>,
         A::Context: ToEnvelope<A, M>,
     {
+        #[cfg(test)]
+        if let Some(probe) = &self.probe {
+            return probe.send(message);
+        }
         self.meter.metrics.queue(self.meter.kind, 1);
         self.meter.card.queue(1);
         self.addr.do_send(message);
@@ -102,5 +120,62 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
     #[must_use]
     pub fn meter(&self) -> &Meter {
         &self.meter
+    }
+}
+
+/// A door without an actor behind it: tests of one actor look at what the others are told.
+#[cfg(test)]
+pub(crate) mod probe {
+    use std::any::Any;
+    use std::sync::{Arc, Mutex};
+
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::base::sync::lock;
+
+    /// What was told and not taken yet, in order.
+    #[derive(Clone, Default)]
+    pub struct Told(Arc<(Mutex<Vec<Message>>, Notify)>);
+
+    type Message = Box<dyn Any + Send>;
+
+    pub(super) type Sender = Told;
+
+    impl Told {
+        pub(super) fn send(&self, message: impl Any + Send) {
+            lock(&self.0.0).push(Box::new(message));
+            self.0.1.notify_one();
+        }
+
+        /// All messages of one type; others stay.
+        pub fn take<M: 'static>(&self) -> Vec<M> {
+            let mut all = lock(&self.0.0);
+            let (of_type, others) = std::mem::take(&mut *all).into_iter().partition(|message| message.is::<M>());
+            *all = others;
+            of_type.into_iter().filter_map(|message| message.downcast().ok()).map(|message| *message).collect()
+        }
+
+        /// The next message, which must be of this type.
+        pub async fn next<M: 'static>(&self) -> M {
+            loop {
+                let first = {
+                    let mut all = lock(&self.0.0);
+                    if all.is_empty() { None } else { Some(all.remove(0)) }
+                };
+                match first {
+                    Some(message) => return *message.downcast().ok().unwrap(),
+                    None => self.0.1.notified().await,
+                }
+            }
+        }
+    }
+
+    impl<A: Actor<Context = Context<A>>> Door<A> {
+        /// Such a door, and what goes through it.
+        pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
+            let told = Told::default();
+            (Self { probe: Some(told.clone()), ..Self::new(kind, metrics).0 }, told)
+        }
     }
 }

@@ -10,6 +10,8 @@
 
 pub mod admit;
 pub mod asking;
+#[cfg(test)]
+pub(crate) mod bench;
 pub(crate) mod budget;
 pub mod card;
 pub mod control;

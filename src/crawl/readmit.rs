@@ -185,7 +185,7 @@ impl Walk<'_> {
         let seed = value.origin.is_none() && self.is_seed(&key)?;
         let (depth, limit) = (value.depth, self.limit_of(value.origin.as_deref().unwrap_or(url.as_str()))?);
         let (via, origin, found) = (value.via.map(Arc::from), value.origin.map(Arc::from), value.found);
-        Ok(Some(NewUrl { url, depth, limit, hops: 0, seed, via, origin, found, rank: None, lastmod: None }))
+        Ok(Some(NewUrl { limit, seed, via, origin, found, ..NewUrl::link(url, depth) }))
     }
 
     /// Links that are followed from a seed.

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lycosa::base::time::UnixMillis;
 use lycosa::domain::fingerprint::{ContentDigest, CrawlId, Fingerprinter, UrlKey};
-use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::orders::{HostOrder, HostOrders};
 use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reach::Reach;
@@ -75,18 +74,7 @@ fn url(n: u16) -> PageUrl {
 }
 
 fn found(n: u16, depth: u16) -> NewUrl {
-    NewUrl {
-        url: url(n),
-        depth,
-        limit: None,
-        hops: 0,
-        seed: depth == 0,
-        via: None,
-        origin: None,
-        found: FoundAs::Link,
-        rank: None,
-        lastmod: None,
-    }
+    NewUrl { seed: depth == 0, ..NewUrl::link(url(n), depth) }
 }
 
 fn rules(order: Order) -> LedgerRules {

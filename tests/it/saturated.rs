@@ -8,7 +8,6 @@ use lycosa::base::fault::Fault;
 use lycosa::base::time::UnixMillis;
 use lycosa::crawl::deduper::Inject;
 use lycosa::crawl::store::{Commit, room_taken};
-use lycosa::domain::found_as::FoundAs;
 use lycosa::domain::url::{PageUrl, Scheme};
 use lycosa::storage::ledger::{Change, LinkChange, NewUrl};
 use lycosa::storage::values::SeedValue;
@@ -26,18 +25,7 @@ fn url(n: usize) -> PageUrl {
 }
 
 fn found(n: usize) -> NewUrl {
-    NewUrl {
-        url: url(n),
-        depth: 1,
-        limit: None,
-        hops: 0,
-        seed: false,
-        via: None,
-        origin: None,
-        found: FoundAs::Link,
-        rank: None,
-        lastmod: None,
-    }
+    NewUrl::link(url(n), 1)
 }
 
 fn seed(n: usize) -> (PageUrl, SeedValue) {

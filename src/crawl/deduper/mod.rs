@@ -33,7 +33,6 @@ use crate::base::invariant::{Invariant, uphold};
 use crate::base::sync::lock;
 use crate::crawl::control::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
-use crate::domain::found_as::FoundAs;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::Again;
 use crate::domain::traps::Finder;
@@ -298,7 +297,7 @@ impl Deduper {
         let asked = urls.len();
         let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
         let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
-        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..seed(url) });
+        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..NewUrl::seed(url) });
         let judged = admit(&self.node, seeds.chain(above));
         let mut report = SeedReport::default();
         for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
@@ -350,21 +349,6 @@ fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>
     (links, itself)
 }
 
-fn seed(url: PageUrl) -> NewUrl {
-    NewUrl {
-        url,
-        depth: 0,
-        limit: None,
-        hops: 0,
-        seed: true,
-        via: None,
-        origin: None,
-        found: FoundAs::Link,
-        rank: None,
-        lastmod: None,
-    }
-}
-
 /// The folders above seeds, as if each seed linked to them.
 fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
     let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
@@ -374,7 +358,7 @@ fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
         for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
             let (via, origin) = (Some(from.clone()), Some(from.clone()));
             let limit = said.max_depth;
-            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..seed(folder) });
+            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..NewUrl::seed(folder) });
         }
     }
     found
@@ -490,3 +474,6 @@ impl Handler<SaveFilter> for Deduper {
         let _ = message.0.send(());
     }
 }
+
+#[cfg(test)]
+mod tests;

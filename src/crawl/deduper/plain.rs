@@ -29,7 +29,7 @@ impl Deduper {
         *ending = Ending::Error(reason);
         let said = SeedValue { url: url.as_str().to_owned(), guessed: false, ..(*said).clone() };
         let via = Some(lease.url.as_str().into());
-        let new = NewUrl { via, hops: lease.entry.hops, ..super::seed(url) };
+        let new = NewUrl { via, hops: lease.entry.hops, ..NewUrl::seed(url) };
         Ok(Some((admit(&self.node, [new]), said)))
     }
 }

@@ -1,17 +1,12 @@
 //! One active host as the Frontier sees it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use actix::Context;
 
 use super::{Ended, Entry, lease};
-use crate::base::sync::lock;
 use crate::crawl::door::Door;
 use crate::crawl::lease::{Lease, LeaseEnd};
 use crate::crawl::node::Node;
 use crate::crawl::politeness::Host;
-use crate::crawl::supervise::{Guarded, Kind};
 use crate::domain::fingerprint::{KeyMap, UrlKey};
 use crate::domain::frontier::{Cursors, RANKS, lower_ranks};
 use crate::domain::rank::Order;
@@ -81,14 +76,8 @@ const SHARE: u64 = 8;
 const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Active {
-    /// Starts the host's actor on this thread.
-    pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
-        let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
-        let retired = Arc::new(AtomicBool::new(false));
-        let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
-        let card = door.meter().card().clone();
-        Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired, card);
-        lock(&node.actors.hosts).insert(at.host, door.clone());
+    /// A host whose actor was started.
+    pub fn new(at: HostAt, door: Door<Host>, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
         let name = Arc::from(state.name.as_str());
         Self { at, door, kept, queued: Some(counts.queued_total()), wants: 0, name }
     }

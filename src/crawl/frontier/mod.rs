@@ -17,9 +17,10 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::deduper::Parsed;
+use super::door::Door;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
 use super::node::{LeaseReturn, Node, Stop};
-use super::politeness::{Leases, Retire};
+use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
 use super::supervise::{Kind, Room};
 use super::turn::{self, Timed, Turns};
@@ -34,7 +35,7 @@ use crate::domain::rank::RankChooser;
 use crate::domain::reason::{Failure, Rejection};
 use crate::storage::keys::{HostAt, QueueKey};
 use crate::storage::ledger::{Change, Ending};
-use crate::storage::values::{QueueEntry, UrlState};
+use crate::storage::values::{HostState, QueueEntry, UrlState};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 
@@ -49,9 +50,13 @@ const AHEAD: Duration = Duration::from_secs(60);
 /// Hosts that are not active and of which something is kept.
 const RESTING: usize = 50_000;
 
+/// Starts the actor of a host.
+pub type StartHost = fn(&Arc<Node>, HostAt, &HostState) -> Door<Host>;
+
 /// The actor.
 pub struct Frontier {
     node: Arc<Node>,
+    start_host: StartHost,
     end: Arc<dyn LeaseEnd>,
     fronts: Fronts,
     chooser: RankChooser,
@@ -65,13 +70,14 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// A fresh one.
+    /// A fresh one; hosts are started by `start_host`.
     #[must_use]
-    pub fn new(node: Arc<Node>) -> Self {
+    pub fn new(node: Arc<Node>, start_host: StartHost) -> Self {
         node.faults.pass("frontier.new");
         let end = Arc::new(LeaseReturn(node.doors().frontier.clone()));
         Self {
             node,
+            start_host,
             end,
             fronts: Fronts::default(),
             chooser: RankChooser::new(8),
@@ -134,7 +140,9 @@ impl Frontier {
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl.id))?.unwrap_or_default();
         let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
         kept.cursors.raise(&counts.heads);
-        let active = Active::start(&self.node, at, &state, kept, &counts);
+        let door = (self.start_host)(&self.node, at, &state);
+        lock(&self.node.actors.hosts).insert(at.host, door.clone());
+        let active = Active::new(at, door, &state, kept, &counts);
         self.active.insert(at.host, active);
         Ok(())
     }
@@ -373,7 +381,7 @@ impl Timed for Frontier {
 
 impl Supervised for Frontier {
     fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone());
+        *self = Self::new(self.node.clone(), self.start_host);
     }
 }
 
@@ -489,3 +497,6 @@ fn lease(node: &Node, end: &Arc<dyn LeaseEnd>, name: &str, (key, entry): Entry) 
     let url_key = node.prints.url(&url);
     node.crawl.leases.lease(key, url_key, url, entry, end)
 }
+
+#[cfg(test)]
+mod tests;

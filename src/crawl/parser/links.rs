@@ -230,8 +230,7 @@ impl<'p> Collected<'p> {
     fn link(&self, url: PageUrl) -> NewUrl {
         let Reach { depth, limit } = self.reach;
         let (via, origin) = (Some(self.via.clone()), Some(self.origin.clone()));
-        let (found, rank, lastmod) = (FoundAs::Link, None, None);
-        NewUrl { url, depth, limit, hops: 0, seed: false, via, origin, found, rank, lastmod }
+        NewUrl { limit, via, origin, ..NewUrl::link(url, depth) }
     }
 
     fn find(&mut self, key: UrlKey, url: PageUrl, follow: bool) {
@@ -279,7 +278,7 @@ fn hop(node: &Node, lease: &Lease, Reach { depth, limit }: Reach, to: &PageUrl) 
     let (hops, seed) = (lease.entry.hops.saturating_add(1), lease.entry.seed);
     let found = lease.entry.found; // a sitemap may be moved
     let (url, origin) = (to.clone(), Some(origin(lease)));
-    NewUrl { url, depth, limit, hops, seed, via, origin, found, rank: None, lastmod: None }
+    NewUrl { limit, hops, seed, via, origin, found, ..NewUrl::link(url, depth) }
 }
 
 /// The seed that what is found here goes back to.

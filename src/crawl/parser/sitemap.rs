@@ -99,16 +99,13 @@ impl<'n> Chosen<'n> {
         let sites = self.chooser.sites();
         let led = from.via.as_deref().filter(|_| entry.file && !from.seed && (sites.are_two() || sites.are_all()));
         NewUrl {
-            url,
-            depth,
             limit: self.reach.limit,
-            hops: 0,
-            seed: false,
             via: Some(led.map_or_else(|| self.via.clone(), Arc::from)),
             origin: Some(self.origin.clone()),
             found,
             lastmod: entry.lastmod,
             rank: entry.priority.and_then(|p| self.node.crawl.rules.ranker.rank_with_priority(depth, p)),
+            ..NewUrl::link(url, depth)
         }
     }
 }

@@ -26,10 +26,11 @@ use super::door::Door;
 use super::lease::Lease;
 use super::node::Node;
 use super::slot::Seat;
-use super::supervise::{Kind, Room};
+use super::supervise::{Guarded, Kind, Room};
 use crate::base::fault::Fault;
 use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
+use crate::storage::values::HostState;
 
 use lane::Lane;
 pub(crate) use robots::{copy_of, rules_of};
@@ -89,6 +90,16 @@ impl Host {
             seat,
         }
     }
+}
+
+/// Starts the actor of a host on this thread, under supervision.
+pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Door<Host> {
+    let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
+    let retired = Arc::new(AtomicBool::new(false));
+    let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
+    let card = door.meter().card().clone();
+    Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired, card);
+    door
 }
 
 impl Actor for Host {
@@ -161,3 +172,6 @@ enum Next {
     /// Gives up the host's place until a time, or to the end of the queue.
     GiveUp(Option<UnixMillis>),
 }
+
+#[cfg(test)]
+mod tests;

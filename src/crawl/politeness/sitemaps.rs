@@ -43,16 +43,11 @@ fn at<'t>(
     let entry = &lease.entry;
     let origin: Arc<str> = Arc::from(entry.origin.as_deref().unwrap_or(lease.url.as_str()));
     let new = |url| NewUrl {
-        url,
-        depth: entry.depth,
         limit: entry.limit,
-        hops: 0,
-        seed: false,
         via: Some(Arc::clone(&via)),
         origin: Some(Arc::clone(&origin)),
         found,
-        rank: None,
-        lastmod: None,
+        ..NewUrl::link(url, entry.depth)
     };
     let join = |text: &str| match node.crawl.rules.canon.join(&base, text.trim(), None) {
         Ok(url) => Some(url),

@@ -441,3 +441,6 @@ impl Handler<Close> for Store {
         let _ = close.reply.send(closed.is_ok());
     }
 }
+
+#[cfg(test)]
+mod tests;

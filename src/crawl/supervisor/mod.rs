@@ -97,3 +97,29 @@ impl Handler<Deaths> for Supervisor {
         self.deaths.iter().cloned().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix::System;
+
+    use super::*;
+    use crate::crawl::bench::Bench;
+
+    #[test]
+    fn the_last_hundred_deaths_are_told_oldest_first() {
+        let bench = Bench::new(&[]);
+        System::new().block_on(async {
+            let (mut supervisor, mut ctx) = (Supervisor::new(bench.node.clone()), Context::new());
+            for n in 0..=KEPT {
+                let death =
+                    Death { kind: Kind::Politeness, instance: format!("h{n}.test"), why: "x".into(), rest: None };
+                supervisor.handle(Died(death), &mut ctx);
+            }
+            let told = supervisor.handle(Deaths, &mut ctx);
+            assert_eq!(
+                (told.len(), told[0].instance.as_str(), told[99].instance.as_str()),
+                (KEPT, "h1.test", "h100.test")
+            );
+        });
+    }
+}

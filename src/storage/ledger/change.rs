@@ -44,6 +44,29 @@ impl NewUrl {
     /// No rank: behind all ranks.
     pub const LAST: u8 = u8::MAX;
 
+    /// A seed, of which nothing is said.
+    #[must_use]
+    pub fn seed(url: PageUrl) -> Self {
+        Self { seed: true, ..Self::link(url, 0) }
+    }
+
+    /// A link, so many links from its seed; whose and where it stood is not known.
+    #[must_use]
+    pub fn link(url: PageUrl, depth: u16) -> Self {
+        Self {
+            url,
+            depth,
+            limit: None,
+            hops: 0,
+            seed: false,
+            via: None,
+            origin: None,
+            found: FoundAs::Link,
+            rank: None,
+            lastmod: None,
+        }
+    }
+
     /// The way to it.
     #[must_use]
     pub fn reach(&self) -> Reach {

@@ -28,18 +28,7 @@ fn rules() -> LedgerRules {
 
 fn new(url: &str, depth: u16) -> NewUrl {
     let url = Canonicaliser::new(CleanRules::default()).parse(url).unwrap();
-    NewUrl {
-        url,
-        depth,
-        limit: None,
-        hops: 0,
-        seed: false,
-        via: None,
-        origin: None,
-        found: FoundAs::Link,
-        rank: None,
-        lastmod: None,
-    }
+    NewUrl::link(url, depth)
 }
 
 fn bare(url: &NewUrl, ending: Ending) -> Change {

@@ -1,0 +1,68 @@
+//! The Deduper alone: storage in memory, and doors behind which nobody is.
+
+use actix::System;
+
+use super::*;
+use crate::crawl::bench::Bench;
+
+fn started(bench: &Bench, test: impl FnOnce(&mut Deduper, &mut Context<Deduper>)) {
+    System::new().block_on(async {
+        let mut deduper = Deduper::new(bench.node.clone());
+        let mut ctx = Context::new();
+        deduper.started(&mut ctx);
+        test(&mut deduper, &mut ctx);
+    });
+}
+
+/// A page that failed at last, with links all the same.
+fn page(bench: &Bench, lease: Lease, links: &[&str]) -> Parsed {
+    let new = links.iter().map(|url| NewUrl::link(bench.url(url), 2)).collect();
+    let links = LinkChange { new, ..LinkChange::default() };
+    Parsed { links, ..Parsed::bare(lease, None, Ending::Error(Failure::Reset)) }
+}
+
+/// The new URLs of the commits that were sent, with their epochs.
+fn sent(bench: &Bench) -> Vec<(Option<u64>, Vec<String>)> {
+    let new = |commit: &Commit| match &commit.change {
+        Change::Page(page) => page.links.new.iter().map(|new| new.url.as_str().to_owned()).collect(),
+        Change::Links(links) => links.new.iter().map(|new| new.url.as_str().to_owned()).collect(),
+        _ => Vec::new(),
+    };
+    bench.store.take::<Commit>().iter().map(|commit| (commit.epoch, new(commit))).collect()
+}
+
+#[test]
+fn a_link_is_new_once_until_its_commit_is_lost() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/1", 1), ("http://h.test/2", 1), ("http://h.test/3", 1)]);
+    started(&bench, |deduper, ctx| {
+        let epoch = bench.node.crawl.epoch.now();
+        let mut leases = bench.leases().into_iter();
+        let mut next = |deduper: &mut Deduper, ctx: &mut Context<Deduper>| {
+            deduper.handle(page(&bench, leases.next().unwrap(), &["http://h.test/new", "http://h.test/2"]), ctx);
+            sent(&bench)
+        };
+        let new = vec!["http://h.test/new".to_owned()];
+        assert_eq!(next(deduper, ctx), [(Some(epoch), new.clone())], "what is queued is known from the disk");
+        assert_eq!(next(deduper, ctx), [(Some(epoch), vec![])], "it is pending");
+        let after = bench.node.crawl.epoch.raise();
+        assert_eq!(next(deduper, ctx), [(Some(after), new)], "the commit that it hung on is lost");
+    });
+}
+
+#[test]
+fn what_was_settled_is_asked_of_the_disk_again() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/1", 1), ("http://h.test/2", 1)]);
+    started(&bench, |deduper, ctx| {
+        let mut leases = bench.leases().into_iter();
+        deduper.handle(page(&bench, leases.next().unwrap(), &["http://h.test/new"]), ctx);
+        assert_eq!(deduper.pending.len(), 1);
+        let urls = vec![bench.node.prints.url(&bench.url("http://h.test/new"))];
+        let over = deduper.epoch - 1;
+        deduper.handle(Settled { epoch: over, urls: urls.clone(), contents: Vec::new() }, ctx);
+        assert_eq!(deduper.pending.len(), 1, "news of an epoch that is over");
+        deduper.handle(Settled { epoch: deduper.epoch, urls, contents: Vec::new() }, ctx);
+        assert_eq!(deduper.pending.len(), 0);
+    });
+}

@@ -1,0 +1,121 @@
+//! The Frontier alone: storage in memory, and doors behind which nobody is.
+
+use std::cell::RefCell;
+
+use actix::System;
+
+use super::*;
+use crate::base::sync::lock;
+use crate::crawl::bench::Bench;
+use crate::crawl::door::probe::Told;
+use crate::crawl::supervise::Kind as ActorKind;
+
+thread_local! {
+    /// What the hosts of this thread were told.
+    static HOSTS: RefCell<Vec<(String, Told)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Nobody is started: what the host would be told is kept.
+fn nobody(node: &Arc<Node>, _: HostAt, state: &HostState) -> Door<Host> {
+    let (door, told) = Door::probe(ActorKind::Politeness, &node.telemetry.metrics);
+    HOSTS.with_borrow_mut(|hosts| hosts.push((state.name.clone(), told)));
+    door
+}
+
+fn told(host: &str) -> Told {
+    HOSTS.with_borrow(|hosts| hosts.iter().rev().find(|(name, _)| name == host).unwrap().1.clone())
+}
+
+/// A Frontier that was started, in a runtime as an actor has it.
+fn started(bench: &Bench, test: impl FnOnce(&mut Frontier, &mut Context<Frontier>)) {
+    System::new().block_on(async {
+        let mut frontier = Frontier::new(bench.node.clone(), nobody);
+        let mut ctx = Context::new();
+        frontier.started(&mut ctx);
+        test(&mut frontier, &mut ctx);
+    });
+}
+
+fn want(frontier: &mut Frontier, ctx: &mut Context<Frontier>, bench: &Bench, host: &str, n: usize) -> Vec<Lease> {
+    frontier.handle(Want { host: bench.host(host).host, n }, ctx);
+    told(host).take::<Leases>().into_iter().flat_map(|leases| leases.0).collect()
+}
+
+fn tails(leases: &[Lease]) -> Vec<&str> {
+    leases.iter().map(|lease| lease.url.tail()).collect()
+}
+
+#[test]
+fn the_best_rank_comes_first_and_within_it_what_was_found_first() {
+    let bench = Bench::new(&["crawl.order=mixed"]);
+    bench.queue(&[("http://h.test/deep", 40), ("http://h.test/a", 1), ("http://h.test/b", 1), ("http://h.test/", 0)]);
+    started(&bench, |frontier, ctx| {
+        let leases = want(frontier, ctx, &bench, "h.test", 10);
+        assert_eq!(tails(&leases), ["/", "/a", "/b", "/deep"]);
+    });
+}
+
+#[test]
+fn no_url_is_leased_twice_and_one_that_was_dropped_is_leased_again() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
+    started(&bench, |frontier, ctx| {
+        let mut first = want(frontier, ctx, &bench, "h.test", 1);
+        assert_eq!(tails(&first), ["/a"]);
+        let second = want(frontier, ctx, &bench, "h.test", 5);
+        assert_eq!(tails(&second), ["/b"], "the other is out");
+        assert!(want(frontier, ctx, &bench, "h.test", 5).is_empty(), "both are out");
+        drop(first.pop());
+        let returned = bench.frontier.take::<LeaseReturned>();
+        assert_eq!(returned.len(), 1, "a lease that is dropped tells the Frontier");
+        returned.into_iter().for_each(|message| frontier.handle(message, ctx));
+        let again: Vec<Lease> = told("h.test").take::<Leases>().into_iter().flat_map(|leases| leases.0).collect();
+        assert_eq!(tails(&again), ["/a"], "the host still wanted some");
+        assert_eq!(bench.node.crawl.leases.len(), 2);
+    });
+}
+
+#[test]
+fn a_new_life_retires_the_hosts_of_the_former_one_and_takes_up_what_was_dropped_meanwhile() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/a", 1)]);
+    started(&bench, |frontier, ctx| {
+        let leases = want(frontier, ctx, &bench, "h.test", 5);
+        let former = told("h.test");
+        drop(leases); // told to a Frontier that is dead by then
+        bench.frontier.take::<LeaseReturned>();
+        let mut next = Frontier::new(bench.node.clone(), nobody);
+        next.started(ctx);
+        assert_eq!(former.take::<Retire>().len(), 1);
+        assert!(bench.node.crawl.leases.is_empty(), "swept");
+        assert_eq!(tails(&want(&mut next, ctx, &bench, "h.test", 5)), ["/a"]);
+    });
+}
+
+#[test]
+fn while_the_crawl_is_paused_nothing_is_leased_and_a_look_after_it_serves_who_waited() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/a", 1)]);
+    started(&bench, |frontier, ctx| {
+        let paused = &bench.node.crawl.switches.paused;
+        paused.store(true, Ordering::Release);
+        assert!(want(frontier, ctx, &bench, "h.test", 5).is_empty());
+        paused.store(false, Ordering::Release);
+        frontier.handle(Look, ctx);
+        assert_eq!(told("h.test").take::<Leases>().len(), 1);
+    });
+}
+
+#[test]
+fn a_host_that_gives_up_is_retired_and_its_end_is_told_to_the_store() {
+    let bench = Bench::new(&[]);
+    bench.queue(&[("http://h.test/a", 1)]);
+    started(&bench, |frontier, ctx| {
+        let host = bench.host("h.test").host;
+        frontier.handle(GaveUp { host, until: None }, ctx);
+        assert_eq!(told("h.test").take::<Retire>().len() + HOSTS.with_borrow(|all| all[0].1.take::<Retire>().len()), 1);
+        let changes = bench.store.take::<Commit>();
+        assert!(matches!(changes.as_slice(), [Commit { change: Change::Yield { until: None, .. }, .. }]));
+        assert!(lock(&bench.node.actors.hosts).len() <= 1);
+    });
+}

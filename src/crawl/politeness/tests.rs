@@ -1,0 +1,115 @@
+//! The lanes of a host alone: no fetcher, no frontier; the clock stands still until it is moved.
+
+use std::time::Duration;
+
+use actix::System;
+
+use super::*;
+use crate::crawl::bench::Bench;
+use crate::crawl::fetcher::{Errand, Fetch, Report, RobotsAnswer};
+use crate::crawl::frontier::Want;
+use crate::domain::outcome::{Answer, FetchOutcome};
+use crate::domain::politeness::PaceSignal;
+
+/// The gap of the settings below; an answer's end is rounded up to a whole millisecond.
+const GAP: Duration = Duration::from_millis(20 + 1);
+
+fn bench(more: &[&str]) -> Bench {
+    let set = ["dns.overrides={ '*.test' = '127.0.0.1:8500' }", "politeness.min_delay=20ms"];
+    Bench::new(&[&set, more].concat())
+}
+
+/// Starts the host and gives it all that is queued.
+async fn started(bench: &Bench) -> Door<Host> {
+    let state = crate::storage::read::host_state(&*bench.storage, bench.host("h.test")).unwrap().unwrap();
+    let door = start(&bench.node, bench.host("h.test"), &state);
+    assert_eq!(bench.frontier.next::<Want>().await.host, bench.host("h.test").host);
+    door.tell(Leases(bench.leases()));
+    door
+}
+
+/// The slot goes back, and the host hears what became of the request.
+fn answer(fetch: Fetch, status: u16) {
+    let Fetch { slot, errand, reply, .. } = fetch;
+    let robots = matches!(errand, Errand::Robots { .. }).then_some(RobotsAnswer {
+        status,
+        text: None,
+        location: None,
+        records: Vec::new(),
+    });
+    slot.finish(Duration::ZERO, PaceSignal::Ok);
+    drop(errand);
+    let _ = reply.send(Report { outcome: FetchOutcome::Answer(Answer::of(status)), robots });
+}
+
+/// Everything that can go on without the clock has gone on.
+async fn quiet() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_last_answer() {
+    let bench = bench(&[]);
+    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
+    System::new().block_on(async {
+        let door = started(&bench).await;
+        let robots = bench.fetcher.next::<Fetch>().await;
+        assert_eq!(robots.url.tail(), "/robots.txt");
+        assert!(matches!(robots.errand, Errand::Robots { foreign: false }));
+        quiet().await;
+        assert!(bench.fetcher.take::<Fetch>().is_empty(), "nothing is asked before its rules are known");
+        answer(robots, 404);
+        for tail in ["/a", "/b"] {
+            quiet().await;
+            assert!(bench.fetcher.take::<Fetch>().is_empty(), "the gap is not over before {tail}");
+            bench.node.clock.advance(GAP);
+            let page = bench.fetcher.next::<Fetch>().await;
+            assert_eq!(page.url.tail(), tail);
+            bench.node.clock.advance(GAP * 10);
+            quiet().await;
+            assert!(bench.fetcher.take::<Fetch>().is_empty(), "the slot is taken");
+            answer(page, 200);
+        }
+        door.tell(Retire);
+    });
+}
+
+#[test]
+fn what_robots_txt_forbids_is_turned_away_without_a_request() {
+    let bench = bench(&[]);
+    bench.queue(&[("http://h.test/private", 1)]);
+    System::new().block_on(async {
+        let door = started(&bench).await;
+        let Fetch { slot, reply, .. } = bench.fetcher.next::<Fetch>().await;
+        slot.finish(Duration::ZERO, PaceSignal::Ok);
+        let text = Some(b"User-agent: *\nDisallow: /private".to_vec());
+        let robots = Some(RobotsAnswer { status: 200, text, location: None, records: Vec::new() });
+        let _ = reply.send(Report { outcome: FetchOutcome::Answer(Answer::of(200)), robots });
+        let parsed = bench.deduper.next::<crate::crawl::deduper::Parsed>().await;
+        let rejected = crate::storage::ledger::Ending::Rejected(crate::domain::reason::Rejection::Robots);
+        assert_eq!((parsed.lease.url.tail(), parsed.ending.clone()), ("/private", rejected));
+        assert!(bench.fetcher.take::<Fetch>().is_empty());
+        door.tell(Retire);
+    });
+}
+
+#[test]
+fn a_request_that_dies_gives_its_url_and_its_slot_back() {
+    let bench = bench(&[]);
+    bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
+    System::new().block_on(async {
+        let door = started(&bench).await;
+        answer(bench.fetcher.next::<Fetch>().await, 404);
+        bench.node.clock.advance(GAP);
+        drop(bench.fetcher.next::<Fetch>().await); // its Fetcher died
+        bench.node.clock.advance(GAP);
+        let next = bench.fetcher.next::<Fetch>().await;
+        assert_eq!(next.url.tail(), "/b");
+        let returned = bench.frontier.take::<crate::crawl::frontier::LeaseReturned>();
+        let a = bench.node.prints.url(&bench.url("http://h.test/a"));
+        assert_eq!(returned.iter().map(|message| message.0.url_key).collect::<Vec<_>>(), [a]);
+        door.tell(Retire);
+    });
+}
