@@ -26,7 +26,7 @@ pub(super) async fn committed(node: &Node, change: Change) -> Result<(), Control
     loop {
         let (done, answer) = oneshot::channel();
         let reply = move || _ = done.send(());
-        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
         if answer.await.is_ok() {
             return Ok(());
         }
@@ -42,7 +42,7 @@ pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobE
     loop {
         let (done, answer) = sync_channel(1);
         let reply = move || _ = done.send(());
-        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(()) => return Ok(()),
@@ -60,7 +60,7 @@ pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
     while looks > 0 {
         let (done, answer) = sync_channel(1);
         let reply = move || _ = done.send(());
-        node.doors().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
+        node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
         while looks > 0 {
             looks -= 1;
             match answer.recv_timeout(LOOK) {

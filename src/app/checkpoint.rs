@@ -59,7 +59,7 @@ async fn make(node: Arc<Node>, turn: OwnedSemaphorePermit, by_hand: bool) -> Res
     let run = read::meta::<RunState>(&*node.storage, ())?.map_or(0, |r| r.runs);
     let draft = Draft::begin(&shelf(&node), node.clock.date(), run)?;
     let (reply, taken) = oneshot::channel();
-    node.doors().store.tell(TakeCheckpoint { draft, turn, reply });
+    node.mailboxes().store.tell(TakeCheckpoint { draft, turn, reply });
     let taken = tokio::time::timeout(PATIENCE, taken).await.map_err(late)?.map_err(gone)??;
     let (done, made) = oneshot::channel();
     let spawned =

@@ -84,7 +84,7 @@ impl NodeControl {
 async fn inject(node: &Node, seeds: Vec<(PageUrl, SeedValue)>) -> Result<SeedReport, ControlError> {
     loop {
         let (reply, answer) = oneshot::channel();
-        node.doors().deduper.tell(Inject { seeds: seeds.clone(), reply: Some(reply) });
+        node.mailboxes().deduper.tell(Inject { seeds: seeds.clone(), reply: Some(reply) });
         if let Ok(report) = answer.await {
             return Ok(report);
         }
@@ -145,7 +145,7 @@ impl Control for NodeControl {
     fn resume(&self) -> Result<(), ControlError> {
         self.0.crawl.switches.paused.store(false, Ordering::Release);
         self.keep_pause(false);
-        self.0.doors().frontier.tell(Look);
+        self.0.mailboxes().frontier.tell(Look);
         self.0.changed(StateChange::Resumed, "resumed by the operator");
         Ok(())
     }

@@ -57,7 +57,7 @@ pub(super) fn look(node: &Node) {
         (true, None) if writes_go_through(node, &places) => {
             node.disk.has_room();
             node.changed(StateChange::DiskSound, "disk has space again, the crawl goes on");
-            node.doors().frontier.tell(Look);
+            node.mailboxes().frontier.tell(Look);
         }
         (true, None) => {}
     }
@@ -111,7 +111,7 @@ fn look_at_spill(node: &Node) {
         Ok(()) => {
             node.disk.spill_works();
             node.changed(StateChange::DiskSound, "temporary files can be written again, the crawl goes on");
-            node.doors().frontier.tell(Look);
+            node.mailboxes().frontier.tell(Look);
         }
         Err(e) if node.clock.now().since(since) >= patience => node.stop_with(Stop::Disk(format!(
             "temporary files cannot be written to {}: {e}; it was tried for {} (disk.retry_for): look at the disk, then start again",

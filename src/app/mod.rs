@@ -124,15 +124,16 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
         }
     });
     refresh::refresh(&node)?;
-    let (doors, mailboxes) = threads::open_doors(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics);
-    let _ = node.actors.doors.set(doors);
+    let (mailboxes, receivers) =
+        threads::open_mailboxes(node.crawl.rules.settings.fetch.threads, &node.telemetry.metrics);
+    let _ = node.actors.mailboxes.set(mailboxes);
     disk::begin(&node); // before the first request, not after it
     let (ready, started) = mpsc::channel();
     let (ask, asked) = oneshot::channel();
     let (of_thread, placement) = (node.clone(), parts.placement);
     let thread = std::thread::Builder::new()
         .name("lycosa".into())
-        .spawn(move || threads::system(&of_thread, placement, mailboxes, make, &ready, asked))
+        .spawn(move || threads::system(&of_thread, placement, receivers, make, &ready, asked))
         .map_err(|source| StartError::Io { doing: "starting the actors' thread".into(), source })?;
     started.recv().map_err(|_| StartError::Actors)?;
     crate::admin::orders::command::finish(&node);

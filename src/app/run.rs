@@ -99,8 +99,8 @@ pub fn run<W>(
     share_out(&mut settings).map_err(StartError::from)?;
     let faults = faults().map_err(std::io::Error::other)?;
     Keys::check(&settings).map_err(AdminError::from)?; // before anything is written
-    let door = settings.admin_listen.map(Listening::bind).transpose()?; // nor when its port is taken
-    settings.admin_listen = door.as_ref().map(Listening::address);
+    let mailbox = settings.admin_listen.map(Listening::bind).transpose()?; // nor when its port is taken
+    settings.admin_listen = mailbox.as_ref().map(Listening::address);
     settle_restore(&settings, &faults)?;
     let (storage, seed) = open_storage(&settings, &faults).map_err(StartError::from)?;
     let _closed_last = Closing(storage.clone());
@@ -112,7 +112,7 @@ pub fn run<W>(
     if held_back {
         readmit::take_up_held_back(&running.node);
     }
-    let admin = door.map(|door| serve_admin(&running, door)).transpose()?;
+    let admin = mailbox.map(|mailbox| serve_admin(&running, mailbox)).transpose()?;
     let node = running.node.clone();
     let looker = node.clone();
     let watched = watched(Arc::new(move || status(&looker)));
@@ -248,12 +248,12 @@ fn open_storage(_: &Settings, _: &Faults) -> Result<(Arc<dyn Storage>, u64), cra
     Ok((Arc::new(crate::storage::MemoryStorage::new()), 1))
 }
 
-fn serve_admin(running: &Running, door: Listening) -> Result<AdminServer, RunError> {
+fn serve_admin(running: &Running, mailbox: Listening) -> Result<AdminServer, RunError> {
     let settings = &running.node.crawl.rules.settings;
     let control = Arc::new(NodeControl(running.node.clone()));
     let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
     let entrance = Entrance::new(keys.map_err(AdminError::from)?);
-    let server = AdminServer::serve(door, entrance, control, Some(running.node.clone()))?;
+    let server = AdminServer::serve(mailbox, entrance, control, Some(running.node.clone()))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());
     Ok(server)
 }

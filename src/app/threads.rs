@@ -10,10 +10,10 @@ use tokio::sync::oneshot;
 
 use super::{DRAIN, Placement};
 use crate::crawl::deduper::{Deduper, SaveFilter};
-use crate::crawl::door::Door;
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
-use crate::crawl::node::{Doors, Node};
+use crate::crawl::mailbox::Mailbox;
+use crate::crawl::node::{Mailboxes, Node};
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness;
 use crate::crawl::store::{Close, Store};
@@ -23,7 +23,7 @@ use crate::net::protocol::Protocols;
 use crate::telemetry::StateChange;
 use crate::telemetry::metrics::Metrics;
 
-pub(super) struct Mailboxes {
+pub(super) struct Receivers {
     supervisor: AddressReceiver<Supervisor>,
     frontier: AddressReceiver<Frontier>,
     fetchers: Vec<AddressReceiver<Fetcher>>,
@@ -32,16 +32,17 @@ pub(super) struct Mailboxes {
     store: AddressReceiver<Store>,
 }
 
-pub(super) fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxes) {
-    let (supervisor, m_supervisor) = Door::new(Kind::Supervisor, metrics);
-    let (frontier, m_frontier) = Door::new(Kind::Frontier, metrics);
-    let (parser, m_parser) = Door::new(Kind::Parser, metrics);
-    let (deduper, m_deduper) = Door::new(Kind::Deduper, metrics);
-    let (store, m_store) = Door::new(Kind::Store, metrics);
-    let (fetchers, m_fetchers) = (0..fetchers.max(1)).map(|n| Door::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
+pub(super) fn open_mailboxes(fetchers: usize, metrics: &Metrics) -> (Mailboxes, Receivers) {
+    let (supervisor, m_supervisor) = Mailbox::new(Kind::Supervisor, metrics);
+    let (frontier, m_frontier) = Mailbox::new(Kind::Frontier, metrics);
+    let (parser, m_parser) = Mailbox::new(Kind::Parser, metrics);
+    let (deduper, m_deduper) = Mailbox::new(Kind::Deduper, metrics);
+    let (store, m_store) = Mailbox::new(Kind::Store, metrics);
+    let (fetchers, m_fetchers) =
+        (0..fetchers.max(1)).map(|n| Mailbox::of(Kind::Fetcher, n.to_string(), metrics)).unzip();
     (
-        Doors { supervisor, frontier, fetchers, parser, deduper, store },
-        Mailboxes {
+        Mailboxes { supervisor, frontier, fetchers, parser, deduper, store },
+        Receivers {
             supervisor: m_supervisor,
             frontier: m_frontier,
             fetchers: m_fetchers,
@@ -56,14 +57,14 @@ pub(super) fn open_doors(fetchers: usize, metrics: &Metrics) -> (Doors, Mailboxe
 pub(super) fn system(
     node: &Arc<Node>,
     placement: Placement,
-    mailboxes: Mailboxes,
+    receivers: Receivers,
     make: Arc<dyn Fn() -> Protocols + Send + Sync>,
     ready: &mpsc::Sender<()>,
     asked: oneshot::Receiver<Duration>,
 ) -> bool {
     let runner = System::new();
     let (closed, arbiters) = runner.block_on(async {
-        let arbiters = spawn(node, placement, mailboxes, make);
+        let arbiters = spawn(node, placement, receivers, make);
         let _ = ready.send(());
         let patience = asked.await.unwrap_or(DRAIN);
         (drain(node, patience).await, arbiters)
@@ -94,7 +95,7 @@ fn end_threads(arbiters: Vec<Arbiter>) {
 fn spawn(
     node: &Arc<Node>,
     placement: Placement,
-    mailboxes: Mailboxes,
+    receivers: Receivers,
     make: Arc<dyn Fn() -> Protocols + Send + Sync>,
 ) -> Vec<Arbiter> {
     let mut arbiters = Vec::new();
@@ -111,30 +112,32 @@ fn spawn(
         node.actors.pulses.beat(&handle, name);
         handle
     };
-    let doors = node.doors();
-    put(&Arbiter::current(), node, &doors.supervisor, mailboxes.supervisor, Supervisor::new);
-    put(&place("store"), node, &doors.store, mailboxes.store, Store::new);
-    put(&place("deduper"), node, &doors.deduper, mailboxes.deduper, Deduper::new);
-    put(&Arbiter::current(), node, &doors.parser, mailboxes.parser, Parser::new);
-    for (number, (mailbox, door)) in mailboxes.fetchers.into_iter().zip(&doors.fetchers).enumerate() {
+    let mailboxes = node.mailboxes();
+    put(&Arbiter::current(), node, &mailboxes.supervisor, receivers.supervisor, Supervisor::new);
+    put(&place("store"), node, &mailboxes.store, receivers.store, Store::new);
+    put(&place("deduper"), node, &mailboxes.deduper, receivers.deduper, Deduper::new);
+    put(&Arbiter::current(), node, &mailboxes.parser, receivers.parser, Parser::new);
+    for (number, (receiver, mailbox)) in receivers.fetchers.into_iter().zip(&mailboxes.fetchers).enumerate() {
         let make = make.clone();
-        put(&place("fetcher"), node, door, mailbox, move |node| Fetcher::new(node, number, make.clone()));
+        put(&place("fetcher"), node, mailbox, receiver, move |node| Fetcher::new(node, number, make.clone()));
     }
-    put(&place("frontier"), node, &doors.frontier, mailboxes.frontier, |node| Frontier::new(node, politeness::start));
+    put(&place("frontier"), node, &mailboxes.frontier, receivers.frontier, |node| {
+        Frontier::new(node, politeness::start)
+    });
     arbiters
 }
 
 fn put<A: Room>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
-    door: &Door<A>,
-    mailbox: AddressReceiver<A>,
+    mailbox: &Mailbox<A>,
+    receiver: AddressReceiver<A>,
     make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
-    let (node, card) = (node.clone(), door.meter().card().clone());
+    let (node, stats) = (node.clone(), mailbox.meter().stats().clone());
     arbiter.spawn_fn(move || {
         let coroner = node.clone();
-        Guarded::raise(mailbox, move || make(node.clone()), coroner, card);
+        Guarded::raise(receiver, move || make(node.clone()), coroner, stats);
     });
 }
 
@@ -154,10 +157,10 @@ async fn drain(node: &Arc<Node>, patience: Duration) -> bool {
     }
     node.faults.pass("node.drained");
     let (reply, closed) = oneshot::channel();
-    node.doors().store.tell(Close { drained, reply });
+    node.mailboxes().store.tell(Close { drained, reply });
     let closed = matches!(tokio::time::timeout(DRAIN, closed).await, Ok(Ok(true)));
     let (done, saved) = oneshot::channel();
-    node.doors().deduper.tell(SaveFilter(done));
+    node.mailboxes().deduper.tell(SaveFilter(done));
     let _ = tokio::time::timeout(DRAIN, saved).await;
     node.faults.pass("node.closed");
     closed

@@ -12,7 +12,7 @@ use crate::recovery::checkpoint::place::Place;
 use crate::recovery::checkpoint::uploads::Uploads;
 use crate::recovery::checkpoint::{CheckpointError, Target};
 use crate::storage::read;
-use crate::storage::values::Tails;
+use crate::storage::values::FileLengths;
 use crate::telemetry::trouble::UPLOAD;
 
 /// How often the folder is looked at.
@@ -106,8 +106,8 @@ fn look(
         node.telemetry.metrics.upload(true);
         log::info!("archive file copied: file={} bytes={} to={}", line.file, line.bytes, line.to);
     }
-    let tails: Tails = read::meta(&*node.storage, ())?.unwrap_or_default();
-    let removed = uploads.remove_listed(tails.warc.as_ref().map(|(name, _)| name.as_str()))?;
+    let file_lengths: FileLengths = read::meta(&*node.storage, ())?.unwrap_or_default();
+    let removed = uploads.remove_listed(file_lengths.warc.as_ref().map(|(name, _)| name.as_str()))?;
     if !removed.is_empty() {
         log::info!("copied archive files removed here: files={}", removed.len());
     }

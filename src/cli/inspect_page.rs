@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::content::html::Page;
-use crate::content::modules::{HeadMarks, leads};
-use crate::crawl::parser::inspect::{Looked, Onward};
+use crate::content::modules::{HeaderDirectives, leads};
+use crate::crawl::parser::inspect::{Inspection, Redirect};
 use crate::crawl::rules::Rules;
 use crate::document::Document;
 use crate::domain::outcome::Verdict;
@@ -59,10 +59,10 @@ pub fn run(
     let content_type = content_type.unwrap_or("text/html");
     let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
     let fetched = Fetched::saved(200, headers, Document::from_bytes(bytes));
-    let (head, verdict) = (HeadMarks::default(), Verdict::Store);
+    let (head, verdict) = (HeaderDirectives::default(), Verdict::Store);
     let looked = rules.eyes().look((&url, false), &fetched, &verdict, &head, &mut vec![0; PIECE]);
     let looked = looked.bounded(&rules.canon, &url, rules.settings.parse.max_links_per_page);
-    let onward = Onward::of(&rules.canon, &url, &fetched, &verdict, looked.page.as_ref());
+    let onward = Redirect::of(&rules.canon, &url, &fetched, &verdict, looked.page.as_ref());
     let notes = looked.notes(&fetched, &verdict, &head, &onward);
     let mut report = report(&looked, &url, rules);
     report["notes"] = notes.iter().map(|note| note.as_str()).collect();
@@ -72,7 +72,7 @@ pub fn run(
     Ok(())
 }
 
-fn report(looked: &Looked, url: &PageUrl, rules: &Rules) -> Value {
+fn report(looked: &Inspection, url: &PageUrl, rules: &Rules) -> Value {
     let nothing = Page::default();
     let page = looked.page.as_ref().unwrap_or(&nothing);
     let facts = &page.facts;
@@ -112,7 +112,7 @@ fn links(page: &Page, url: &PageUrl, rules: &Rules) -> Vec<Value> {
         let url = shown(joiner.join(&entry.loc), &entry.loc, joiner.base());
         json!({ "url": url, "kind": entry.kind(), "nofollow": false, "text": entry.said() })
     });
-    let head = HeadMarks::default();
+    let head = HeaderDirectives::default();
     let linked = leads(&rules.canon, url, Some(page), &head).map(|lead| {
         let url = shown(lead.url, lead.href, &base);
         json!({ "url": url, "kind": lead.kind, "nofollow": lead.nofollow, "text": lead.text })

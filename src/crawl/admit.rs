@@ -13,7 +13,7 @@ use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
 
 /// Judges found URLs by the rules in force; the seen test comes afterwards.
 pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange {
@@ -23,7 +23,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
     let blocks = node.crawl.orders.blocks();
     for new in found {
         if blocks.on(new.url.host()) {
-            out.turned.push(Turned { new, reason: Rejection::Blocked });
+            out.turned.push(RejectedUrl { new, reason: Rejection::Blocked });
             continue;
         }
         let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
@@ -35,7 +35,7 @@ pub fn admit(node: &Node, found: impl IntoIterator<Item = NewUrl>) -> LinkChange
         let verdict = judge(&live, &scope, &new.url, new.depth, way).and(by_its_way);
         match verdict {
             Ok(()) => out.new.push(new),
-            Err(reason) => out.turned.push(Turned { new, reason }),
+            Err(reason) => out.turned.push(RejectedUrl { new, reason }),
         }
     }
     out
@@ -85,7 +85,7 @@ pub fn explain(
 
 /// Why a URL was turned away: the reason, and the rule that gave it in words.
 #[must_use]
-pub fn why(node: &Node, Turned { new, reason }: &Turned) -> String {
+pub fn why(node: &Node, RejectedUrl { new, reason }: &RejectedUrl) -> String {
     let scope = node.crawl.scope.read().unwrap_or_else(PoisonError::into_inner);
     let way = way(new.found, new.via.as_deref(), new.origin.as_deref());
     match explain(&node.crawl.live(), &scope, &new.url, new.depth, way) {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::{Semaphore, watch};
 
-use super::door::Door;
-use super::door::probe::Told;
 use super::lease::{Lease, LeaseEnd};
 use super::live::{self, LiveCell};
-use super::node::{Actors, Doors, LeaseReturn, Net, Node, Permits, Telemetry};
+use super::mailbox::Mailbox;
+use super::mailbox::probe::Told;
+use super::node::{Actors, LeaseReturn, Mailboxes, Net, Node, Permits, Telemetry};
 use super::orders::Orders;
 use super::rules::Rules;
 use super::seeds::Seeds;
@@ -88,14 +88,15 @@ impl Bench {
             scope: RwLock::new(scope),
             rules,
         };
-        let (supervisor, _) = Door::probe(Kind::Supervisor, &telemetry.metrics);
-        let (frontier, to_frontier) = Door::probe(Kind::Frontier, &telemetry.metrics);
-        let (fetcher, to_fetcher) = Door::probe(Kind::Fetcher, &telemetry.metrics);
-        let (parser, _) = Door::probe(Kind::Parser, &telemetry.metrics);
-        let (deduper, to_deduper) = Door::probe(Kind::Deduper, &telemetry.metrics);
-        let (store, to_store) = Door::probe(Kind::Store, &telemetry.metrics);
+        let (supervisor, _) = Mailbox::probe(Kind::Supervisor, &telemetry.metrics);
+        let (frontier, to_frontier) = Mailbox::probe(Kind::Frontier, &telemetry.metrics);
+        let (fetcher, to_fetcher) = Mailbox::probe(Kind::Fetcher, &telemetry.metrics);
+        let (parser, _) = Mailbox::probe(Kind::Parser, &telemetry.metrics);
+        let (deduper, to_deduper) = Mailbox::probe(Kind::Deduper, &telemetry.metrics);
+        let (store, to_store) = Mailbox::probe(Kind::Store, &telemetry.metrics);
         let actors = Actors::default();
-        let _ = actors.doors.set(Doors { supervisor, frontier, fetchers: vec![fetcher], parser, deduper, store });
+        let _ =
+            actors.mailboxes.set(Mailboxes { supervisor, frontier, fetchers: vec![fetcher], parser, deduper, store });
         let node = Node {
             clock,
             storage: storage.clone(),
@@ -149,7 +150,7 @@ impl Bench {
 
     /// Leases of all that is queued, in the order of the queue.
     pub fn leases(&self) -> Vec<Lease> {
-        let end: Arc<dyn LeaseEnd> = Arc::new(LeaseReturn(self.node.doors().frontier.clone()));
+        let end: Arc<dyn LeaseEnd> = Arc::new(LeaseReturn(self.node.mailboxes().frontier.clone()));
         let rows = read::scan::<Queue>(&*self.storage, &KeyRange::all(), 100).unwrap();
         let lease = |(key, entry): (crate::storage::keys::QueueKey, crate::storage::values::QueueEntry)| {
             let name = read::host_state(&*self.storage, key.host_crawl().host_at()).unwrap().unwrap().name;

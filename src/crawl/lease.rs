@@ -3,7 +3,7 @@
 //! A lease ends by commit or by Drop, never by a clock. The table of leases lives outside every actor, so that no death
 //! loses one: an entry's own state says how it ended, and a new Frontier sweeps what the old one was not told.
 //!
-//! While a room works on a page, the lease says so ([`Hands`]). One that comes back like that ended the room that had it
+//! While a room works on a page, the lease says so ([`Stage`]). One that comes back like that ended the room that had it
 //! in hands, and a page that does so again and again is poison: it is given up before it spends the room's restart budget.
 
 use std::pin::pin;
@@ -34,7 +34,7 @@ pub enum LeaseState {
 /// A room that has a page in hands: it would be this page that ends it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Hands {
+pub enum Stage {
     /// A Host's lane, up to the hand-over to the Fetcher.
     Host = 1,
     /// The task of its request.
@@ -70,12 +70,12 @@ impl LeaseCore {
     }
 
     /// A room takes the page in hands, and may die of it.
-    pub fn take(&self, hands: Hands) {
+    pub fn take(&self, hands: Stage) {
         self.hands.fetch_or(hands as u8, Ordering::AcqRel);
     }
 
     /// The room is done with it: if the page is lost now, that is not the page's fault.
-    pub fn let_go(&self, hands: Hands) {
+    pub fn let_go(&self, hands: Stage) {
         self.hands.fetch_and(!(hands as u8), Ordering::AcqRel);
     }
 
@@ -87,7 +87,7 @@ impl LeaseCore {
 
     /// Awaits work on the page. It is in hands only while that runs, not while it waits: what is dropped while it waits died
     /// of something else.
-    pub async fn held<T>(&self, hands: Hands, work: impl Future<Output = T>) -> T {
+    pub async fn held<T>(&self, hands: Stage, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         std::future::poll_fn(|cx| -> Poll<T> {
             self.take(hands);
@@ -309,7 +309,7 @@ mod tests {
     fn only_pages_that_end_the_room_that_has_them_in_hands_become_poison() {
         let (table, told) = (LeaseTable::default(), Arc::new(Told::default()));
         let key = UrlKey([3; 12]);
-        let (parser, store) = (Hands::Parser, Hands::Store);
+        let (parser, store) = (Stage::Parser, Stage::Store);
         for (hands, done) in
             [(parser, true), (store, true), (parser, true), (parser, false), (store, false), (parser, false)]
         {
@@ -331,13 +331,13 @@ mod tests {
         let held = lease(&table, &told).unwrap();
         let core = held.core().clone();
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let mut work = Box::pin(core.held(Hands::Host, async {
+        let mut work = Box::pin(core.held(Stage::Host, async {
             assert!(core.in_hands());
             std::future::pending::<()>().await;
         }));
         assert!(work.as_mut().poll(&mut cx).is_pending());
         assert!(!core.in_hands());
-        let mut work = Box::pin(core.held(Hands::Host, async { panic!("of this page") }));
+        let mut work = Box::pin(core.held(Stage::Host, async { panic!("of this page") }));
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.as_mut().poll(&mut cx).is_ready()));
         assert!(died.is_err() && core.in_hands());
     }

@@ -208,7 +208,7 @@ impl Walk<'_> {
                 let reply = Box::new(move |n| {
                     let _ = reply.send(n);
                 });
-                self.node.doors().deduper.tell(Readmit {
+                self.node.mailboxes().deduper.tell(Readmit {
                     urls: chunk.to_vec(),
                     by_shapes: self.which.reason.is_none() && !self.which.held_back,
                     reply,
@@ -231,7 +231,7 @@ impl Walk<'_> {
     fn note_done(&self, generation: u32) {
         let noted = async { tokio::time::timeout(PATIENCE, readmitted(self.node, generation)).await };
         if !matches!(self.runtime.block_on(noted), Ok(Ok(()))) {
-            log::warn!("that the rejected URLs were judged again could not be noted; the next start does it once more");
+            log::warn!("saving the readmit marker failed, rejected URLs are judged again at the next start");
         }
     }
 }

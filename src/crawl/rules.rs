@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::Settings;
 use crate::content::modules::{MimeModules, ParseRules};
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::Eyes;
+use crate::crawl::parser::inspect::Inspector;
 use crate::domain::politeness::PaceRules;
 use crate::domain::rank::Ranker;
 use crate::domain::robots::RobotsCachePolicy;
@@ -88,8 +88,8 @@ impl Rules {
 
     /// What bodies are looked at with.
     #[must_use]
-    pub fn eyes(&self) -> Eyes<'_> {
-        Eyes { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
+    pub fn eyes(&self) -> Inspector<'_> {
+        Inspector { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
     }
 
     /// Names for WARC records that no other source gives.

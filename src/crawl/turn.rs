@@ -146,8 +146,8 @@ mod tests {
         let story = Story::default();
         actix_rt::System::new().block_on(async {
             let (tx, rx) = channel::channel(16);
-            let door: Addr<Busy> = Addr::new(tx);
-            (0..1_000).for_each(|_| door.do_send(Work));
+            let mailbox: Addr<Busy> = Addr::new(tx);
+            (0..1_000).for_each(|_| mailbox.do_send(Work));
             let clock = Clock::manual(UnixMillis(1));
             Context::with_receiver(rx).run(Busy { clock, turns: Turns::default(), story: story.clone() });
             while lock(&story).iter().filter(|what| **what == "work").count() < 1_000 {

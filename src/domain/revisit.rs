@@ -7,7 +7,7 @@ use crate::base::time::UnixMillis;
 
 codes! {
     /// Why a URL that was fetched is queued once more.
-    Again {
+    RequeueReason {
         /// The operator wants its host crawled anew.
         Recrawl = 1, "recrawl";
         /// It is a sitemap, and `sitemaps.revisit` has passed.
@@ -25,7 +25,7 @@ codes! {
     }
 }
 
-impl Again {
+impl RequeueReason {
     /// True when it is a redirect that leads back to it.
     #[must_use]
     pub fn is_led(self) -> bool {

@@ -217,7 +217,7 @@ fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
         out_links: 0,
         depth: 0,
         hops: 0,
-        how: super::values::How::Unstored,
+        how: super::values::DoneKind::Unstored,
         cut: None,
         charset: None,
         remarks: Default::default(),
@@ -292,7 +292,7 @@ fn commits_not_yet_synced_are_listed_oldest_first(storage: &dyn Storage) {
         for number in [300, 2, u64::MAX] {
             batch.put_meta(number, &Unsynced::default());
         }
-        batch.put_raw(Family::Meta, MetaKey::Tails.encode(), vec![]);
+        batch.put_raw(Family::Meta, MetaKey::FileLengths.encode(), vec![]);
     });
     let numbers = |limit| read::unsynced(storage, limit).unwrap().into_iter().map(|(n, _)| n).collect::<Vec<_>>();
     assert_eq!(numbers(9), [2, 300, u64::MAX]);

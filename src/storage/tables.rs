@@ -6,7 +6,7 @@ use super::keys::{
 };
 use super::schema::Family;
 use super::values::{
-    self, ClockState, Counters, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, Tails, Unsynced,
+    self, ClockState, Counters, FileLengths, Format, JoinedHost, LiveSettings, OrderedHosts, RunState, Unsynced,
     UnsyncedLines, Value,
 };
 use crate::domain::fingerprint::{CrawlId, HostKey};
@@ -86,7 +86,7 @@ macro_rules! meta_records {
 
 meta_records! {
     Format(()) => |()| MetaKey::Format;
-    Tails(()) => |()| MetaKey::Tails;
+    FileLengths(()) => |()| MetaKey::FileLengths;
     RunState(()) => |()| MetaKey::Run;
     ClockState(()) => |()| MetaKey::Clock;
     LiveSettings(()) => |()| MetaKey::Settings;

@@ -1,6 +1,6 @@
 //! The files of a crawl together: the open WARC with its CDXJ, and `crawl.jsonl`.
 //!
-//! The one who commits appends pages and lines, takes [`Archive::tails`], and stores these lengths in the same
+//! The one who commits appends pages and lines, takes [`Archive::file_lengths`], and stores these lengths in the same
 //! transaction as the pages. At the next start [`Archive::open`] cuts off what no commit knows (invariant I3). Order of
 //! the barrier: [`Archive::sync`] first, then the transaction log. Rotation belongs between commits: a page that is
 //! appended and not yet committed cannot be rolled back once its file is closed.
@@ -23,7 +23,7 @@ use super::spool::SpoolRule;
 use super::writer::{Place, WarcLimits, WarcWriter};
 use crate::base::fault::{Faults, Injected};
 use crate::base::time::UnixMillis;
-use crate::storage::values::{Tails, UnsyncedLines};
+use crate::storage::values::{FileLengths, UnsyncedLines};
 
 pub use super::repair::{ArchiveRepair, Strays};
 
@@ -66,16 +66,16 @@ pub(super) struct OpenWarc {
 impl Archive {
     /// Takes up the files where the last commit left them.
     ///
-    /// `tails` is that of the last commit. `unsynced_from` is the lowest offset in the open WARC of a page that was
+    /// `file_lengths` is that of the last commit. `unsynced_from` is the lowest offset in the open WARC of a page that was
     /// committed after the last barrier: from there on records are read and checked, since a power failure may have lost
-    /// them. `strays` says what becomes of open files that `tails` does not name.
+    /// them. `strays` says what becomes of open files that `file_lengths` does not name.
     ///
     /// # Errors
     /// [`WarcError::Io`].
     pub fn open(
         settings: ArchiveSettings,
         ids: IdSource,
-        tails: &Tails,
+        file_lengths: &FileLengths,
         unsynced_from: Option<u64>,
         strays: Strays,
         now: UnixMillis,
@@ -83,13 +83,13 @@ impl Archive {
         fs::create_dir_all(&settings.dir).map_err(WarcError::io("create the folder", &settings.dir))?;
         let mut report = ArchiveRepair::default();
         let mut ids = ids;
-        let mut open = repair::take_up(&settings, tails, unsynced_from, now, &mut report)?;
+        let mut open = repair::take_up(&settings, file_lengths, unsynced_from, now, &mut report)?;
         if let Some(open) = open.as_mut().filter(|o| o.warc.position() == 0) {
             open.empty = append_info(&settings, &mut ids, &mut open.warc, now)?; // nothing of it had reached the disk
         }
         let kept = open.as_ref().map(|o| Arc::clone(o.warc.name()));
         let serial = repair::tidy(&settings, kept.as_deref(), strays, &mut report)?;
-        let jsonl = repair::take_up_lines(&settings.jsonl, tails.jsonl, &mut report)?;
+        let jsonl = repair::take_up_lines(&settings.jsonl, file_lengths.jsonl, &mut report)?;
         settings.jsonl.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir)?;
         Ok((Self { settings, ids, open, jsonl, serial }, report))
     }
@@ -151,30 +151,30 @@ impl Archive {
 
     /// The lengths to be stored with the next commit.
     #[must_use]
-    pub fn tails(&self) -> Tails {
+    pub fn file_lengths(&self) -> FileLengths {
         let warc = self.open.as_ref().map(|o| (o.warc.name().to_string(), o.warc.position()));
         let cdxj = self.open.as_ref().map(|o| (cdxj_name(o.warc.name()), o.cdxj.len()));
-        Tails { warc, cdxj, jsonl: self.jsonl.len() }
+        FileLengths { warc, cdxj, jsonl: self.jsonl.len() }
     }
 
-    /// Undoes what was appended since `tails`, when its commit failed.
+    /// Undoes what was appended since `file_lengths`, when its commit failed.
     ///
     /// # Errors
     /// [`WarcError`]; the files then refuse writes and the archive must be opened anew.
-    pub fn roll_back(&mut self, tails: &Tails) -> Result<(), WarcError> {
-        self.jsonl.roll_back(tails.jsonl)?;
+    pub fn roll_back(&mut self, file_lengths: &FileLengths) -> Result<(), WarcError> {
+        self.jsonl.roll_back(file_lengths.jsonl)?;
         let Some(open) = &mut self.open else { return Ok(()) };
         let length_of = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map(|t| t.1);
         let name = Arc::clone(open.warc.name());
-        open.warc.roll_back(length_of(&tails.warc, &name).unwrap_or(open.empty))?;
-        open.cdxj.roll_back(length_of(&tails.cdxj, &cdxj_name(&name)).unwrap_or(0))
+        open.warc.roll_back(length_of(&file_lengths.warc, &name).unwrap_or(open.empty))?;
+        open.cdxj.roll_back(length_of(&file_lengths.cdxj, &cdxj_name(&name)).unwrap_or(0))
     }
 
     /// Writes what lies beyond `synced` a second time: a sync of it failed.
     ///
     /// # Errors
     /// As for [`AppendFile::write_again`].
-    pub fn write_again(&mut self, synced: &Tails) -> Result<(), WarcError> {
+    pub fn write_again(&mut self, synced: &FileLengths) -> Result<(), WarcError> {
         let from = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map_or(0, |t| t.1);
         if let Some(open) = &mut self.open {
             let name = Arc::clone(open.warc.name());
@@ -205,7 +205,7 @@ impl Archive {
     }
 
     /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
-    /// Call it after a commit and before the next append; then commit [`tails`](Self::tails) again with the next page.
+    /// Call it after a commit and before the next append; then commit [`file_lengths`](Self::file_lengths) again with the next page.
     ///
     /// # Errors
     /// As for [`close`](Self::close).

@@ -6,7 +6,7 @@ use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
-use crate::storage::values::{ContentValue, How, QueueEntry};
+use crate::storage::values::{ContentValue, DoneKind, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
 use crate::warc::id::IdSource;
 use crate::warc::metadata::{Metadata, Outlink};
@@ -92,9 +92,9 @@ impl Tools {
         &mut self,
         records: &mut PageRecords,
         first: &ContentValue,
-        how: How,
+        how: DoneKind,
     ) -> Result<(), RecordError> {
-        let profile = if how == How::NotModified { PROFILE_NOT_MODIFIED } else { PROFILE_IDENTICAL };
+        let profile = if how == DoneKind::NotModified { PROFILE_NOT_MODIFIED } else { PROFILE_IDENTICAL };
         let refers = RefersTo { profile, url: &first.url, date: first.date };
         records.make_revisit(&mut self.builder, &refers, WarcDigest(first.payload))
     }

@@ -15,7 +15,7 @@ use super::scan::scan_next;
 use super::writer::{Place, WarcWriter, close_name};
 use crate::base::disk::own;
 use crate::base::time::UnixMillis;
-use crate::storage::values::Tails;
+use crate::storage::values::FileLengths;
 
 /// What becomes of open files of the series that the last commit does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,12 +54,12 @@ impl ArchiveRepair {
 /// Takes up the WARC that the commit names, with its index.
 pub(super) fn take_up(
     settings: &ArchiveSettings,
-    tails: &Tails,
+    file_lengths: &FileLengths,
     unsynced_from: Option<u64>,
     now: UnixMillis,
     report: &mut ArchiveRepair,
 ) -> Result<Option<OpenWarc>, WarcError> {
-    let Some((name, committed)) = &tails.warc else { return Ok(None) };
+    let Some((name, committed)) = &file_lengths.warc else { return Ok(None) };
     let dir = &settings.dir;
     if !dir.join(open_name(name)).exists() {
         if !dir.join(name).exists() {
@@ -78,7 +78,7 @@ pub(super) fn take_up(
         warc.roll_back(whole)?;
         report.lost = Some((Arc::clone(warc.name()), whole));
     }
-    let committed = tails.cdxj.as_ref().map_or(0, |t| t.1);
+    let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);
     let cdxj = take_up_index(dir, &warc, committed, report)?;
     Ok(Some(OpenWarc { warc, cdxj, empty: 0 }))
 }

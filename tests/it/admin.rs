@@ -15,7 +15,7 @@ use crate::sandbox::{Daemon, Sandbox, program, until};
 
 /// A web that takes far longer to crawl than any of these tests.
 fn endless() -> Sandbox {
-    let web = TestWebConfig { hosts: 20, pages: 500, ..TestWebConfig::default() };
+    let web = TestWebConfig { hosts: 20, pages: 20_000, ..TestWebConfig::default() };
     Sandbox::new(web, "politeness.min_delay = \"20ms\"\npoliteness.delay_factor = 0\nstore.memory = \"32MiB\"\n")
 }
 
@@ -111,7 +111,7 @@ fn a_pause_stops_requests_resume_goes_on_and_stop_drains() {
     let asked = sandbox.web.audit_len();
     // Many looks of every actor later (they look at most every 50 ms) nothing more has been asked for.
     let looks_begin = crawl.status().uptime_seconds;
-    crawl.until_status("time to pass", |s| s.uptime_seconds > looks_begin + 1.0);
+    let paused = crawl.until_status("time to pass", |s| s.uptime_seconds > looks_begin + 1.0);
     assert_eq!(sandbox.web.audit_len(), asked);
     assert!(crawl.ctl(&["status"]).1.contains("paused by the operator"));
     assert_eq!(crawl.ctl(&["resume"]), (0, "resume: done\n".into()));

@@ -10,9 +10,9 @@ use lycosa::domain::rank::{Order, Ranker};
 use lycosa::domain::reach::Reach;
 use lycosa::domain::reason::{Failure, Rejection};
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
-use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, Turned};
+use lycosa::storage::ledger::{Change, Ending, Ledger, LedgerRules, LinkChange, NewUrl, PageChange, RejectedUrl};
 use lycosa::storage::txn::Txn;
-use lycosa::storage::values::{ContentValue, How, PageRecord, RobotsValue, UrlState};
+use lycosa::storage::values::{ContentValue, DoneKind, PageRecord, RobotsValue, UrlState};
 use lycosa::storage::{MemoryStorage, Storage};
 use proptest::prelude::*;
 
@@ -176,7 +176,7 @@ fn change(
                     *state = State::Rejected(reason);
                 }
             }
-            Some(Change::Forsake { urls: urls.iter().map(|url| ledger.seen_key(url)).collect(), reason })
+            Some(Change::DropUrls { urls: urls.iter().map(|url| ledger.seen_key(url)).collect(), reason })
         }
         13 => {
             let urls = [a, b, a ^ b].map(url);
@@ -240,7 +240,7 @@ fn links(model: &mut Model, a: u16, b: u16, c: u8) -> LinkChange {
         match model.states.get(&key).copied() {
             None if turned_away => {
                 model.states.insert(key, State::Rejected(Rejection::TooDeep));
-                out.turned.push(Turned { new, reason: Rejection::TooDeep });
+                out.turned.push(RejectedUrl { new, reason: Rejection::TooDeep });
             }
             None => {
                 let state = turned(model, &new).unwrap_or(State::Waiting { depth, due: None });
@@ -281,8 +281,8 @@ fn page(model: &mut Model, a: u16, b: u16, c: u8, now: UnixMillis, ledger: &Ledg
             let waiting = State::Waiting { depth, due: Some(at) };
             (Ending::Wait { at, reason: Failure::Reset }, model.refusal(&url).map_or(waiting, State::Rejected))
         }
-        0..=2 => (Ending::Done(How::Stored), State::Done(now)),
-        3 => (Ending::Done(How::Redirect), State::Done(now)),
+        0..=2 => (Ending::Done(DoneKind::Stored), State::Done(now)),
+        3 => (Ending::Done(DoneKind::Redirect), State::Done(now)),
         4 => {
             let waiting = State::Waiting { depth, due: Some(at) };
             (Ending::Retry { at, reason: Failure::Reset }, model.refusal(&url).map_or(waiting, State::Rejected))
@@ -314,7 +314,7 @@ fn page(model: &mut Model, a: u16, b: u16, c: u8, now: UnixMillis, ledger: &Ledg
 }
 
 fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord {
-    let how = if *ending == Ending::Done(How::Redirect) { How::Redirect } else { How::Stored };
+    let how = if *ending == Ending::Done(DoneKind::Redirect) { DoneKind::Redirect } else { DoneKind::Stored };
     PageRecord {
         url: url.to_string(),
         status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use lycosa::admin::orders::HostCommand;
 use lycosa::crawl::node::Stop;
-use lycosa::storage::values::{How, UrlState};
+use lycosa::storage::values::{DoneKind, UrlState};
 use lycosa::testweb::TestWebConfig;
 
 use crate::cockpit::in_front_of;
@@ -165,7 +165,7 @@ fn a_page_is_asked_for_on_the_condition_that_it_has_changed_and_one_that_has_not
     }
     live.until("the end", |s| s.done == 3 && s.waiting + s.processing == 0);
     let ended = live.end();
-    assert!(matches!(ended.found.state_of(url), Some(UrlState::Done { how: How::NotModified, .. })));
+    assert!(matches!(ended.found.state_of(url), Some(UrlState::Done { how: DoneKind::NotModified, .. })));
     let heads: Vec<String> = site.heads().into_iter().filter(|head| head.starts_with("GET /a ")).collect();
     assert!(!heads[0].contains("If-"), "{heads:?}");
     for head in &heads[1..] {

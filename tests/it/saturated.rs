@@ -53,7 +53,7 @@ fn the_store_syncs_by_the_clock_although_its_mailbox_is_never_empty() {
         let reply: Box<dyn FnOnce() + Send> = Box::new(move || {
             let _ = told.send((n, faults.hits("store.synced")));
         });
-        live.node.doors().store.tell(Commit { reply: Some(reply), ..Commit::bare(Change::Links(Box::new(links))) });
+        live.node.mailboxes().store.tell(Commit { reply: Some(reply), ..Commit::bare(Change::Links(Box::new(links))) });
     }
     let synced: Vec<u64> = last.iter().take(MANY).map(|(_, synced)| synced).collect();
     let (first, last) = (synced.first().unwrap(), synced.last().unwrap());
@@ -75,13 +75,13 @@ fn what_the_deduper_sends_waits_with_it_until_there_is_room_before_the_store() {
     let replies: Vec<_> = (0..MANY)
         .map(|n| {
             let (reply, answer) = tokio::sync::oneshot::channel();
-            live.node.doors().deduper.tell(Inject { seeds: vec![seed(n)], reply: Some(reply) });
+            live.node.mailboxes().deduper.tell(Inject { seeds: vec![seed(n)], reply: Some(reply) });
             answer
         })
         .collect();
     let looker = std::thread::spawn(move || {
         while before_store.stop.borrow().is_none() {
-            let depth = before_store.doors().store.meter().depth();
+            let depth = before_store.mailboxes().store.meter().depth();
             if seen.send((depth, room_taken(&before_store.permits.store_room))).is_err() {
                 return;
             }
@@ -114,7 +114,7 @@ fn commits_that_fail_while_others_wait_for_room_give_theirs_back() {
     let live = sandbox.start();
     for n in 0..MANY {
         let (reply, _) = tokio::sync::oneshot::channel();
-        live.node.doors().deduper.tell(Inject { seeds: vec![seed(n % 7)], reply: Some(reply) });
+        live.node.mailboxes().deduper.tell(Inject { seeds: vec![seed(n % 7)], reply: Some(reply) });
     }
     live.until_stop();
     let ended = live.end();

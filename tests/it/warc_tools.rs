@@ -13,7 +13,7 @@ use std::time::Duration;
 use lycosa::base::time::UnixMillis;
 use lycosa::document::Document;
 use lycosa::domain::cut::Cut;
-use lycosa::storage::values::Tails;
+use lycosa::storage::values::FileLengths;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
 use lycosa::warc::id::IdSource;
 use lycosa::warc::info::WarcInfo;
@@ -182,7 +182,7 @@ fn archive(dir: &Path) -> Archive {
         info: WarcInfo { software: "Lycosa/0.1.0".into(), robots: "obey".into(), ..WarcInfo::default() },
         faults: lycosa::base::fault::Faults::default(),
     };
-    Archive::open(settings, IdSource::from_key([3; 32]), &Tails::default(), None, Strays::Remove, NOW).unwrap().0
+    Archive::open(settings, IdSource::from_key([3; 32]), &FileLengths::default(), None, Strays::Remove, NOW).unwrap().0
 }
 
 /// Writes all samples and two revisits over several WARC files, the last left open; gives the manifest.

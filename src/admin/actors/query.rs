@@ -8,8 +8,8 @@ use crate::admin::ControlError;
 use crate::admin::actors::{ActorKindView, ActorQuery, ActorState, ActorView, FaultView};
 use crate::admin::paging::{Page, Paging, cursor};
 use crate::base::sync::lock;
-use crate::crawl::card::{Card, Life};
 use crate::crawl::node::Node;
+use crate::crawl::stats::{ActorStats, Life};
 use crate::crawl::supervise::Kind;
 use crate::telemetry::metrics::Registry;
 
@@ -19,13 +19,13 @@ use crate::telemetry::metrics::Registry;
 /// A bad limit or cursor.
 pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
     let (limit, begin) = (paging.limit()?, paging.after()?);
-    let mut cards = cards(node);
-    cards.retain(|card| query.kind.is_none_or(|kind| kind == kind_view(card.kind())) && place(card) > begin);
-    cards.sort_unstable_by_key(|card| place(card));
-    let more = cards.len() > limit;
-    cards.truncate(limit);
-    let next = cards.last().filter(|_| more).map(|card| cursor(&place(card)));
-    Ok(Page { items: cards.iter().map(|card| view(node, card)).collect(), next })
+    let mut stats = stats(node);
+    stats.retain(|stats| query.kind.is_none_or(|kind| kind == kind_view(stats.kind())) && place(stats) > begin);
+    stats.sort_unstable_by_key(|stats| place(stats));
+    let more = stats.len() > limit;
+    stats.truncate(limit);
+    let next = stats.last().filter(|_| more).map(|stats| cursor(&place(stats)));
+    Ok(Page { items: stats.iter().map(|stats| view(node, stats)).collect(), next })
 }
 
 /// Restarts one; answers when its next life has begun.
@@ -34,39 +34,39 @@ pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<Ac
 /// What was asked makes no sense now, or storage does not answer.
 pub async fn restart(node: Arc<Node>, kind: ActorKindView, instance: &str) -> Result<ActorView, ControlError> {
     let instance = instance.to_owned();
-    let found = cards(&node).into_iter().find(|c| kind_view(c.kind()) == kind && **c.instance() == *instance);
+    let found = stats(&node).into_iter().find(|c| kind_view(c.kind()) == kind && **c.instance() == *instance);
     let absent =
         || ControlError::Absent(format!("there is no such actor now: {kind:?} {instance}; see /api/v1/actors"));
-    let card = found.ok_or_else(absent)?;
-    if card.life() == Life::Stopped {
+    let stats = found.ok_or_else(absent)?;
+    if stats.life() == Life::Stopped {
         return Err(ControlError::Refused("it has stopped for good; the node is coming to its end".into()));
     }
-    let life = card.lives();
-    card.ask_restart();
-    card.lives_beyond(life).await;
-    Ok(view(&node, &card))
+    let life = stats.lives();
+    stats.ask_restart();
+    stats.lives_beyond(life).await;
+    Ok(view(&node, &stats))
 }
 
 /// The cards of all actors, in no order.
-fn cards(node: &Node) -> Vec<Arc<Card>> {
-    let doors = node.doors();
-    let mut cards = vec![
-        doors.supervisor.meter().card().clone(),
-        doors.frontier.meter().card().clone(),
-        doors.parser.meter().card().clone(),
-        doors.deduper.meter().card().clone(),
-        doors.store.meter().card().clone(),
+fn stats(node: &Node) -> Vec<Arc<ActorStats>> {
+    let mailboxes = node.mailboxes();
+    let mut stats = vec![
+        mailboxes.supervisor.meter().stats().clone(),
+        mailboxes.frontier.meter().stats().clone(),
+        mailboxes.parser.meter().stats().clone(),
+        mailboxes.deduper.meter().stats().clone(),
+        mailboxes.store.meter().stats().clone(),
     ];
-    cards.extend(doors.fetchers.iter().map(|door| door.meter().card().clone()));
-    cards.extend(lock(&node.actors.hosts).values().map(|door| door.meter().card().clone()));
-    cards
+    stats.extend(mailboxes.fetchers.iter().map(|mailbox| mailbox.meter().stats().clone()));
+    stats.extend(lock(&node.actors.hosts).values().map(|mailbox| mailbox.meter().stats().clone()));
+    stats
 }
 
 /// Its place in the list: by kind, then instance; short names first, so that numbers stand in their order.
-fn place(card: &Card) -> Vec<u8> {
-    let name = card.instance().as_bytes();
-    let mut place = vec![card.kind() as u8];
-    if card.kind() == Kind::Fetcher {
+fn place(stats: &ActorStats) -> Vec<u8> {
+    let name = stats.instance().as_bytes();
+    let mut place = vec![stats.kind() as u8];
+    if stats.kind() == Kind::Fetcher {
         place.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
     }
     place.extend(name.iter().take(253));
@@ -85,40 +85,40 @@ fn kind_view(kind: Kind) -> ActorKindView {
     }
 }
 
-fn view(node: &Node, card: &Card) -> ActorView {
-    let seconds = |share| card.quantile(share).map(|time| time.as_secs_f64());
+fn view(node: &Node, stats: &ActorStats) -> ActorView {
+    let seconds = |share| stats.quantile(share).map(|time| time.as_secs_f64());
     ActorView {
-        kind: kind_view(card.kind()),
-        instance: card.instance().to_string(),
-        thread: card.thread().map(Into::into),
-        state: match card.life() {
+        kind: kind_view(stats.kind()),
+        instance: stats.instance().to_string(),
+        thread: stats.thread().map(Into::into),
+        state: match stats.life() {
             Life::Running => ActorState::Running,
             Life::Restarting => ActorState::Restarting,
             Life::Stopped => ActorState::Stopped,
         },
-        queue: card.queued(),
-        handled: card.handled(),
+        queue: stats.queued(),
+        handled: stats.handled(),
         handle_p50_seconds: seconds(0.5),
         handle_p99_seconds: seconds(0.99),
-        restarts: card.lives().saturating_sub(1),
-        faults: card.faults(),
-        last_fault: card.last_fault().map(|(at, why)| FaultView { at_ms: node.clock.date_of(at).0, why }),
-        observed: observed(node, card),
+        restarts: stats.lives().saturating_sub(1),
+        faults: stats.faults(),
+        last_fault: stats.last_fault().map(|(at, why)| FaultView { at_ms: node.clock.date_of(at).0, why }),
+        observed: observed(node, stats),
     }
 }
 
 /// What it holds, from the registries: nothing is asked of the actor.
-fn observed(node: &Node, card: &Card) -> BTreeMap<String, i64> {
+fn observed(node: &Node, stats: &ActorStats) -> BTreeMap<String, i64> {
     let held = |registries: &[Registry]| -> Vec<(&'static str, i64)> {
         registries.iter().map(|r| (r.as_str(), node.telemetry.metrics.entries_of(*r))).collect()
     };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let found = match card.kind() {
+    let found = match stats.kind() {
         Kind::Supervisor => {
             vec![("deaths", number(Kind::ALL.iter().map(|kind| node.telemetry.metrics.restarts(*kind)).sum()))]
         }
         Kind::Frontier => held(&[Registry::ActiveHosts, Registry::RestingHosts, Registry::Leases, Registry::Heads]),
-        Kind::Politeness => of_host(node, card),
+        Kind::Politeness => of_host(node, stats),
         Kind::Fetcher => {
             let free = node.permits.fetches.available_permits();
             let all = node.crawl.rules.settings.fetch.concurrency.saturating_sub(free);
@@ -138,8 +138,8 @@ fn observed(node: &Node, card: &Card) -> BTreeMap<String, i64> {
     found.into_iter().map(|(name, n)| (name.to_owned(), n)).collect()
 }
 
-fn of_host(node: &Node, card: &Card) -> Vec<(&'static str, i64)> {
-    let Some(pace) = node.slots.pace_of(&node.prints.host(card.instance())) else { return Vec::new() };
+fn of_host(node: &Node, stats: &ActorStats) -> Vec<(&'static str, i64)> {
+    let Some(pace) = node.slots.pace_of(&node.prints.host(stats.instance())) else { return Vec::new() };
     let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     vec![
         ("earliest_ms", number(pace.earliest().0)),

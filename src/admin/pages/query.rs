@@ -16,7 +16,7 @@ use crate::crawl::node::Node;
 use crate::document::decoded;
 use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
 use crate::storage::tables;
-use crate::storage::values::{How, PageRecord};
+use crate::storage::values::{DoneKind, PageRecord};
 use crate::storage::{StorageError, read};
 use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
@@ -141,12 +141,12 @@ fn absent(target: &Target, at: Option<u64>) -> ControlError {
 /// The capture whose record holds the bytes: itself, or for a revisit the one it refers to.
 fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Option<PageRecord>, StorageError> {
     match capture.how {
-        How::Stored | How::Redirect | How::Unstored => Ok(Some(capture.clone())),
-        How::NotModified if capture.content.is_none() => {
+        DoneKind::Stored | DoneKind::Redirect | DoneKind::Unstored => Ok(Some(capture.clone())),
+        DoneKind::NotModified if capture.content.is_none() => {
             let mut older = captures.iter().map(|(_, page)| page).filter(|page| page.fetched < capture.fetched);
-            Ok(older.find(|page| page.how == How::Stored).cloned())
+            Ok(older.find(|page| page.how == DoneKind::Stored).cloned())
         }
-        How::Duplicate | How::NotModified => {
+        DoneKind::Duplicate | DoneKind::NotModified => {
             let Some(digest) = capture.content else { return Ok(None) };
             let Some(first) = read::content(&*node.storage, ContentKey::from(digest))? else { return Ok(None) };
             read::get::<tables::Pages>(&*node.storage, &first.first)

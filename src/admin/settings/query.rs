@@ -13,7 +13,7 @@ use crate::admin::settings::{
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::crawl::jobs::JobError;
 use crate::crawl::live::Live;
-use crate::crawl::live::{self, Readmitting, Trial, Wish};
+use crate::crawl::live::{self, Readmitting, SettingsPatch, Trial};
 use crate::crawl::node::{Node, Stop};
 use crate::crawl::readmit::{self, Which};
 use crate::domain::reason::Rejection;
@@ -58,10 +58,10 @@ pub fn generation(node: &Node) -> u32 {
 pub async fn change(node: Arc<Node>, changes: Changes, how: ChangeHow) -> Result<Changed, ControlError> {
     let readmit = how.readmit;
     if !how.force {
-        check(&node, Wish { changes: changes.clone(), readmit }).await?;
+        check(&node, SettingsPatch { changes: changes.clone(), readmit }).await?;
     }
     let readmitting = readmit.then(|| Readmitting::begin(&node));
-    let change = live::change(&node, Wish { changes, readmit }).await?;
+    let change = live::change(&node, SettingsPatch { changes, readmit }).await?;
     let mut made = changed(&node, &change);
     if let Some(readmitting) = readmitting {
         let generation = (!change.changed.is_empty()).then_some(change.generation);
@@ -98,7 +98,7 @@ pub async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed, Contro
         return Err(ControlError::Absent(format!("nothing was set over HTTP for the host {host}")));
     }
     let changes = Changes::from([(key, Json::Null)]);
-    Ok(changed(&node, &live::change(&node, Wish { changes, readmit: false }).await?))
+    Ok(changed(&node, &live::change(&node, SettingsPatch { changes, readmit: false }).await?))
 }
 
 /// What a change would do to a sample of the URLs.
@@ -106,7 +106,7 @@ pub async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed, Contro
 /// # Errors
 /// What was asked makes no sense now, or storage does not answer.
 pub async fn sample(node: Arc<Node>, changes: Changes) -> Result<TrialView, ControlError> {
-    let (draft, changed) = live::draft(&node, &Wish { changes, readmit: false }).await?;
+    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
     looked(move || Trial::new(node, draft, changed).sample()).await
 }
 
@@ -116,7 +116,7 @@ pub async fn sample(node: Arc<Node>, changes: Changes) -> Result<TrialView, Cont
 /// What was asked makes no sense now, or storage does not answer.
 pub async fn trial(node: Arc<Node>, changes: Changes) -> Result<JobView, ControlError> {
     let about = format!("what a change would do: {}", changes.keys().cloned().collect::<Vec<_>>().join(" "));
-    let (draft, changed) = live::draft(&node, &Wish { changes, readmit: false }).await?;
+    let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
     let trial = Trial::new(node.clone(), draft, changed);
     node.jobs.start(&node.clock, "dry-run", about, move |job| trial.all(job)).map_err(not_started)
 }
@@ -139,7 +139,7 @@ pub fn readmit(node: &Arc<Node>, which: ReadmitView) -> Result<JobView, ControlE
 }
 
 /// Refuses a change that ends the crawl or turns most of its queue away: who means it says so.
-async fn check(node: &Arc<Node>, wish: Wish) -> Result<(), ControlError> {
+async fn check(node: &Arc<Node>, wish: SettingsPatch) -> Result<(), ControlError> {
     if !wish.changes.keys().any(|key| live::may_harm(key)) {
         return Ok(());
     }

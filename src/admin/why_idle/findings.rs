@@ -12,8 +12,8 @@ use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
-use crate::crawl::card::{Card, Life};
 use crate::crawl::node::Node;
+use crate::crawl::stats::{ActorStats, Life};
 use crate::domain::fingerprint::HostKey;
 use crate::domain::partition::Partition;
 use crate::domain::url::PageUrl;
@@ -93,16 +93,16 @@ pub(in crate::admin) fn hold(node: &Node) -> Option<Finding> {
 
 /// Actors that rest after a death, the Hosts apart: each of those holds up its own host only.
 fn resting(node: &Node) -> Option<Finding> {
-    let doors = node.actors.doors.get()?; // none before the actors are started
-    let cards = [
-        doors.frontier.meter().card(),
-        doors.parser.meter().card(),
-        doors.deduper.meter().card(),
-        doors.store.meter().card(),
+    let mailboxes = node.actors.mailboxes.get()?; // none before the actors are started
+    let stats = [
+        mailboxes.frontier.meter().stats(),
+        mailboxes.parser.meter().stats(),
+        mailboxes.deduper.meter().stats(),
+        mailboxes.store.meter().stats(),
     ];
-    let down = cards.into_iter().chain(doors.fetchers.iter().map(|door| door.meter().card()));
-    let down: Vec<&Card> =
-        down.map(|card| &**card).filter(|card| card.life() != Life::Running && card.faults() > 0).collect();
+    let down = stats.into_iter().chain(mailboxes.fetchers.iter().map(|mailbox| mailbox.meter().stats()));
+    let down: Vec<&ActorStats> =
+        down.map(|stats| &**stats).filter(|stats| stats.life() != Life::Running && stats.faults() > 0).collect();
     let first = down.first()?;
     let why = first.last_fault().map(|(_, why)| format!(" after: {why}")).unwrap_or_default();
     let sentence = match down.len() {
@@ -159,9 +159,9 @@ fn permits(node: &Node, s: &StatusSnapshot) -> Finding {
         let sentence = "memory is short (memory.max): fewer pages are taken at a time until it is not";
         return finding(IdleCode::MemoryShort, sentence, "raise memory.max, or lower fetch.concurrency");
     }
-    let doors = node.doors();
-    let parsing = doors.parser.meter().depth() + node.permits.parsing.load(Ordering::Relaxed);
-    let storing = doors.store.meter().depth() + doors.deduper.meter().depth();
+    let mailboxes = node.mailboxes();
+    let parsing = mailboxes.parser.meter().depth() + node.permits.parsing.load(Ordering::Relaxed);
+    let storing = mailboxes.store.meter().depth() + mailboxes.deduper.meter().depth();
     let all = "all page permits are taken";
     match (parsing, storing) {
         (0, 0) => {

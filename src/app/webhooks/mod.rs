@@ -95,10 +95,7 @@ impl Webhooks {
         };
         let _ = self.end.send(());
         if self.ended.recv_timeout(patience) == Err(std_mpsc::RecvTimeoutError::Timeout) {
-            log::warn!(
-                "not everything was told to the webhooks, they did not answer in time: waited_s={}",
-                patience.as_secs()
-            );
+            log::warn!("webhook delivery incomplete at shutdown: waited_s={}", patience.as_secs());
         }
     }
 }

@@ -12,7 +12,7 @@ use super::session::{Reply, Robots};
 use crate::base::time::UnixMillis;
 use crate::base::units::roughly;
 use crate::content::modules::usage;
-use crate::crawl::parser::inspect::Way;
+use crate::crawl::parser::inspect::RedirectKind;
 use crate::domain::outcome::Verdict;
 use crate::domain::url::{PageUrl, UrlError};
 use crate::net::HttpVersion;
@@ -74,15 +74,15 @@ pub(super) struct RedirectReport {
 }
 
 impl RedirectReport {
-    pub(super) fn to(url: &PageUrl, way: Way, written: Option<String>, verdict: String, goes: bool) -> Self {
-        let by = if way == Way::Location { String::new() } else { format!(" by {}", way.said()) };
+    pub(super) fn to(url: &PageUrl, way: RedirectKind, written: Option<String>, verdict: String, goes: bool) -> Self {
+        let by = if way == RedirectKind::Location { String::new() } else { format!(" by {}", way.said()) };
         let goes = if goes { "; --follow goes there" } else { "" };
         let said = format!("to {url}{by} ({verdict}){goes}");
         Self { to: Some(url.to_string()), by: way.as_str(), written, verdict, said }
     }
 
     pub(super) fn itself(url: Option<&PageUrl>) -> Self {
-        let (by, said) = (Way::Location.as_str(), "to itself; a crawl goes no further".to_owned());
+        let (by, said) = (RedirectKind::Location.as_str(), "to itself; a crawl goes no further".to_owned());
         Self { to: url.map(ToString::to_string), by, written: None, verdict: "itself".into(), said }
     }
 
@@ -91,7 +91,7 @@ impl RedirectReport {
             Some(why) => (why.rejection().to_string(), format!("to what is no http(s) URL ({})", why.rejection())),
             None => ("nowhere".to_owned(), "without a Location: it leads nowhere".to_owned()),
         };
-        Self { to: None, by: Way::Location.as_str(), written: None, verdict, said }
+        Self { to: None, by: RedirectKind::Location.as_str(), written: None, verdict, said }
     }
 }
 

@@ -7,7 +7,7 @@ use super::judge::{Judge, Links, TAKE};
 use super::read::Read;
 use super::report::Rows;
 use crate::content::html::Directives;
-use crate::content::modules::{Lead, leads};
+use crate::content::modules::{FoundLink, leads};
 use crate::domain::url::PageUrl;
 
 #[derive(Debug, Serialize)]
@@ -138,7 +138,7 @@ pub(super) fn links(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Vec<LinkRe
     reports
 }
 
-fn report(lead: &Lead<'_>, verdict: String) -> LinkReport {
+fn report(lead: &FoundLink<'_>, verdict: String) -> LinkReport {
     LinkReport {
         url: lead.url.as_ref().ok().map(ToString::to_string),
         href: lead.href.to_owned(),

@@ -2,8 +2,8 @@
 
 use super::judge::{FoundWay, Judge};
 use super::session::{Reply, Session};
-use crate::content::modules::{HeadMarks, Lead};
-use crate::crawl::parser::inspect::{Looked, Onward, Way};
+use crate::content::modules::{FoundLink, HeaderDirectives};
+use crate::crawl::parser::inspect::{Inspection, Redirect, RedirectKind};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::{FetchOutcome, Verdict, judge};
 use crate::domain::url::PageUrl;
@@ -19,9 +19,9 @@ pub(super) struct Read {
     pub verdict: Verdict,
     /// A firewall answered in place of the site.
     pub challenge: bool,
-    pub head: HeadMarks,
-    pub looked: Looked,
-    pub onward: Onward,
+    pub head: HeaderDirectives,
+    pub looked: Inspection,
+    pub onward: Redirect,
     /// As what its URL is found by a crawl.
     found: FoundAs,
     /// The settings obey `nofollow`.
@@ -36,14 +36,14 @@ impl Read {
         let outcome = outcome_of(Ok(fetched), false, now);
         let verdict = judge(&outcome, 0, now, &session.live.retry);
         let challenge = matches!(outcome, FetchOutcome::Answer(answer) if answer.challenge);
-        let head = HeadMarks::of(&fetched.headers, &rules.settings.agent.robots_tokens);
+        let head = HeaderDirectives::of(&fetched.headers, &rules.settings.agent.robots_tokens);
         let named = session.names_as_sitemap(url);
         let found = if named { FoundAs::SitemapFile { nesting: 0 } } else { FoundAs::Link };
         let via = format!("{}://{}/robots.txt", url.scheme().as_str(), url.authority());
         let looked = rules.eyes().look((url, named), fetched, &verdict, &head, &mut vec![0; PIECE]);
         let looked = looked.bounded(&session.live.canon, url, rules.settings.parse.max_links_per_page);
         let set = head.sets_cookies && rules.settings.cookies.enabled;
-        let onward = Onward::of(&session.live.canon, url, fetched, &verdict, looked.page.as_ref());
+        let onward = Redirect::of(&session.live.canon, url, fetched, &verdict, looked.page.as_ref());
         let onward = onward.with_cookies(url, set);
         let obeys_nofollow = rules.settings.politeness.obeys_nofollow();
         Self { verdict, challenge, head, looked, onward, found, obeys_nofollow, via }
@@ -60,21 +60,21 @@ impl Read {
     }
 
     /// A link of it is not to be followed.
-    pub(super) fn shuns(&self, lead: &Lead<'_>) -> bool {
+    pub(super) fn shuns(&self, lead: &FoundLink<'_>) -> bool {
         self.nofollow() || (self.obeys_nofollow && lead.nofollow)
     }
 
     /// Where it leads at once, and is followed.
-    pub(super) fn next(&self) -> Option<(&PageUrl, Way)> {
+    pub(super) fn next(&self) -> Option<(&PageUrl, RedirectKind)> {
         self.onward.followed(self.nofollow())
     }
 
     /// Where it leads, as written.
     pub(super) fn written(&self, reply: &Reply) -> Option<String> {
         match self.onward.target()?.1 {
-            Way::Location => reply.fetched.reference("location").map(Into::into),
-            Way::RefreshHeader => reply.fetched.reference("refresh").map(Into::into),
-            Way::MetaRefresh => Some(self.looked.page.as_ref()?.facts.refresh.as_ref()?.href.clone()),
+            RedirectKind::Location => reply.fetched.reference("location").map(Into::into),
+            RedirectKind::RefreshHeader => reply.fetched.reference("refresh").map(Into::into),
+            RedirectKind::MetaRefresh => Some(self.looked.page.as_ref()?.facts.refresh.as_ref()?.href.clone()),
         }
     }
 

@@ -10,7 +10,7 @@ use super::checks::Checks;
 use super::session::{NoAnswer, Reply};
 use super::visit::Stopped;
 use crate::cli::exit::CliError;
-use crate::crawl::parser::inspect::Way;
+use crate::crawl::parser::inspect::RedirectKind;
 use crate::domain::url::PageUrl;
 use crate::telemetry::advice::advice;
 use crate::telemetry::log::escaped;
@@ -52,16 +52,16 @@ pub(super) struct Hop {
     by: &'static str,
     to: String,
     #[serde(skip)]
-    way: Way,
+    way: RedirectKind,
 }
 
 impl Hop {
-    pub(super) fn new(checks: Checks, status: u16, way: Way, to: &PageUrl) -> Self {
+    pub(super) fn new(checks: Checks, status: u16, way: RedirectKind, to: &PageUrl) -> Self {
         Self { checks, status, by: way.as_str(), to: to.to_string(), way }
     }
 
     fn rows(&self, rows: &mut Rows) {
-        let by = if self.way == Way::Location { String::new() } else { format!(" by {}", self.way.said()) };
+        let by = if self.way == RedirectKind::Location { String::new() } else { format!(" by {}", self.way.said()) };
         rows.add("redirect", &format!("{} {} to {}{by}", self.status, self.checks.url, self.to));
         self.checks.rows(true, rows);
     }

@@ -10,7 +10,7 @@ use super::report::{Hop, Report};
 use super::session::{Reply, Session};
 use crate::cli::exit::CliError;
 use crate::crawl::admit::LINK;
-use crate::crawl::parser::inspect::Onward;
+use crate::crawl::parser::inspect::Redirect;
 use crate::domain::reason::Rejection;
 use crate::domain::url::{PageUrl, UrlError};
 
@@ -68,16 +68,16 @@ fn onward(
 ) -> (Option<RedirectReport>, Option<Stopped>) {
     let written = read.written(reply);
     match (&read.onward, read.next()) {
-        (Onward::Stays | Onward::Reloads(_), _) => (None, None),
-        (Onward::Itself, _) => {
+        (Redirect::Stays | Redirect::Reloads(_), _) => (None, None),
+        (Redirect::Itself, _) => {
             let detail = "redirect loop: the answer redirects to itself".to_owned();
             (Some(RedirectReport::itself(been.last())), Some(Stopped { reason: "loop", detail }))
         }
-        (Onward::Nowhere(why), _) => (Some(RedirectReport::nowhere(*why)), why.and_then(refused)),
-        (Onward::To { url, way, .. }, None) => {
+        (Redirect::Nowhere(why), _) => (Some(RedirectReport::nowhere(*why)), why.and_then(refused)),
+        (Redirect::To { url, way, .. }, None) => {
             (Some(RedirectReport::to(url, *way, written, "nofollow".into(), false)), None)
         }
-        (Onward::To { url, way, .. }, Some(_)) => {
+        (Redirect::To { url, way, .. }, Some(_)) => {
             let (judged, widened) = judge.hop(url, been.len());
             let verdict = match judged.reason {
                 None => judge.session.forbidden(url).map_or_else(

@@ -1,12 +1,12 @@
 //! The links of an answer in the order in which a crawl looks at them: those of the markup, then those of the header `Link`.
 
-use super::HeadMarks;
+use super::HeaderDirectives;
 use crate::content::html::{LinkKind, Page};
 use crate::domain::url::{Canonicaliser, PageUrl, UrlError};
 
 /// One link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lead<'p> {
+pub struct FoundLink<'p> {
     /// Where it leads, in canonical form.
     pub url: Result<PageUrl, UrlError>,
     /// The same as written.
@@ -26,15 +26,15 @@ pub fn leads<'c, 'p: 'c>(
     canon: &'c Canonicaliser,
     at: &PageUrl,
     page: Option<&'p Page>,
-    head: &'p HeadMarks,
-) -> impl Iterator<Item = Lead<'p>> + 'c {
+    head: &'p HeaderDirectives,
+) -> impl Iterator<Item = FoundLink<'p>> + 'c {
     let at = at.to_url();
     let of_page = page.into_iter().flat_map({
         let at = at.clone();
         move |page| {
             let hrefs = page.facts.links.iter().map(|link| link.href.as_str());
             let joiner = canon.joiner_of(hrefs, page.facts.base_url(&at), Some(page.charset));
-            page.facts.links.iter().map(move |link| Lead {
+            page.facts.links.iter().map(move |link| FoundLink {
                 url: joiner.join(&link.href),
                 href: &link.href,
                 kind: link.kind,
@@ -46,7 +46,7 @@ pub fn leads<'c, 'p: 'c>(
     });
     let refresh = head.refresh.iter().map({
         let at = at.clone();
-        move |href| Lead {
+        move |href| FoundLink {
             url: canon.join(&at, href, None),
             href,
             kind: LinkKind::MetaRefresh,
@@ -56,7 +56,7 @@ pub fn leads<'c, 'p: 'c>(
         }
     });
     let of_head =
-        head.links.iter().filter_map(|link| Some((link, link.followed_as()?))).map(move |(link, kind)| Lead {
+        head.links.iter().filter_map(|link| Some((link, link.followed_as()?))).map(move |(link, kind)| FoundLink {
             url: canon.join(&at, &link.target, None),
             href: &link.target,
             kind,
@@ -82,7 +82,7 @@ mod tests {
         let page = reader.finish();
         let link = b"<n>; rel=next, <x>; rel=author, <c>; rel=canonical, <s>; rel=sitemap".to_vec();
         let refresh = b"60; url=r".to_vec();
-        let head = HeadMarks::of(&[("Link".to_owned(), link), ("Refresh".to_owned(), refresh)], &[]);
+        let head = HeaderDirectives::of(&[("Link".to_owned(), link), ("Refresh".to_owned(), refresh)], &[]);
         let canon = Canonicaliser::default();
         let at = canon.parse(at.as_str()).unwrap();
         let found: Vec<_> = leads(&canon, &at, Some(&page), &head).collect();

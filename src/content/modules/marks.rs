@@ -18,7 +18,7 @@ const LONGEST_CANONICAL: usize = 2_000;
 
 /// What the head says.
 #[derive(Clone, Debug, Default)]
-pub struct HeadMarks {
+pub struct HeaderDirectives {
     /// `X-Robots-Tag`, for this crawler.
     pub robots: Directives,
     /// `Link`.
@@ -31,7 +31,7 @@ pub struct HeadMarks {
     pub refresh: Option<String>,
 }
 
-impl HeadMarks {
+impl HeaderDirectives {
     /// Of an answer's header lines; `tokens` are the names this crawler goes by.
     #[must_use]
     pub fn of(headers: &[(String, Vec<u8>)], tokens: &[String]) -> Self {
@@ -105,9 +105,9 @@ mod tests {
     use super::*;
     use crate::content::html::{ExtractOptions, PageReader};
 
-    fn head(lines: &[(&str, &str)]) -> HeadMarks {
+    fn head(lines: &[(&str, &str)]) -> HeaderDirectives {
         let lines: Vec<_> = lines.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
-        HeadMarks::of(&lines, &["lycosa".to_owned()])
+        HeaderDirectives::of(&lines, &["lycosa".to_owned()])
     }
 
     fn page(html: &str) -> Page {

@@ -23,7 +23,7 @@ impl Handler<Announced> for Deduper {
     type Result = ();
 
     fn handle(&mut self, Announced { commit, found }: Announced, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         self.look_at_epoch();
         self.look_at_rules();
         match self.with_sitemaps(commit, found) {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::admit::{admit, why};
-use super::lease::{Hands, Lease};
+use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::store::Commit;
 use super::supervise::{Kind, Room};
@@ -34,12 +34,12 @@ use crate::base::sync::lock;
 use crate::crawl::control::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::reason::Failure;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::traps::Finder;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageChange};
-use crate::storage::values::{ContentValue, How, PageRecord, SeedValue};
+use crate::storage::values::{ContentValue, DoneKind, PageRecord, SeedValue};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 use crate::warc::exchange::Tools;
@@ -149,12 +149,12 @@ impl Deduper {
         if let Some(parts) = parts {
             let PageParts { mut record, records: mut built, content, shown: of_page } = *parts;
             self.node.faults.pass_url("deduper.content", &lease.url);
-            let unchanged = record.how == How::NotModified;
+            let unchanged = record.how == DoneKind::NotModified;
             let first = match unchanged {
                 true => Some(self.unchanged_since(&record, &lease)?),
                 false => self.known_content(content, &record, &lease, &mut first_with)?,
             };
-            let how = if unchanged { How::NotModified } else { How::Duplicate };
+            let how = if unchanged { DoneKind::NotModified } else { DoneKind::Duplicate };
             if let (Some(first), Some(built)) = (first, &mut built) {
                 let made = match self.node.faults.check("deduper.revisit") {
                     Err(e) => Err(e.to_string()),
@@ -169,8 +169,8 @@ impl Deduper {
                     return self.page(again);
                 }
                 record.how = how;
-                if ending == Ending::Done(How::Stored) {
-                    ending = Ending::Done(How::Duplicate);
+                if ending == Ending::Done(DoneKind::Stored) {
+                    ending = Ending::Done(DoneKind::Duplicate);
                 }
             }
             shown = of_page;
@@ -199,7 +199,11 @@ impl Deduper {
         let (mut commits, mut links) = self.unseen_of_page(links, &mut finder)?;
         links.seeds.extend(seeds);
         if let (Some(new), Some(record)) = (itself, &capture) {
-            let why = if new.url.spelling() == lease.url.spelling() { Again::Cookies } else { Again::Spelling };
+            let why = if new.url.spelling() == lease.url.spelling() {
+                RequeueReason::Cookies
+            } else {
+                RequeueReason::Spelling
+            };
             links.again.push(KnownUrl { new, captured: record.fetched, why });
         }
         if let (Some(record), Some(hop)) = (&mut capture, hop) {
@@ -410,22 +414,22 @@ impl Handler<Parsed> for Deduper {
     type Result = ();
 
     fn handle(&mut self, parsed: Parsed, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         turn::take(self, ctx);
         let page = parsed.lease.core().clone();
-        page.take(Hands::Deduper);
+        page.take(Stage::Deduper);
         self.look_at_epoch();
         if self.node.faults.pass("deduper.parsed") == Some(Fault::Stop) {
             return ctx.stop();
         }
         self.look_at_rules();
         if self.is_overruled(&parsed) {
-            return page.let_go(Hands::Deduper);
+            return page.let_go(Stage::Deduper);
         }
         match self.page(Parsed { links: self.judged_anew(parsed.links), ..parsed }) {
             Ok(commits) => {
                 self.node.faults.pass("deduper.commit");
-                page.let_go(Hands::Deduper);
+                page.let_go(Stage::Deduper);
                 commits.into_iter().for_each(|commit| self.send(commit, ctx));
             }
             Err(e) => self.failed(&e),
@@ -437,7 +441,7 @@ impl Handler<Inject> for Deduper {
     type Result = ();
 
     fn handle(&mut self, message: Inject, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         self.look_at_epoch();
         self.node.faults.pass("deduper.inject");
         self.inject(message, ctx);
@@ -448,7 +452,7 @@ impl Handler<Settled> for Deduper {
     type Result = ();
 
     fn handle(&mut self, settled: Settled, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         turn::take(self, ctx);
         self.node.faults.pass("deduper.settled");
         if settled.epoch != self.epoch {
@@ -467,7 +471,7 @@ impl Handler<SaveFilter> for Deduper {
     type Result = ();
 
     fn handle(&mut self, message: SaveFilter, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         if let Err(e) = self.filter.save(&self.node) {
             log::warn!("the seen filter was not saved and will be rebuilt at the next start: {e}");
         }

@@ -5,7 +5,7 @@ use crate::crawl::admit;
 use crate::crawl::lease::Lease;
 use crate::domain::note::Note;
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
 use crate::storage::tables::Pages;
 use crate::storage::values::{PageRecord, UrlState};
 use crate::storage::{StorageError, read};
@@ -35,7 +35,7 @@ impl Deduper {
         hop: Hop,
         links: &LinkChange,
     ) -> Result<(), StorageError> {
-        let by_shape = |Turned { new, reason }: &Turned| (new.url == hop.url).then(|| reason.to_string());
+        let by_shape = |RejectedUrl { new, reason }: &RejectedUrl| (new.url == hop.url).then(|| reason.to_string());
         record.refused = hop.refused.or_else(|| links.turned.iter().find_map(by_shape));
         if let Some(why) = &record.refused {
             log::debug!("redirect not followed: url={} target={} why={why:?}", lease.url, hop.url);

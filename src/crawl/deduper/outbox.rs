@@ -39,13 +39,13 @@ impl Deduper {
         while let Some(commit) = self.outbox.commits.pop_front() {
             let permits = commit.permits();
             match self.node.permits.store_room.clone().try_acquire_many_owned(permits) {
-                Ok(room) => self.node.doors().store.tell(Commit { room: Some(room), ..commit }),
+                Ok(room) => self.node.mailboxes().store.tell(Commit { room: Some(room), ..commit }),
                 Err(_) => {
                     self.outbox.waits = true;
                     let room = self.node.permits.store_room.clone().acquire_many_owned(permits);
                     return ctx.wait(room.into_actor(self).map(move |room, this, ctx| {
                         this.outbox.waits = false;
-                        this.node.doors().store.tell(Commit { room: room.ok(), ..commit });
+                        this.node.mailboxes().store.tell(Commit { room: room.ok(), ..commit });
                         this.post(ctx);
                     }));
                 }

@@ -53,7 +53,7 @@ impl Handler<Readmit> for Deduper {
     type Result = ();
 
     fn handle(&mut self, message: Readmit, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().deduper.meter().enter();
+        let _at_work = self.node.mailboxes().deduper.meter().enter();
         self.look_at_epoch();
         let links = match self.readmitted(message.urls, message.by_shapes) {
             Ok(links) => links,

@@ -9,13 +9,13 @@ use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
-use crate::domain::revisit::{Again, LastVisit};
+use crate::domain::revisit::{LastVisit, RequeueReason};
 use crate::domain::traps::{Finder, Refusal, Turn};
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{HostAt, SeenKey};
-use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{KnownUrl, LinkChange, NewUrl, RejectedUrl};
 use crate::storage::tables::Pages;
-use crate::storage::values::{How, UrlState};
+use crate::storage::values::{DoneKind, UrlState};
 use crate::storage::{StorageError, read};
 
 /// A URL whose first finding is not committed yet.
@@ -48,7 +48,7 @@ impl Deduper {
         let mut last = None; // links of one page mostly lead to one host
         candidates.extend(new.into_iter().map(|new| Candidate { key: self.key(&new, &mut last), new, turned: None }));
         if self.node.crawl.rules.settings.scope.record_rejected {
-            candidates.extend(turned.into_iter().map(|Turned { new, reason }| Candidate {
+            candidates.extend(turned.into_iter().map(|RejectedUrl { new, reason }| Candidate {
                 key: self.key(&new, &mut last),
                 new,
                 turned: Some(reason),
@@ -129,7 +129,7 @@ impl Deduper {
             },
             (None, Some(reason)) if pending.is_none() => {
                 self.mark(key.url, Pending { reach: new.reach(), turned_away: true, last: false });
-                out.turned.push(Turned { new, reason });
+                out.turned.push(RejectedUrl { new, reason });
             }
             // A better way to what is too deep all the same is kept with it, for a later, wider limit.
             (None, Some(Rejection::TooDeep)) => {
@@ -159,7 +159,7 @@ impl Deduper {
             (Some(UrlState::Done { reach, .. }), None) if new.reach().leads_further(reach, most) => {
                 out.nearer.push(new);
             }
-            (Some(UrlState::Done { captured, how: How::Redirect, .. }), None) if new.hops > 0 => {
+            (Some(UrlState::Done { captured, how: DoneKind::Redirect, .. }), None) if new.hops > 0 => {
                 let why = self.why_led_back(key, &new, captured)?;
                 out.again.extend(why.map(|why| KnownUrl { new, captured, why }));
             }
@@ -178,28 +178,38 @@ impl Deduper {
 
     /// Why a URL that redirected may answer otherwise when a redirect leads back to it: with the cookies set on the way, or asked
     /// for under another spelling. `fetch.max_redirects` ends it.
-    fn why_led_back(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
+    fn why_led_back(
+        &self,
+        key: SeenKey,
+        new: &NewUrl,
+        captured: UnixMillis,
+    ) -> Result<Option<RequeueReason>, StorageError> {
         if self.node.crawl.rules.settings.cookies.enabled {
-            return Ok(Some(Again::Cookies));
+            return Ok(Some(RequeueReason::Cookies));
         }
         let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
         let other = page.is_some_and(|page| page.spelling.as_deref() != new.url.spelling());
-        Ok(other.then_some(Again::Spelling))
+        Ok(other.then_some(RequeueReason::Spelling))
     }
 
     /// Why a URL that is done is fetched once more, if it is.
-    fn why_again(&self, key: SeenKey, new: &NewUrl, captured: UnixMillis) -> Result<Option<Again>, StorageError> {
+    fn why_again(
+        &self,
+        key: SeenKey,
+        new: &NewUrl,
+        captured: UnixMillis,
+    ) -> Result<Option<RequeueReason>, StorageError> {
         let (now, sitemaps) = (self.node.clock.date(), &self.node.crawl.rules.settings.sitemaps);
         let again = self.node.crawl.sitemaps_again().is_some_and(|after| captured.plus(after) <= now);
         if again && matches!(new.found, FoundAs::SitemapFile { .. }) {
-            return Ok(Some(Again::Sitemap));
+            return Ok(Some(RequeueReason::Sitemap));
         }
         // A capture in the future was dated by a wrong clock: any date that is past may be later.
         let said = new.lastmod.filter(|at| *at > captured || captured > now);
         let Some(lastmod) = said else { return Ok(None) };
         let page = read::get::<Pages>(&*self.node.storage, &key.page(captured))?;
         let visit = LastVisit { captured, unchanged: page.map_or(0, |page| page.unchanged) };
-        Ok(visit.is_outdated_by(lastmod, now, sitemaps.lastmod_gap).then_some(Again::Lastmod))
+        Ok(visit.is_outdated_by(lastmod, now, sitemaps.lastmod_gap).then_some(RequeueReason::Lastmod))
     }
 
     /// The judgement of shapes, which may send it behind all others of its host. What seeds are, their owner has chosen; sitemaps have a
@@ -245,7 +255,7 @@ impl Deduper {
         self.mark(key.url, Pending { reach: new.reach(), turned_away: admitted.is_err(), last });
         match admitted {
             Ok(()) => out.new.push(new),
-            Err(Refusal { reason, .. }) => out.turned.push(Turned { new, reason }),
+            Err(Refusal { reason, .. }) => out.turned.push(RejectedUrl { new, reason }),
         }
     }
 

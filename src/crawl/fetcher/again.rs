@@ -1,7 +1,7 @@
 //! A page that was fetched before, for a sitemap says that it has changed: it is asked for on the condition that it has.
 
 use crate::crawl::lease::Lease;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::net::protocol::Conditional;
 use crate::storage::values::PageRecord;
 
@@ -12,7 +12,7 @@ const LONGEST: [usize; 2] = [255, 63];
 /// everything, and so do one for the sake of the page's links and a sitemap that says what was not heeded yet.
 pub(super) fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
     let (again, last) = (lease.entry.again.as_ref()?, last?);
-    let needed = matches!(again.why, Again::Recrawl | Again::Depth)
+    let needed = matches!(again.why, RequeueReason::Recrawl | RequeueReason::Depth)
         || again.why.is_led()
         || last.sitemap.as_ref().is_some_and(|sitemap| sitemap.put_off);
     if needed { None } else { validators(last) }

@@ -18,7 +18,7 @@ use crate::storage::values::PageRecord;
 use crate::warc::page::PageRecords;
 
 /// What the request is for.
-pub enum Errand {
+pub enum FetchPurpose {
     /// A page: its document goes to the Parser.
     Page {
         /// The URL's lease.
@@ -54,7 +54,7 @@ pub struct Fetch {
     /// It asks whether anybody speaks https there, for a seed without a scheme: that nobody does is no sign of how the host feels.
     pub guess: bool,
     /// What for.
-    pub errand: Errand,
+    pub purpose: FetchPurpose,
     /// Where the report goes.
     pub reply: oneshot::Sender<Report>,
 }

@@ -23,7 +23,7 @@ use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
 use crate::warc::exchange::Tools;
 
-pub use messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
+pub use messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
 pub use task::{ending_of, ending_of_verdict};
 
 /// The actor.
@@ -79,7 +79,7 @@ impl Handler<Fetch> for Fetcher {
     type Result = ();
 
     fn handle(&mut self, fetch: Fetch, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
+        let _at_work = self.node.mailboxes().fetchers.get(self.number).map(|d| d.meter().enter());
         if self.node.faults.pass("fetcher.fetch") == Some(Fault::Stop) {
             return ctx.stop();
         }
@@ -92,7 +92,7 @@ impl Handler<Hung> for Fetcher {
     type Result = ();
 
     fn handle(&mut self, hung: Hung, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().fetchers.get(self.number).map(|d| d.meter().enter());
+        let _at_work = self.node.mailboxes().fetchers.get(self.number).map(|d| d.meter().enter());
         if hung.begun >= self.born {
             die(hung.why);
         }

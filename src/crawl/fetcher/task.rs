@@ -6,50 +6,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::again::condition;
-use super::messages::{Errand, Fetch, Hung, Report, RobotsAnswer};
+use super::messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Parsed;
-use crate::crawl::lease::{Hands, Lease};
+use crate::crawl::lease::{Lease, Stage};
 use crate::crawl::node::Node;
 use crate::crawl::parser::Parse;
 use crate::crawl::supervise::die;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
 use crate::domain::politeness::PaceSignal;
 use crate::domain::reason::Failure;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
 use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
 use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
-use crate::storage::values::{How, PageRecord};
+use crate::storage::values::{DoneKind, PageRecord};
 use crate::telemetry::trouble::CERTIFICATE;
 use crate::warc::exchange::Tools;
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let page = match &fetch.errand {
-        Errand::Page { lease, .. } => Some(lease.core().clone()),
-        Errand::Robots { .. } => None,
+    let page = match &fetch.purpose {
+        FetchPurpose::Page { lease, .. } => Some(lease.core().clone()),
+        FetchPurpose::Robots { .. } => None,
     };
     let exchange = exchange(node, protocols, tools, fetch);
     match page {
-        Some(page) => page.held(Hands::Fetcher, exchange).await,
+        Some(page) => page.held(Stage::Fetcher, exchange).await,
         None => exchange.await,
     }
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, via, slot, on_wire, guess, errand, reply } = fetch;
+    let Fetch { url, addresses, via, slot, on_wire, guess, purpose, reply } = fetch;
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
     let stopwatch = crate::base::clock::Stopwatch::start();
-    let conditional = match &errand {
-        Errand::Page { lease, last, .. } if node.crawl.rules.settings.store.keeps_status(304) => {
+    let conditional = match &purpose {
+        FetchPurpose::Page { lease, last, .. } if node.crawl.rules.settings.store.keeps_status(304) => {
             condition(lease, last.as_deref())
         }
-        Errand::Page { .. } | Errand::Robots { .. } => None,
+        FetchPurpose::Page { .. } | FetchPurpose::Robots { .. } => None,
     };
     let asked = conditional.is_some();
-    let anonymous = is_anonymous(&node, &errand, &url);
+    let anonymous = is_anonymous(&node, &purpose, &url);
     let request = FetchRequest {
         url: url.clone(),
         addresses,
@@ -57,9 +57,9 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         via,
         anonymous,
         conditional,
-        limits: match errand {
-            Errand::Page { .. } => node.crawl.rules.limits.clone(),
-            Errand::Robots { .. } => robots_limits(&node.crawl.rules.limits),
+        limits: match purpose {
+            FetchPurpose::Page { .. } => node.crawl.rules.limits.clone(),
+            FetchPurpose::Robots { .. } => robots_limits(&node.crawl.rules.limits),
         },
     };
     let result =
@@ -86,8 +86,8 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         );
     }
     drop(on_wire);
-    match errand {
-        Errand::Page { lease, usage, last, permit } => {
+    match purpose {
+        FetchPurpose::Page { lease, usage, last, permit } => {
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
             let half = half_of(&lease, last.as_deref());
@@ -99,26 +99,26 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
                 verdict => verdict,
             };
             node.faults.pass_url("fetcher.hand_over", &url);
-            lease.core().let_go(Hands::Fetcher);
+            lease.core().let_go(Stage::Fetcher);
             match result {
                 Ok(fetched) if verdict.stores() => {
                     note_certificate(&node, &url, &fetched);
                     let parse =
                         Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, last, begun };
-                    node.doors().parser.tell(parse);
+                    node.mailboxes().parser.tell(parse);
                 }
                 result => {
                     if let Err(fault) = result {
                         log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
                     }
                     let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict, half));
-                    node.doors()
+                    node.mailboxes()
                         .deduper
                         .tell(parsed.with_timing(begun, stopwatch.elapsed()).answered(status_of(&outcome)));
                 }
             }
         }
-        Errand::Robots { .. } => {
+        FetchPurpose::Robots { .. } => {
             let robots =
                 result.ok().map(|fetched| robots_answer(&node, &mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
@@ -135,10 +135,10 @@ fn status_of(outcome: &FetchOutcome) -> Option<u16> {
 
 /// What another host has named, outside what is crawled, is asked for without credentials and cookies: the target of a
 /// robots.txt's redirect, a sitemap.
-fn is_anonymous(node: &Node, errand: &Errand, url: &PageUrl) -> bool {
-    match errand {
-        Errand::Robots { foreign } => *foreign,
-        Errand::Page { lease, .. } => {
+fn is_anonymous(node: &Node, purpose: &FetchPurpose, url: &PageUrl) -> bool {
+    match purpose {
+        FetchPurpose::Robots { foreign } => *foreign,
+        FetchPurpose::Page { lease, .. } => {
             let scope = node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             lease.entry.found.is_sitemap() && scope.judge(url, lease.entry.depth).is_err()
         }
@@ -180,7 +180,7 @@ fn note_certificate(node: &Node, url: &PageUrl, fetched: &Fetched) {
 
 /// The half that an earlier try has left, where `last` is the latest capture.
 fn half_of<'r>(lease: &Lease, last: Option<&'r PageRecord>) -> Option<&'r PageRecord> {
-    last.filter(|_| lease.entry.again.as_ref().is_some_and(|again| again.why == Again::Cut))
+    last.filter(|_| lease.entry.again.as_ref().is_some_and(|again| again.why == RequeueReason::Cut))
 }
 
 /// How a URL ends by a verdict, before its document is looked at; `half`: what an earlier try has left.
@@ -191,12 +191,12 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
         (Verdict::StoreHalf { at }, _) => Ending::Retry { at: *at, reason: Failure::BodyCut },
         (Verdict::KeepHalf, Some(half)) => Ending::Kept(Box::new(half.clone())),
         (Verdict::KeepHalf, None) => Ending::Error(Failure::BodyCut),
-        (Verdict::Follow, _) => Ending::Done(How::Redirect),
-        (Verdict::NotModified, _) => Ending::Done(How::NotModified),
+        (Verdict::Follow, _) => Ending::Done(DoneKind::Redirect),
+        (Verdict::NotModified, _) => Ending::Done(DoneKind::NotModified),
         (other, _) => match other.final_state() {
             Some(FinalState::Error(failure)) => Ending::Error(failure),
             Some(FinalState::Rejected(reason)) => Ending::Rejected(reason),
-            Some(FinalState::Done) | None => Ending::Done(How::Stored),
+            Some(FinalState::Done) | None => Ending::Done(DoneKind::Stored),
         },
     }
 }

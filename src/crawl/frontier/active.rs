@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Ended, Entry, lease};
-use crate::crawl::door::Door;
 use crate::crawl::lease::{Lease, LeaseEnd};
+use crate::crawl::mailbox::Mailbox;
 use crate::crawl::node::Node;
 use crate::crawl::politeness::Host;
 use crate::domain::fingerprint::{KeyMap, UrlKey};
@@ -19,7 +19,7 @@ pub(super) struct Active {
     /// Its keys.
     pub at: HostAt,
     /// Its actor.
-    pub door: Door<Host>,
+    pub mailbox: Mailbox<Host>,
     /// Cursors, leases out, budget.
     pub kept: Kept,
     /// URLs in its queue as of the last news; `None` when that may be wrong and the disk must be asked.
@@ -77,9 +77,9 @@ const ALL: [u8; RANKS] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Active {
     /// A host whose actor was started.
-    pub fn new(at: HostAt, door: Door<Host>, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
+    pub fn new(at: HostAt, mailbox: Mailbox<Host>, state: &HostState, kept: Kept, counts: &HostCounts) -> Self {
         let name = Arc::from(state.name.as_str());
-        Self { at, door, kept, queued: Some(counts.queued_total()), wants: 0, name }
+        Self { at, mailbox, kept, queued: Some(counts.queued_total()), wants: 0, name }
     }
 
     /// Up to `n` leases, the best rank first. Breadth first, no URL is handed out while one of a smaller depth is still on

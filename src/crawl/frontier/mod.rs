@@ -17,8 +17,8 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, Context, Handler, Supervised};
 
 use super::deduper::Parsed;
-use super::door::Door;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
+use super::mailbox::Mailbox;
 use super::node::{LeaseReturn, Node, Stop};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
@@ -51,7 +51,7 @@ const AHEAD: Duration = Duration::from_secs(60);
 const RESTING: usize = 50_000;
 
 /// Starts the actor of a host.
-pub type StartHost = fn(&Arc<Node>, HostAt, &HostState) -> Door<Host>;
+pub type StartHost = fn(&Arc<Node>, HostAt, &HostState) -> Mailbox<Host>;
 
 /// The actor.
 pub struct Frontier {
@@ -74,7 +74,7 @@ impl Frontier {
     #[must_use]
     pub fn new(node: Arc<Node>, start_host: StartHost) -> Self {
         node.faults.pass("frontier.new");
-        let end = Arc::new(LeaseReturn(node.doors().frontier.clone()));
+        let end = Arc::new(LeaseReturn(node.mailboxes().frontier.clone()));
         Self {
             node,
             start_host,
@@ -140,9 +140,9 @@ impl Frontier {
         let counts = read::host_counts(&*self.node.storage, at.crawl(self.node.crawl.id))?.unwrap_or_default();
         let mut kept = self.resting.remove(&at.host).unwrap_or_else(|| Kept::of(&counts));
         kept.cursors.raise(&counts.heads);
-        let door = (self.start_host)(&self.node, at, &state);
-        lock(&self.node.actors.hosts).insert(at.host, door.clone());
-        let active = Active::new(at, door, &state, kept, &counts);
+        let mailbox = (self.start_host)(&self.node, at, &state);
+        lock(&self.node.actors.hosts).insert(at.host, mailbox.clone());
+        let active = Active::new(at, mailbox, &state, kept, &counts);
         self.active.insert(at.host, active);
         Ok(())
     }
@@ -181,14 +181,14 @@ impl Frontier {
             leases.into_iter().partition(|l| !self.node.crawl.is_poison(&l.core().url_key));
         for lease in poison {
             let url = lease.url.clone();
-            log::error!("page given up after it ended its room or the whole process several times: url={url}");
-            self.node.doors().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
+            log::error!("URL poisoned after repeated crashes: url={url}");
+            self.node.mailboxes().deduper.tell(Parsed::bare(lease, None, Ending::Error(Failure::Poison)));
         }
         let live = self.node.crawl.live();
         let (fine, over) = active.within_budget(fine, live.settings.pages_per_host());
         for lease in over {
             self.node
-                .doors()
+                .mailboxes()
                 .deduper
                 .tell(Parsed::bare(lease, None, Ending::Rejected(Rejection::HostBudget)).judged_by(live.generation));
         }
@@ -196,7 +196,7 @@ impl Frontier {
             active.wants = wants; // served again when one of these ends, so that not the whole queue is in flight
             return;
         }
-        active.door.tell(Leases(fine));
+        active.mailbox.tell(Leases(fine));
     }
 
     fn serve_all(&mut self) {
@@ -209,7 +209,7 @@ impl Frontier {
     fn retire(&mut self, host: HostKey) {
         if let Some(active) = self.active.remove(&host) {
             lock(&self.node.actors.hosts).remove(&host);
-            active.door.tell(Retire);
+            active.mailbox.tell(Retire);
             if self.resting.len() >= RESTING {
                 self.forget_resting();
             }
@@ -276,7 +276,7 @@ impl Frontier {
     }
 
     fn times(&mut self) {
-        if self.node.doors().store.meter().depth() > STORE_IS_BUSY {
+        if self.node.mailboxes().store.meter().depth() > STORE_IS_BUSY {
             return;
         }
         let now = self.node.clock.now();
@@ -319,7 +319,7 @@ impl Frontier {
     }
 
     fn tell_store(&self, change: Change) {
-        self.node.doors().store.tell(Commit::bare(change));
+        self.node.mailboxes().store.tell(Commit::bare(change));
     }
 
     fn publish(&self) {
@@ -347,8 +347,8 @@ impl Actor for Frontier {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.node.faults.pass("frontier.started");
-        for (_, door) in lock(&self.node.actors.hosts).drain() {
-            door.tell(Retire);
+        for (_, mailbox) in lock(&self.node.actors.hosts).drain() {
+            mailbox.tell(Retire);
         }
         for core in self.node.crawl.leases.ended() {
             self.node.crawl.leases.end(&core);
@@ -393,7 +393,7 @@ impl Handler<Committed> for Frontier {
     type Result = ();
 
     fn handle(&mut self, message: Committed, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         turn::take(self, ctx);
         self.node.faults.pass("frontier.committed");
         for (core, how) in &message.ended {
@@ -419,7 +419,7 @@ impl Handler<LeaseReturned> for Frontier {
     type Result = ();
 
     fn handle(&mut self, LeaseReturned(core): LeaseReturned, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         turn::take(self, ctx);
         self.end_lease(&core, Ended::Unfinished);
         self.node.faults.pass("frontier.returned");
@@ -432,7 +432,7 @@ impl Handler<Want> for Frontier {
     type Result = ();
 
     fn handle(&mut self, want: Want, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         turn::take(self, ctx);
         if let Some(active) = self.active.get_mut(&want.host) {
             active.wants = want.n;
@@ -448,7 +448,7 @@ impl Handler<GaveUp> for Frontier {
     type Result = ();
 
     fn handle(&mut self, message: GaveUp, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         turn::take(self, ctx);
         let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
         self.retire(message.host);
@@ -463,7 +463,7 @@ impl Handler<Reload> for Frontier {
     type Result = ();
 
     fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         self.node.faults.pass("frontier.reload");
         for core in self.node.crawl.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
@@ -483,7 +483,7 @@ impl Handler<Look> for Frontier {
     type Result = ();
 
     fn handle(&mut self, _: Look, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().frontier.meter().enter();
+        let _at_work = self.node.mailboxes().frontier.meter().enter();
         self.look();
     }
 }

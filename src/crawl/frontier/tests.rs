@@ -7,7 +7,7 @@ use actix::System;
 use super::*;
 use crate::base::sync::lock;
 use crate::crawl::bench::Bench;
-use crate::crawl::door::probe::Told;
+use crate::crawl::mailbox::probe::Told;
 use crate::crawl::supervise::Kind as ActorKind;
 
 thread_local! {
@@ -16,10 +16,10 @@ thread_local! {
 }
 
 /// Nobody is started: what the host would be told is kept.
-fn nobody(node: &Arc<Node>, _: HostAt, state: &HostState) -> Door<Host> {
-    let (door, told) = Door::probe(ActorKind::Politeness, &node.telemetry.metrics);
+fn nobody(node: &Arc<Node>, _: HostAt, state: &HostState) -> Mailbox<Host> {
+    let (mailbox, told) = Mailbox::probe(ActorKind::Politeness, &node.telemetry.metrics);
     HOSTS.with_borrow_mut(|hosts| hosts.push((state.name.clone(), told)));
-    door
+    mailbox
 }
 
 fn told(host: &str) -> Told {

@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct SettingsPatch {
     /// Dotted keys with their values; null takes a key back to what file, environment and flags say.
     pub changes: BTreeMap<String, Json>,
     /// Whether rejected URLs are to be judged again.
@@ -43,7 +43,7 @@ pub struct Wish {
 ///
 /// # Errors
 /// A value that the configuration would not take either, a key that needs a restart, or a Store that does not commit.
-pub async fn change(node: &Arc<Node>, wish: Wish) -> Result<SettingsChange, ControlError> {
+pub async fn change(node: &Arc<Node>, wish: SettingsPatch) -> Result<SettingsChange, ControlError> {
     let turn = node.crawl.live.turn().await;
     let mut record = stored(node)?;
     check_taken_back(&record, &wish)?;
@@ -79,8 +79,8 @@ pub async fn undo(node: &Arc<Node>) -> Result<SettingsChange, ControlError> {
 ///
 /// # Errors
 /// As [`undo`].
-pub(crate) fn undoing(node: &Node) -> Result<Wish, ControlError> {
-    Ok(Wish { changes: before(last_change(&mut stored(node)?)?), readmit: false })
+pub(crate) fn undoing(node: &Node) -> Result<SettingsPatch, ControlError> {
+    Ok(SettingsPatch { changes: before(last_change(&mut stored(node)?)?), readmit: false })
 }
 
 /// The last change made over HTTP that stands.
@@ -131,7 +131,7 @@ pub async fn readmitted(node: &Arc<Node>, generation: u32) -> Result<(), Control
 ///
 /// # Errors
 /// As [`change`].
-pub(crate) async fn draft(node: &Arc<Node>, wish: &Wish) -> Result<(Draft, Vec<ChangedKey>), ControlError> {
+pub(crate) async fn draft(node: &Arc<Node>, wish: &SettingsPatch) -> Result<(Draft, Vec<ChangedKey>), ControlError> {
     let mut record = stored(node)?;
     check_taken_back(&record, wish)?;
     let changed = lay_over(&mut record.overlay, &wish.changes);
@@ -169,7 +169,7 @@ fn entry(node: &Node, by: &str, undoes: Option<u32>, changed: Vec<ChangedKey>) -
 }
 
 /// A key that is taken back must be one; what was laid over by a version that had more keys can be forgotten.
-fn check_taken_back(record: &LiveSettings, wish: &Wish) -> Result<(), ControlError> {
+fn check_taken_back(record: &LiveSettings, wish: &SettingsPatch) -> Result<(), ControlError> {
     let mut back = wish.changes.iter().filter(|(key, value)| value.is_null() && !record.overlay.contains_key(*key));
     back.try_for_each(|(key, _)| check_changeable(key)).map_err(refused)
 }
@@ -298,7 +298,7 @@ async fn commit(
             let _ = reply.send(());
         });
         let change = Change::Settings { record: Box::new(record.clone()), rules, digest, max_depth };
-        node.doors().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
+        node.mailboxes().store.tell(Commit { reply: Some(hook), ..Commit::bare(change) });
         if answer.await.is_ok() {
             return Ok(());
         }

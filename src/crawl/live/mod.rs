@@ -76,7 +76,7 @@ impl Live {
     }
 }
 
-pub use change::{Wish, change, readmitted, reload, undo};
+pub use change::{SettingsPatch, change, readmitted, reload, undo};
 pub(crate) use change::{changed_views, draft, refused_by_storage, stored, undoing};
 pub use start::resync;
 pub(crate) use start::{AtStart, at_start};
@@ -171,7 +171,7 @@ fn put_in_force(node: &Node, live: &Arc<Live>, scope: &Scope) {
     if former.settings.log != live.settings.log {
         take_up_log(&live.settings);
     }
-    node.doors().frontier.tell(crate::crawl::frontier::Look);
+    node.mailboxes().frontier.tell(crate::crawl::frontier::Look);
     node.crawl.progress.committed.send_modify(|n| *n += 1); // limits are looked at
 }
 

@@ -32,16 +32,16 @@ use crate::telemetry::{Attempts, Events, Troubles};
 
 use crate::crawl::asking::Asking;
 use crate::crawl::deduper::Deduper;
-use crate::crawl::door::Door;
 use crate::crawl::fetcher::Fetcher;
 use crate::crawl::frontier::Frontier;
 use crate::crawl::lease::{Lease, LeaseCore, LeaseEnd};
 use crate::crawl::link_room::LinkRoom;
+use crate::crawl::mailbox::Mailbox;
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness::{Host, Targets};
 use crate::crawl::slot::Slots;
 use crate::crawl::store::Store;
-use crate::crawl::supervise::{Coroner, Death, RestartRules};
+use crate::crawl::supervise::{Death, DeathListener, RestartRules};
 use crate::crawl::supervisor::Supervisor;
 
 /// Why a node ends.
@@ -71,19 +71,19 @@ pub enum Stop {
 pub type PagePermit = OwnedSemaphorePermit;
 
 /// The addresses of all rooms; the same over every death.
-pub struct Doors {
+pub struct Mailboxes {
     /// The Supervisor.
-    pub supervisor: Door<Supervisor>,
+    pub supervisor: Mailbox<Supervisor>,
     /// The Frontier.
-    pub frontier: Door<Frontier>,
+    pub frontier: Mailbox<Frontier>,
     /// The Fetchers, one a thread.
-    pub fetchers: Vec<Door<Fetcher>>,
+    pub fetchers: Vec<Mailbox<Fetcher>>,
     /// The Parser.
-    pub parser: Door<Parser>,
+    pub parser: Mailbox<Parser>,
     /// The Deduper.
-    pub deduper: Door<Deduper>,
+    pub deduper: Mailbox<Deduper>,
     /// The Store.
-    pub store: Door<Store>,
+    pub store: Mailbox<Store>,
 }
 
 /// What a process has, whatever it crawls, and the crawl at work in it.
@@ -214,9 +214,9 @@ impl Telemetry {
 #[derive(Default)]
 pub struct Actors {
     /// Meter and door of each room.
-    pub doors: OnceLock<Doors>,
+    pub mailboxes: OnceLock<Mailboxes>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
-    pub hosts: Mutex<HashMap<HostKey, Door<Host>>>,
+    pub hosts: Mutex<HashMap<HostKey, Mailbox<Host>>>,
     /// The beats of the actors' threads.
     pub pulses: Pulses,
 }
@@ -249,15 +249,15 @@ impl Node {
     /// Before the composition root has set them, which happens before any actor is started.
     #[must_use]
     #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
-    pub fn doors(&self) -> &Doors {
-        self.actors.doors.get().expect("doors are set before actors start")
+    pub fn mailboxes(&self) -> &Mailboxes {
+        self.actors.mailboxes.get().expect("doors are set before actors start")
     }
 
     /// The fetcher that serves `host`: always the same one, so that its connection is found again.
     #[must_use]
-    pub fn fetcher_of(&self, host: &HostKey) -> &Door<Fetcher> {
-        let doors = &self.doors().fetchers;
-        &doors[usize::from(host.0[7]) % doors.len().max(1)] // there is at least one
+    pub fn fetcher_of(&self, host: &HostKey) -> &Mailbox<Fetcher> {
+        let mailboxes = &self.mailboxes().fetchers;
+        &mailboxes[usize::from(host.0[7]) % mailboxes.len().max(1)] // there is at least one
     }
 
     /// Ends the node; the first reason wins.
@@ -317,7 +317,7 @@ impl Node {
     }
 }
 
-impl Coroner for Node {
+impl DeathListener for Node {
     fn now(&self) -> UnixMillis {
         self.clock.now()
     }
@@ -334,7 +334,7 @@ impl Coroner for Node {
     fn died(&self, death: Death) {
         self.telemetry.metrics.restarted(death.kind);
         log::warn!(
-            "actor died: kind={} instance={} why={:?} rest_ms={}",
+            "actor died: kind={} instance={} why={:?} backoff_ms={}",
             death.kind.as_str(),
             death.instance,
             death.why,
@@ -344,14 +344,14 @@ impl Coroner for Node {
         if death.rest.is_none() {
             self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
         }
-        if let Some(doors) = self.actors.doors.get() {
-            doors.supervisor.tell(crate::crawl::supervisor::Died(death));
+        if let Some(mailboxes) = self.actors.mailboxes.get() {
+            mailboxes.supervisor.tell(crate::crawl::supervisor::Died(death));
         }
     }
 }
 
 /// Gives dropped leases back to the Frontier.
-pub struct LeaseReturn(pub Door<Frontier>);
+pub struct LeaseReturn(pub Mailbox<Frontier>);
 
 impl LeaseEnd for LeaseReturn {
     fn returned(&self, core: &Arc<LeaseCore>) {

@@ -14,7 +14,7 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::robots::RobotsAccess;
 use crate::net::protocol::Timings;
 use crate::storage::ledger::{Change, Ending, PageChange};
-use crate::storage::values::How;
+use crate::storage::values::DoneKind;
 use crate::telemetry::metrics::{Phase, Registry};
 use crate::telemetry::trouble::ROBOTS_UNREACHABLE;
 use crate::telemetry::{Attempt, StateChange, StatusSnapshot};
@@ -48,7 +48,9 @@ impl Node {
             Ending::Wait { .. } | Ending::Rejected(_) | Ending::Done(_) | Ending::Kept(_) => {}
         }
         if let Some(capture) = &page.capture {
-            self.telemetry.metrics.stored(u64::from(capture.how != How::Unstored), u64::from(capture.how.is_revisit()));
+            self.telemetry
+                .metrics
+                .stored(u64::from(capture.how != DoneKind::Unstored), u64::from(capture.how.is_revisit()));
             self.telemetry.metrics.received(capture.bytes);
             capture.remarks.notes.iter().for_each(|note| self.telemetry.metrics.note(*note));
             let answered = capture.fetched.plus(Duration::from_millis(capture.took_ms.into()));

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use super::sitemap;
 use crate::content::html::{LinkKind, Page};
-use crate::content::modules::{HeadMarks, Lead, leads};
+use crate::content::modules::{FoundLink, HeaderDirectives, leads};
 use crate::crawl::admit::admit;
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::{Onward, Way};
+use crate::crawl::parser::inspect::{Redirect, RedirectKind};
 use crate::domain::fingerprint::{KeySet, UrlKey};
 use crate::domain::found_as::FoundAs;
 use crate::domain::outcome::Verdict;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Rejection;
 use crate::domain::url::{PageUrl, UrlError};
-use crate::storage::ledger::{LinkChange, NewUrl, Turned};
+use crate::storage::ledger::{LinkChange, NewUrl, RejectedUrl};
 use crate::warc::metadata::Outlink;
 
 /// Characters of a link that are shown.
@@ -43,9 +43,9 @@ pub(super) fn found<'p>(
     node: &Node,
     (lease, reach): (&Lease, Reach),
     verdict: &Verdict,
-    onward: &Onward,
+    onward: &Redirect,
     page: Option<&'p Page>,
-    head: &'p HeadMarks,
+    head: &'p HeaderDirectives,
 ) -> Found<'p> {
     let obeyed = node.crawl.rules.settings.politeness.obeys_nofollow();
     let nofollow = obeyed && head.directives(page).nofollow;
@@ -53,7 +53,7 @@ pub(super) fn found<'p>(
     let next = next.map(|(to, way)| (hop(node, lease, reach, to), way));
     if matches!(verdict, Verdict::Follow) {
         let outlinks = next.iter().map(|(next, _)| redirect(next, "location")).collect();
-        let refused = matches!(onward, Onward::Nowhere(Some(why)) if refuse(node, lease, *why, "Location"));
+        let refused = matches!(onward, Redirect::Nowhere(Some(why)) if refuse(node, lease, *why, "Location"));
         return Found { change: admit(node, next.map(|(next, _)| next)), outlinks, refused };
     }
     if !verdict.parses() {
@@ -63,7 +63,7 @@ pub(super) fn found<'p>(
     if let Some((next, way)) = next {
         let key = node.prints.url(&next.url);
         collected.known.insert(key);
-        if way == Way::RefreshHeader {
+        if way == RedirectKind::RefreshHeader {
             collected.outlinks.push(redirect(&next, "Refresh:"));
             collected.listed.insert((key, LinkKind::MetaRefresh, ""));
         }
@@ -76,7 +76,7 @@ pub(super) fn found<'p>(
     let live = node.crawl.live();
     for lead in leads(&live.canon, &lease.url, page, head) {
         match lead.url {
-            Ok(_) => collected.add(node, Lead { nofollow: obeyed && lead.nofollow, ..lead }),
+            Ok(_) => collected.add(node, FoundLink { nofollow: obeyed && lead.nofollow, ..lead }),
             Err(why) => collected.refused |= refuse(node, lease, why, lead.href),
         }
     }
@@ -111,9 +111,9 @@ pub(super) fn refuse(node: &Node, lease: &Lease, why: UrlError, text: &str) -> b
 
 /// Whether the way on is a redirect. A refresh of a page that shows something, or links to where it leads, is a link from the place
 /// on where half of the redirects that are followed are used up: behind it may stand redirects again.
-fn is_redirect(node: &Node, lease: &Lease, onward: &Onward, page: Option<&Page>) -> bool {
-    let Onward::To { url, way, shows } = onward else { return false };
-    if *way == Way::Location || lease.entry.hops < node.crawl.rules.settings.fetch.max_redirects.div_ceil(2) {
+fn is_redirect(node: &Node, lease: &Lease, onward: &Redirect, page: Option<&Page>) -> bool {
+    let Redirect::To { url, way, shows } = onward else { return false };
+    if *way == RedirectKind::Location || lease.entry.hops < node.crawl.rules.settings.fetch.max_redirects.div_ceil(2) {
         return true;
     }
     let live = node.crawl.live();
@@ -126,10 +126,10 @@ fn is_redirect(node: &Node, lease: &Lease, onward: &Onward, page: Option<&Page>)
 }
 
 /// What only links name that are not to be followed: kept, so that it can be said why nobody asked for it.
-fn not_followed(node: &Node, known: &KeySet<UrlKey>, mut unfollowed: Vec<NewUrl>) -> impl Iterator<Item = Turned> {
+fn not_followed(node: &Node, known: &KeySet<UrlKey>, mut unfollowed: Vec<NewUrl>) -> impl Iterator<Item = RejectedUrl> {
     unfollowed.retain(|new| !known.contains(&node.prints.url(&new.url)));
     let judged = admit(node, unfollowed);
-    let nofollow = judged.new.into_iter().map(|new| Turned { new, reason: Rejection::Nofollow });
+    let nofollow = judged.new.into_iter().map(|new| RejectedUrl { new, reason: Rejection::Nofollow });
     judged.turned.into_iter().chain(nofollow)
 }
 
@@ -139,7 +139,7 @@ fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
 }
 
 /// How the place of a link is written in the archive.
-fn context(lead: &Lead<'_>) -> &'static str {
+fn context(lead: &FoundLink<'_>) -> &'static str {
     match lead.kind {
         LinkKind::MetaRefresh if lead.in_header => "Refresh:",
         _ if lead.in_header => "Link:",
@@ -196,7 +196,7 @@ impl<'p> Collected<'p> {
         }
     }
 
-    fn add(&mut self, node: &Node, lead: Lead<'p>) {
+    fn add(&mut self, node: &Node, lead: FoundLink<'p>) {
         let Ok(url) = &lead.url else { return };
         let key = node.prints.url(url);
         if key == self.own {

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use actix::{Actor, ActorContext, Context, Handler, Message, Supervised};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 
-use super::lease::{Hands, Lease};
+use super::lease::{Lease, Stage};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, Room, panic_text};
 use crate::base::clock::WorkWatch;
@@ -80,7 +80,7 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         let in_hand = place.take(&core.url_key);
         let at_work = pulse.work(node.clock.now());
         let (host, bytes, watch) = (core.queue_key.host, job.fetched.wire_bytes, WorkWatch::start());
-        core.take(Hands::Parser);
+        core.take(Stage::Parser);
         node.permits.parsing.fetch_add(1, Ordering::Relaxed);
         let parsed = catch_unwind(AssertUnwindSafe(|| {
             let parsed = page::read(node, tools.get_or_insert_with(|| node.crawl.rules.archive_tools()), job);
@@ -92,11 +92,11 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
         node.slots.worked(&host, wait_for_work(watch.elapsed(), bytes));
         match parsed {
             Ok(parsed) => {
-                core.let_go(Hands::Parser);
-                node.doors().deduper.tell(parsed);
+                core.let_go(Stage::Parser);
+                node.mailboxes().deduper.tell(parsed);
             }
             Err(panic) => {
-                log::warn!("a page ended its parser and is taken up again: url={url} why={:?}", panic_text(&*panic));
+                log::warn!("parser panicked, URL requeued: url={url} why={:?}", panic_text(&*panic));
                 tools = None; // may be half mutated
             }
         }
@@ -125,7 +125,7 @@ impl Handler<Parse> for Parser {
     type Result = ();
 
     fn handle(&mut self, job: Parse, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().parser.meter().enter();
+        let _at_work = self.node.mailboxes().parser.meter().enter();
         if self.node.faults.pass("parser.parse") == Some(Fault::Stop) {
             return ctx.stop();
         }

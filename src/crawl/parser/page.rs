@@ -5,20 +5,20 @@ use std::sync::atomic::Ordering;
 
 use super::{Parse, links, revisit, sitemap};
 use crate::base::time::UnixMillis;
-use crate::content::modules::HeadMarks;
+use crate::content::modules::HeaderDirectives;
 use crate::crawl::deduper::{PageParts, Parsed};
 use crate::crawl::fetcher::ending_of_verdict;
 use crate::crawl::lease::Lease;
 use crate::crawl::link_room::LinkPlaces;
 use crate::crawl::node::Node;
-use crate::crawl::parser::inspect::{Looked, Onward};
+use crate::crawl::parser::inspect::{Inspection, Redirect};
 use crate::crawl::pulse::moved;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::net::protocol::Fetched;
 use crate::storage::ledger::{Ending, LinkChange};
-use crate::storage::values::{How, PageRecord, Remarks};
+use crate::storage::values::{DoneKind, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::exchange::{Said, Tools, payload_of};
 use crate::warc::page::PageRecords;
@@ -38,7 +38,7 @@ fn room_for(node: &Node, links: usize) -> LinkPlaces {
 pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let Parse { mut lease, permit, fetched, verdict, usage, last, begun } = job;
     node.faults.pass_url("parser.page", &lease.url);
-    let head = HeadMarks::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
+    let head = HeaderDirectives::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
     let at = (&lease.url, lease.entry.found.is_sitemap());
     let looked = node.crawl.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     let looked =
@@ -46,9 +46,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     node.faults.pass("parser.looked");
     lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
     let set = head.sets_cookies && node.crawl.rules.settings.cookies.enabled;
-    let onward = Onward::of(&node.crawl.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
+    let onward = Redirect::of(&node.crawl.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
     let onward = onward.with_cookies(&lease.url, set);
-    if let (Onward::Itself, Some(note)) = (&onward, onward.note()) {
+    if let (Redirect::Itself, Some(note)) = (&onward, onward.note()) {
         node.telemetry.troubles.tally(note.as_str(), lease.url.to_string());
     }
     let reach = links::reach(node, &lease);
@@ -81,9 +81,9 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     let mut content = looked.content;
     if skipped {
         // A later page with this content could not refer to it.
-        (record.how, record.content, content) = (How::Unstored, None, None);
-        if ending == Ending::Done(How::Stored) {
-            ending = Ending::Done(How::Unstored);
+        (record.how, record.content, content) = (DoneKind::Unstored, None, None);
+        if ending == Ending::Done(DoneKind::Stored) {
+            ending = Ending::Done(DoneKind::Unstored);
         }
     }
     Parsed {
@@ -127,7 +127,7 @@ fn record(
     lease: &Lease,
     begun: UnixMillis,
     fetched: &Fetched,
-    looked: &Looked,
+    looked: &Inspection,
     payload: WarcDigest,
     links: &LinkChange,
 ) -> PageRecord {
@@ -149,7 +149,7 @@ fn record(
         out_links: u32::try_from(out_links).unwrap_or(u32::MAX),
         depth: lease.entry.depth,
         hops: lease.entry.hops,
-        how: How::Stored,
+        how: DoneKind::Stored,
         cut: fetched.cut,
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
@@ -165,10 +165,10 @@ fn record(
 fn remarks(
     lease: &Lease,
     fetched: &Fetched,
-    looked: &Looked,
+    looked: &Inspection,
     verdict: &Verdict,
-    head: &HeadMarks,
-    (onward, refused): (&Onward, bool),
+    head: &HeaderDirectives,
+    (onward, refused): (&Redirect, bool),
 ) -> Remarks {
     let extracted = looked.page.as_ref().map(|page| &page.extracted).filter(|values| !values.is_empty());
     let mut notes = looked.notes(fetched, verdict, head, onward);
@@ -185,11 +185,11 @@ fn remarks(
 }
 
 /// A status of redirection alone leads nowhere.
-fn how(verdict: &Verdict) -> How {
+fn how(verdict: &Verdict) -> DoneKind {
     match verdict {
-        Verdict::Follow => How::Redirect,
-        Verdict::NotModified => How::NotModified,
-        _ => How::Stored,
+        Verdict::Follow => DoneKind::Redirect,
+        Verdict::NotModified => DoneKind::NotModified,
+        _ => DoneKind::Stored,
     }
 }
 

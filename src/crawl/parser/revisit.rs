@@ -3,7 +3,7 @@
 use crate::content::html::Page;
 use crate::crawl::lease::Lease;
 use crate::domain::found_as::FoundAs;
-use crate::storage::values::{AsSitemap, How, PageRecord, Remarks};
+use crate::storage::values::{AsSitemap, DoneKind, PageRecord, Remarks};
 
 /// As what sitemap a page was found, if it is one: by its content, or because robots.txt or an index says so.
 pub(super) fn as_sitemap(lease: &Lease, status: u16, page: Option<&Page>) -> Option<AsSitemap> {
@@ -16,7 +16,7 @@ pub(super) fn as_sitemap(lease: &Lease, status: u16, page: Option<&Page>) -> Opt
 /// The record of a page that was fetched before. One that has not changed keeps what was found then.
 pub(super) fn after(last: Option<&PageRecord>, record: PageRecord) -> PageRecord {
     let Some(last) = last else { return record };
-    if record.how != How::NotModified {
+    if record.how != DoneKind::NotModified {
         let same = record.payload_digest == last.payload_digest && record.remarks.target == last.remarks.target;
         return PageRecord { unchanged: if same { last.unchanged.saturating_add(1) } else { 0 }, ..record };
     }

@@ -12,8 +12,8 @@ use crate::domain::fingerprint::KeySet;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::url::PageUrl;
-use crate::storage::ledger::{Ending, NewUrl, Turned};
-use crate::storage::values::How;
+use crate::storage::ledger::{Ending, NewUrl, RejectedUrl};
+use crate::storage::values::DoneKind;
 use crate::warc::metadata::Outlink;
 
 /// The URLs of a sitemap, judged. Pages are one link deeper than it, sitemaps of an index as deep as it.
@@ -62,7 +62,7 @@ struct Chosen<'n> {
     via: Arc<str>,
     origin: Arc<str>,
     new: Vec<NewUrl>,
-    turned: Vec<Turned>,
+    turned: Vec<RejectedUrl>,
 }
 
 impl<'n> Chosen<'n> {
@@ -86,7 +86,7 @@ impl<'n> Chosen<'n> {
         match self.chooser.choose(entry, &url) {
             Choice::LeaveOut => {}
             Choice::Take => self.new.push(self.new_url(entry, url)),
-            Choice::TurnAway(reason) => self.turned.push(Turned { new: self.new_url(entry, url), reason }),
+            Choice::TurnAway(reason) => self.turned.push(RejectedUrl { new: self.new_url(entry, url), reason }),
         }
     }
 
@@ -119,5 +119,5 @@ fn is_given(lease: &Lease) -> bool {
 /// How a URL ends. That nothing lies where a sitemap might have been is no failure: nobody had said that one does.
 pub(super) fn ending(lease: &Lease, status: u16, ending: Ending) -> Ending {
     let guessed = lease.entry.found == FoundAs::WellKnown && matches!(status, 404 | 410);
-    if guessed && matches!(ending, Ending::Error(_)) { Ending::Done(How::Stored) } else { ending }
+    if guessed && matches!(ending, Ending::Error(_)) { Ending::Done(DoneKind::Stored) } else { ending }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::reach::Away;
+use super::reach::RobotsUnreachable;
 use super::robots::{self, Standing};
 use super::seats::{Place, seats};
 use super::{Inbox, Next};
@@ -15,9 +15,9 @@ use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
 use crate::crawl::admit::judge_queued;
 use crate::crawl::deduper::Parsed;
-use crate::crawl::fetcher::{Errand, Fetch, Report, ending_of};
+use crate::crawl::fetcher::{Fetch, FetchPurpose, Report, ending_of};
 use crate::crawl::frontier::{GaveUp, Want};
-use crate::crawl::lease::{Hands, Lease};
+use crate::crawl::lease::{Lease, Stage};
 use crate::crawl::node::{Node, PagePermit};
 use crate::crawl::slot::{Seat, Seats, Slot};
 use crate::crawl::supervise::bounded;
@@ -68,7 +68,7 @@ impl Lane {
             };
             if let Next::GiveUp(until) = next {
                 self.inbox.leases.borrow_mut().clear();
-                self.node.doors().frontier.tell(GaveUp { host: self.at.host, until });
+                self.node.mailboxes().frontier.tell(GaveUp { host: self.at.host, until });
                 return std::future::pending().await; // retired by the Frontier's answer
             }
         }
@@ -83,7 +83,7 @@ impl Lane {
                 return lease;
             }
             if !self.inbox.asked.replace(true) {
-                self.node.doors().frontier.tell(Want { host: self.at.host, n: BATCH });
+                self.node.mailboxes().frontier.tell(Want { host: self.at.host, n: BATCH });
             }
             news.await;
         }
@@ -108,15 +108,15 @@ impl Lane {
         }
         self.guess = matches!(self.node.guess_of(&lease), Ok(Some(_)));
         let core = lease.core().clone();
-        let (way, leave) = match core.held(Hands::Host, self.prepare(&lease)).await {
+        let (route, leave) = match core.held(Stage::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
-            Err(Not::Reached(failure)) => return self.without_fetch(lease, failure).await,
-            Err(Not::Allowed) => {
+            Err(NotReady::Unreachable(failure)) => return self.without_fetch(lease, failure).await,
+            Err(NotReady::Disallowed) => {
                 self.end(lease, Ending::Rejected(Rejection::Robots), 0).await;
                 return Next::GoOn;
             }
-            Err(Not::Known(away)) => return self.out_of_reach(lease, away).await,
-            Err(Not::Yet(until)) => return Next::GiveUp(Some(until)),
+            Err(NotReady::RobotsUnreachable(away)) => return self.out_of_reach(lease, away).await,
+            Err(NotReady::Later(until)) => return Next::GiveUp(Some(until)),
         };
         // It may have waited for long.
         if let Err(turned) = judge_queued(&self.node, &lease, judged) {
@@ -124,13 +124,13 @@ impl Lane {
             return self.turn_away(lease, turned).await;
         }
         self.pages += 1;
-        let Leave { slot, page, on_wire } = leave;
+        let SendPermits { slot, page, on_wire } = leave;
         let url = lease.url.clone();
         let usage = self.robots.usage(&url);
         let last = self.last_capture(&lease);
-        let errand = Errand::Page { lease: Box::new(lease), usage, last, permit: page };
+        let purpose = FetchPurpose::Page { lease: Box::new(lease), usage, last, permit: page };
         // Without a report the fetch died; its lease and slot came back by Drop.
-        let _ = self.request(&self.at.host, url, way, slot, on_wire, errand).await;
+        let _ = self.request(&self.at.host, url, route, slot, on_wire, purpose).await;
         Next::GoOn
     }
 
@@ -147,19 +147,19 @@ impl Lane {
     }
 
     /// Everything that a request for a page needs.
-    async fn prepare(&self, lease: &Lease) -> Result<(Way, Leave), Not> {
+    async fn prepare(&self, lease: &Lease) -> Result<(Route, SendPermits), NotReady> {
         let url = &lease.url;
         self.node.faults.pass_url("host.visit", url);
-        let way = self.way(url).await.map_err(Not::Reached)?;
+        let route = self.route(url).await.map_err(NotReady::Unreachable)?;
         match self.robots_allow(lease).await {
             Standing::Allowed => {}
-            Standing::Disallowed => return Err(Not::Allowed),
-            Standing::Unreachable(away) => return Err(Not::Known(away)),
-            Standing::Later(until) => return Err(Not::Yet(until)),
+            Standing::Disallowed => return Err(NotReady::Disallowed),
+            Standing::Unreachable(away) => return Err(NotReady::RobotsUnreachable(away)),
+            Standing::Later(until) => return Err(NotReady::Later(until)),
         }
-        let place = Place { host: url.host(), address: way.ip(), seat: &self.seat };
-        let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(Not::Yet)?;
-        Ok((way, leave))
+        let place = Place { host: url.host(), address: route.ip(), seat: &self.seat };
+        let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(NotReady::Later)?;
+        Ok((route, leave))
     }
 
     /// Sends a request and waits for its report; `None` when it died.
@@ -167,17 +167,17 @@ impl Lane {
         &self,
         host: &HostKey,
         url: PageUrl,
-        way: Way,
+        route: Route,
         mut slot: Slot,
         on_wire: PagePermit,
-        errand: Errand,
+        purpose: FetchPurpose,
     ) -> Option<Report> {
         slot.begin();
         self.node.faults.pass("host.send");
         let (reply, report) = oneshot::channel();
-        let Way { addresses, via } = way;
+        let Route { addresses, via } = route;
         let guess = self.guess && *host == self.at.host;
-        self.node.fetcher_of(host).tell(Fetch { url, addresses, via, slot, on_wire, guess, errand, reply });
+        self.node.fetcher_of(host).tell(Fetch { url, addresses, via, slot, on_wire, guess, purpose, reply });
         let answer = async {
             self.node.faults.wait("host.report").await;
             report.await.ok()
@@ -205,7 +205,7 @@ impl Lane {
     /// the mailboxes behind. `judged`: the generation of rules that turned it away, 0 when it was not they.
     pub(super) async fn end(&self, lease: Lease, ending: Ending, judged: u32) {
         if let Ok(permit) = self.node.permits.pages.clone().acquire_owned().await {
-            self.node.doors().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
+            self.node.mailboxes().deduper.tell(Parsed::bare(lease, Some(permit), ending).judged_by(judged));
         }
     }
 
@@ -216,11 +216,11 @@ impl Lane {
     }
 
     /// How a URL is reached: through a proxy that looks names up, or else by addresses of ours.
-    pub(super) async fn way(&self, url: &PageUrl) -> Result<Way, Failure> {
+    pub(super) async fn route(&self, url: &PageUrl) -> Result<Route, Failure> {
         let via = self.node.crawl.live().routes.of(url);
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
         let addresses = if unknown { Vec::new() } else { self.addresses(url).await? };
-        Ok(Way { addresses, via })
+        Ok(Route { addresses, via })
     }
 
     /// The addresses to connect to, in this order: resolved once, checked, pinned (I7). Never empty.
@@ -256,15 +256,15 @@ impl Lane {
         host: &HostKey,
         place: &Place<'_>,
         worth_waiting: Option<Duration>,
-    ) -> Result<Leave, UnixMillis> {
+    ) -> Result<SendPermits, UnixMillis> {
         let began = self.node.clock.now();
         let own = *host == self.at.host;
-        let _in_line = own.then(|| place.seat.stand_in_line());
+        let _in_line = own.then(|| place.seat.queue());
         loop {
             let live = self.node.crawl.live();
             let seats = seats(&self.node, &live, place);
             self.earliest(host, &seats, worth_waiting).await?;
-            if !own && !place.seat.lets_strangers() {
+            if !own && !place.seat.lets_foreign() {
                 tokio::time::sleep(LOOK).await;
                 continue;
             }
@@ -286,7 +286,7 @@ impl Lane {
                 if slot.earliest() > UnixMillis(0) {
                     self.node.telemetry.metrics.lateness(self.node.clock.now().since(slot.earliest())); // else it was never asked before
                 }
-                return Ok(Leave { slot, page, on_wire });
+                return Ok(SendPermits { slot, page, on_wire });
             }
         }
     }
@@ -359,13 +359,13 @@ impl Lane {
 
 /// How a URL is reached.
 #[derive(Clone)]
-pub(super) struct Way {
+pub(super) struct Route {
     /// Empty where a proxy looks the name up.
     addresses: Vec<SocketAddr>,
     via: Option<Arc<Proxy>>,
 }
 
-impl Way {
+impl Route {
     /// The address whose seat is taken: the first, which is most often the one that answers.
     pub(super) fn ip(&self) -> Option<IpAddr> {
         self.addresses.first().map(SocketAddr::ip)
@@ -373,19 +373,19 @@ impl Way {
 }
 
 /// Why a URL is not requested now.
-enum Not {
+enum NotReady {
     /// No address to connect to.
-    Reached(Failure),
+    Unreachable(Failure),
     /// robots.txt forbids it.
-    Allowed,
+    Disallowed,
     /// robots.txt cannot be had: nothing of its scheme, host and port for now.
-    Known(Away),
+    RobotsUnreachable(RobotsUnreachable),
     /// Its host's time lies too far off.
-    Yet(UnixMillis),
+    Later(UnixMillis),
 }
 
 /// What a request needs to go out.
-pub(super) struct Leave {
+pub(super) struct SendPermits {
     pub slot: Slot,
     pub page: PagePermit,
     pub on_wire: PagePermit,

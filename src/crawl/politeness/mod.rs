@@ -5,10 +5,10 @@
 //! without the host's slot; keeps pace in itself (the slot's seat outlives it). After a restart: no leases (they came back
 //! by Drop), it asks for new ones; robots.txt is read from storage.
 
-mod errand;
 mod lane;
 mod reach;
 mod robots;
+mod robots_request;
 mod seats;
 mod sitemaps;
 mod targets;
@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message, Supervised, WrapFuture};
 use tokio::sync::Notify;
 
-use super::door::Door;
 use super::lease::Lease;
+use super::mailbox::Mailbox;
 use super::node::Node;
 use super::slot::Seat;
 use super::supervise::{Guarded, Kind, Room};
@@ -59,7 +59,7 @@ pub struct Host {
     node: Arc<Node>,
     at: HostAt,
     name: Arc<str>,
-    door: Door<Self>,
+    mailbox: Mailbox<Self>,
     retired: Arc<AtomicBool>,
     seat: Arc<Seat>,
     inbox: Rc<Inbox>,
@@ -74,7 +74,7 @@ impl Host {
         at: HostAt,
         name: &str,
         pace: &[u8],
-        door: Door<Self>,
+        mailbox: Mailbox<Self>,
         retired: Arc<AtomicBool>,
     ) -> Self {
         node.faults.pass("host.new");
@@ -85,7 +85,7 @@ impl Host {
             robots: Rc::new(robots::Cache::default()),
             node,
             at,
-            door,
+            mailbox,
             retired,
             seat,
         }
@@ -93,13 +93,13 @@ impl Host {
 }
 
 /// Starts the actor of a host on this thread, under supervision.
-pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Door<Host> {
-    let (door, mailbox) = Door::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
+pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
+    let (mailbox, receiver) = Mailbox::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
     let retired = Arc::new(AtomicBool::new(false));
-    let host = Host::new(node.clone(), at, &state.name, &state.pace, door.clone(), retired.clone());
-    let card = door.meter().card().clone();
-    Guarded::spawn(Context::with_receiver(mailbox), host, node.clone(), retired, card);
-    door
+    let host = Host::new(node.clone(), at, &state.name, &state.pace, mailbox.clone(), retired.clone());
+    let stats = mailbox.meter().stats().clone();
+    Guarded::spawn(Context::with_receiver(receiver), host, node.clone(), retired, stats);
+    mailbox
 }
 
 impl Actor for Host {
@@ -126,8 +126,14 @@ impl Actor for Host {
 impl Supervised for Host {
     fn restarting(&mut self, _: &mut Context<Self>) {
         let pace = self.seat.pace().encode();
-        *self =
-            Self::new(self.node.clone(), self.at, &self.name.clone(), &pace, self.door.clone(), self.retired.clone());
+        *self = Self::new(
+            self.node.clone(),
+            self.at,
+            &self.name.clone(),
+            &pace,
+            self.mailbox.clone(),
+            self.retired.clone(),
+        );
     }
 }
 
@@ -143,7 +149,7 @@ impl Handler<Leases> for Host {
     type Result = ();
 
     fn handle(&mut self, Leases(leases): Leases, ctx: &mut Context<Self>) {
-        let _at_work = self.door.meter().enter();
+        let _at_work = self.mailbox.meter().enter();
         if self.node.faults.pass("host.leases") == Some(Fault::Stop) {
             return ctx.stop();
         }
@@ -157,7 +163,7 @@ impl Handler<Retire> for Host {
     type Result = ();
 
     fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
-        let _at_work = self.door.meter().enter();
+        let _at_work = self.mailbox.meter().enter();
         self.node.faults.pass("host.retire");
         self.retired.store(true, Ordering::Release);
         self.inbox.leases.borrow_mut().clear();

@@ -15,7 +15,7 @@ use crate::storage::{StorageError, read};
 const PIECE: usize = 256;
 
 /// A robots.txt that cannot be had, and no copy of it.
-pub(super) struct Away {
+pub(super) struct RobotsUnreachable {
     /// When it is asked for again.
     pub until: UnixMillis,
     /// Why there was no answer, if there was none.
@@ -28,8 +28,8 @@ impl Lane {
     /// A crawl that is to come to an end charges each of these URLs an attempt a round, so that they end. A daemon goes on asking:
     /// there they wait without a charge, but for hosts that do not answer at all, and seeds without a scheme, which have http left. A host that has no other URLs rests as a
     /// whole, which spares its queue from being written anew each time.
-    pub(super) async fn out_of_reach(&self, lease: Lease, away: Away) -> Next {
-        let Away { until, fault, charged } = away;
+    pub(super) async fn out_of_reach(&self, lease: Lease, away: RobotsUnreachable) -> Next {
+        let RobotsUnreachable { until, fault, charged } = away;
         let failure = fault.unwrap_or(Failure::RobotsUnreachable);
         if self.node.crawl.live().settings.crawl.until_done || self.guess {
             self.charge(lease, failure, until).await;

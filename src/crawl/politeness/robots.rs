@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use super::reach::Away;
+use super::reach::RobotsUnreachable;
 use super::{lane::Lane, seats, sitemaps};
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Announced;
@@ -42,7 +42,7 @@ pub(super) enum Standing {
     /// A rule forbids it.
     Disallowed,
     /// It cannot be reached: nothing of its scheme, host and port is fetched for now.
-    Unreachable(Away),
+    Unreachable(RobotsUnreachable),
     /// It must be asked for first, and its host's time lies too far off.
     Later(UnixMillis),
 }
@@ -76,8 +76,8 @@ impl Kept {
         stored.filter(|stored| stored.fetched == self.value.fetched).map(|stored| stored.text)
     }
 
-    fn away(&self, now: UnixMillis) -> Away {
-        Away { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
+    fn away(&self, now: UnixMillis) -> RobotsUnreachable {
+        RobotsUnreachable { until: self.value.retry_at.unwrap_or(now), fault: self.fault, charged: self.is_charged() }
     }
 }
 
@@ -117,7 +117,7 @@ impl Cache {
         let now = node.clock.now();
         let kept = self.kept.borrow();
         let Some(kept) = kept.get(&(url.scheme(), url.port())) else {
-            return Standing::Unreachable(Away { until: now, fault: None, charged: false });
+            return Standing::Unreachable(RobotsUnreachable { until: now, fault: None, charged: false });
         };
         match node.crawl.rules.robots.standing(&copy_of(&kept.value), now) {
             RobotsAccess::AllowAll => Standing::Allowed,
@@ -173,9 +173,9 @@ impl Cache {
             Err(_) => Commit::bare(change),
         };
         if found.is_empty() {
-            node.doors().store.tell(commit);
+            node.mailboxes().store.tell(commit);
         } else {
-            node.doors().deduper.tell(Announced { commit, found }); // one commit: a copy on disk has told its sitemaps
+            node.mailboxes().deduper.tell(Announced { commit, found }); // one commit: a copy on disk has told its sitemaps
         }
     }
 }
@@ -234,7 +234,8 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
             break; // as if there were none
         }
         let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
-        let asked = if own { lane.errand(&here, &seat).await } else { lane.errand_elsewhere(&here, &seat).await };
+        let asked =
+            if own { lane.request_robots(&here, &seat).await } else { lane.request_foreign_robots(&here, &seat).await };
         let Some(report) = asked else {
             return Learned { status: Err(Failure::FirstByteTimeout) };
         };

@@ -87,7 +87,7 @@ fn stored_pace(node: &Node, bytes: &[u8], rules: &PaceRules) -> Pace {
     let mut pace = match Pace::decode(bytes) {
         Ok(pace) => pace.not_from_the_future(node.clock.now()),
         Err(e) if !bytes.is_empty() => {
-            log::warn!("politeness of a host is unreadable and begins anew: {e}");
+            log::warn!("politeness state corrupt, reset: why={e}");
             Pace::new()
         }
         Err(_) => Pace::new(),

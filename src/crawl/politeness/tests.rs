@@ -6,7 +6,7 @@ use actix::System;
 
 use super::*;
 use crate::crawl::bench::Bench;
-use crate::crawl::fetcher::{Errand, Fetch, Report, RobotsAnswer};
+use crate::crawl::fetcher::{Fetch, FetchPurpose, Report, RobotsAnswer};
 use crate::crawl::frontier::Want;
 use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::politeness::PaceSignal;
@@ -20,25 +20,25 @@ fn bench(more: &[&str]) -> Bench {
 }
 
 /// Starts the host and gives it all that is queued.
-async fn started(bench: &Bench) -> Door<Host> {
+async fn started(bench: &Bench) -> Mailbox<Host> {
     let state = crate::storage::read::host_state(&*bench.storage, bench.host("h.test")).unwrap().unwrap();
-    let door = start(&bench.node, bench.host("h.test"), &state);
+    let mailbox = start(&bench.node, bench.host("h.test"), &state);
     assert_eq!(bench.frontier.next::<Want>().await.host, bench.host("h.test").host);
-    door.tell(Leases(bench.leases()));
-    door
+    mailbox.tell(Leases(bench.leases()));
+    mailbox
 }
 
 /// The slot goes back, and the host hears what became of the request.
 fn answer(fetch: Fetch, status: u16) {
-    let Fetch { slot, errand, reply, .. } = fetch;
-    let robots = matches!(errand, Errand::Robots { .. }).then_some(RobotsAnswer {
+    let Fetch { slot, purpose, reply, .. } = fetch;
+    let robots = matches!(purpose, FetchPurpose::Robots { .. }).then_some(RobotsAnswer {
         status,
         text: None,
         location: None,
         records: Vec::new(),
     });
     slot.finish(Duration::ZERO, PaceSignal::Ok);
-    drop(errand);
+    drop(purpose);
     let _ = reply.send(Report { outcome: FetchOutcome::Answer(Answer::of(status)), robots });
 }
 
@@ -54,10 +54,10 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
     let bench = bench(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
     System::new().block_on(async {
-        let door = started(&bench).await;
+        let mailbox = started(&bench).await;
         let robots = bench.fetcher.next::<Fetch>().await;
         assert_eq!(robots.url.tail(), "/robots.txt");
-        assert!(matches!(robots.errand, Errand::Robots { foreign: false }));
+        assert!(matches!(robots.purpose, FetchPurpose::Robots { foreign: false }));
         quiet().await;
         assert!(bench.fetcher.take::<Fetch>().is_empty(), "nothing is asked before its rules are known");
         answer(robots, 404);
@@ -72,7 +72,7 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
             assert!(bench.fetcher.take::<Fetch>().is_empty(), "the slot is taken");
             answer(page, 200);
         }
-        door.tell(Retire);
+        mailbox.tell(Retire);
     });
 }
 
@@ -81,7 +81,7 @@ fn what_robots_txt_forbids_is_turned_away_without_a_request() {
     let bench = bench(&[]);
     bench.queue(&[("http://h.test/private", 1)]);
     System::new().block_on(async {
-        let door = started(&bench).await;
+        let mailbox = started(&bench).await;
         let Fetch { slot, reply, .. } = bench.fetcher.next::<Fetch>().await;
         slot.finish(Duration::ZERO, PaceSignal::Ok);
         let text = Some(b"User-agent: *\nDisallow: /private".to_vec());
@@ -91,7 +91,7 @@ fn what_robots_txt_forbids_is_turned_away_without_a_request() {
         let rejected = crate::storage::ledger::Ending::Rejected(crate::domain::reason::Rejection::Robots);
         assert_eq!((parsed.lease.url.tail(), parsed.ending.clone()), ("/private", rejected));
         assert!(bench.fetcher.take::<Fetch>().is_empty());
-        door.tell(Retire);
+        mailbox.tell(Retire);
     });
 }
 
@@ -100,7 +100,7 @@ fn a_request_that_dies_gives_its_url_and_its_slot_back() {
     let bench = bench(&[]);
     bench.queue(&[("http://h.test/a", 1), ("http://h.test/b", 1)]);
     System::new().block_on(async {
-        let door = started(&bench).await;
+        let mailbox = started(&bench).await;
         answer(bench.fetcher.next::<Fetch>().await, 404);
         bench.node.clock.advance(GAP);
         drop(bench.fetcher.next::<Fetch>().await); // its Fetcher died
@@ -110,6 +110,6 @@ fn a_request_that_dies_gives_its_url_and_its_slot_back() {
         let returned = bench.frontier.take::<crate::crawl::frontier::LeaseReturned>();
         let a = bench.node.prints.url(&bench.url("http://h.test/a"));
         assert_eq!(returned.iter().map(|message| message.0.url_key).collect::<Vec<_>>(), [a]);
-        door.tell(Retire);
+        mailbox.tell(Retire);
     });
 }

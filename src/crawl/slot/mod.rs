@@ -33,9 +33,9 @@ pub struct Seat {
     /// Lanes of the host itself that stand in line for a slot.
     own: AtomicUsize,
     /// The turn of those who come for the sake of other hosts: one at a time.
-    strangers: Arc<Semaphore>,
+    foreign: Arc<Semaphore>,
     /// Until when they are turned away, in milliseconds: what they came for was out of reach.
-    no_strangers: AtomicU64,
+    foreign_refused_until: AtomicU64,
     standing: Mutex<Standing>,
     between_starts: Duration,
     heeds_throttling: bool,
@@ -56,7 +56,7 @@ struct Standing {
     /// Tokens too many, to be kept back when they return.
     owed: usize,
     /// Requests begun since the last one for the sake of another host.
-    since_stranger: u32,
+    since_foreign: u32,
     /// What its pages have cost, to be waited for after the request that ends next: the earliest time of one that is under way is
     /// not moved.
     debt: Duration,
@@ -70,7 +70,7 @@ impl Standing {
     }
 
     fn begun_one(&mut self) {
-        self.since_stranger = self.since_stranger.saturating_add(1);
+        self.since_foreign = self.since_foreign.saturating_add(1);
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
@@ -149,36 +149,36 @@ impl Seat {
     }
 
     /// A lane of the host itself stands in line, until this is dropped.
-    pub fn stand_in_line(&self) -> InLine<'_> {
+    pub fn queue(&self) -> InLine<'_> {
         self.own.fetch_add(1, Ordering::AcqRel);
         InLine(&self.own)
     }
 
     /// The turn of whoever comes for the sake of another host; `None` only when the registry was closed.
-    pub async fn strangers(&self) -> Option<OwnedSemaphorePermit> {
-        self.strangers.clone().acquire_owned().await.ok()
+    pub async fn foreign(&self) -> Option<OwnedSemaphorePermit> {
+        self.foreign.clone().acquire_owned().await.ok()
     }
 
     /// Whether such a request may be begun beside the host's own.
     #[must_use]
-    pub fn lets_strangers(&self) -> bool {
-        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_stranger >= OWN_FIRST
+    pub fn lets_foreign(&self) -> bool {
+        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_foreign >= OWN_FIRST
     }
 
     /// Nobody is to come for the sake of another host before `until`.
-    pub fn turn_strangers_away(&self, until: UnixMillis) {
-        self.no_strangers.fetch_max(until.0, Ordering::AcqRel);
+    pub fn refuse_foreign(&self, until: UnixMillis) {
+        self.foreign_refused_until.fetch_max(until.0, Ordering::AcqRel);
     }
 
     /// Whether that holds.
     #[must_use]
     pub fn turns_strangers_away(&self, now: UnixMillis) -> bool {
-        now.0 < self.no_strangers.load(Ordering::Acquire)
+        now.0 < self.foreign_refused_until.load(Ordering::Acquire)
     }
 
     /// Such a request is over.
     pub fn served_a_stranger(&self) {
-        lock(&self.standing).since_stranger = 0;
+        lock(&self.standing).since_foreign = 0;
     }
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
@@ -187,7 +187,7 @@ impl Seat {
     }
 }
 
-/// See [`Seat::stand_in_line`].
+/// See [`Seat::queue`].
 pub struct InLine<'s>(&'s AtomicUsize);
 
 impl Drop for InLine<'_> {
@@ -346,12 +346,12 @@ impl SeatRules {
                 generation: 0,
                 connections: self.connections.max(1),
                 owed: 0,
-                since_stranger: 0,
+                since_foreign: 0,
                 debt: Duration::ZERO,
             }),
             own: AtomicUsize::new(0),
-            strangers: Arc::new(Semaphore::new(1)),
-            no_strangers: AtomicU64::new(0),
+            foreign: Arc::new(Semaphore::new(1)),
+            foreign_refused_until: AtomicU64::new(0),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })

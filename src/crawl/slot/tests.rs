@@ -214,25 +214,25 @@ fn whoever_comes_for_the_sake_of_other_hosts_has_each_ninth_turn_while_the_host_
     let (clock, slots) = (Clock::manual(START), Slots::default());
     let seat = host(&slots, 1, 0);
     let seats = Seats::new(Vec::new(), seat.clone());
-    assert!(seat.lets_strangers(), "nobody else is there");
-    let line = seat.stand_in_line();
+    assert!(seat.lets_foreign(), "nobody else is there");
+    let line = seat.queue();
     for turn in 0..OWN_FIRST {
-        assert!(!seat.lets_strangers(), "{turn}");
+        assert!(!seat.lets_foreign(), "{turn}");
         begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
     }
-    assert!(seat.lets_strangers());
-    let one = taken(seat.strangers()).flatten().unwrap();
-    assert!(taken(seat.strangers()).is_none(), "one at a time");
+    assert!(seat.lets_foreign());
+    let one = taken(seat.foreign()).flatten().unwrap();
+    assert!(taken(seat.foreign()).is_none(), "one at a time");
     begun(&seats, &clock).finish(Duration::ZERO, PaceSignal::Ok);
-    seat.turn_strangers_away(UnixMillis(500));
-    seat.turn_strangers_away(UnixMillis(400));
+    seat.refuse_foreign(UnixMillis(500));
+    seat.refuse_foreign(UnixMillis(400));
     assert!(
         seat.turns_strangers_away(UnixMillis(499)) && !seat.turns_strangers_away(UnixMillis(500)),
         "the later holds"
     );
     seat.served_a_stranger();
     drop(one);
-    assert!(!seat.lets_strangers() && taken(seat.strangers()).is_some());
+    assert!(!seat.lets_foreign() && taken(seat.foreign()).is_some());
     drop(line);
-    assert!(seat.lets_strangers(), "the host has nothing to do");
+    assert!(seat.lets_foreign(), "the host has nothing to do");
 }

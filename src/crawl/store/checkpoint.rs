@@ -14,7 +14,7 @@ impl Handler<TakeCheckpoint> for Store {
     type Result = ();
 
     fn handle(&mut self, take: TakeCheckpoint, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().store.meter().enter();
+        let _at_work = self.node.mailboxes().store.meter().enter();
         let TakeCheckpoint { draft, turn, reply } = take;
         let taken = self.take_checkpoint(&draft);
         // Nobody waits any more: the draft goes with the answer.
@@ -53,7 +53,7 @@ fn settle(node: &Node, open: &mut Open) -> Result<(), StoreError> {
     }
     node.faults.check("checkpoint.closed")?;
     let mut txn = Txn::new(&*node.storage);
-    txn.put_meta((), &open.archive.tails());
+    txn.put_meta((), &open.archive.file_lengths());
     node.storage.write(&txn.into_batch())?;
     node.storage.sync()?;
     node.faults.check("checkpoint.synced")?;

@@ -5,7 +5,7 @@ use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 use crate::storage::StorageError;
 use crate::storage::ledger::{Change, Ending};
-use crate::storage::values::{How, WarcPlace};
+use crate::storage::values::{DoneKind, WarcPlace};
 use crate::warc::WarcError;
 use crate::warc::archive::ArchiveSettings;
 use crate::warc::digest::WarcDigest;
@@ -34,10 +34,10 @@ pub(super) fn line_of<'c>(
     let Change::Page(page) = &commit.change else { return Ok(None) };
     let reason = match &page.ending {
         Ending::Retry { .. } | Ending::Wait { .. } => return Ok(None),
-        Ending::Done(How::Duplicate) => Some("revisit"),
-        Ending::Done(How::NotModified) => Some("not_modified"),
+        Ending::Done(DoneKind::Duplicate) => Some("revisit"),
+        Ending::Done(DoneKind::NotModified) => Some("not_modified"),
         Ending::Done(_) | Ending::Kept(_) => {
-            page.record().filter(|capture| capture.how == How::Unstored).map(|_| "unstored")
+            page.record().filter(|capture| capture.how == DoneKind::Unstored).map(|_| "unstored")
         }
         Ending::Error(failure) => Some(failure.as_str()),
         Ending::Rejected(rejection) => Some(rejection.as_str()),

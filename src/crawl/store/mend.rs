@@ -69,7 +69,7 @@ impl Store {
         let live = node.crawl.live();
         open.ledger.rules_are(live.generation, live.settings.max_depth());
         (self.open, self.doubtful) = (Some(open), None);
-        node.doors().frontier.tell(Reload);
+        node.mailboxes().frontier.tell(Reload);
     }
 
     /// A group is lost, or what was written may not be on the disk: nothing may hang on it.
@@ -110,7 +110,7 @@ impl Store {
                 let node = Arc::clone(node);
                 actix_rt::spawn(async move {
                     tokio::time::sleep(wait).await;
-                    node.doors().store.tell(Mend);
+                    node.mailboxes().store.tell(Mend);
                 });
             }
         }
@@ -155,7 +155,7 @@ impl Handler<Mend> for Store {
     type Result = ();
 
     fn handle(&mut self, _: Mend, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().store.meter().enter();
+        let _at_work = self.node.mailboxes().store.meter().enter();
         self.node.faults.pass("store.mend");
         if self.open.is_some() || self.closed || self.node.stop.borrow().is_some() {
             return;

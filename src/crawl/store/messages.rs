@@ -119,7 +119,7 @@ pub struct Taken {
 /// Links, or other URLs, that a change writes.
 fn links_of(change: &Change) -> u64 {
     let links = match change {
-        Change::Forsake { urls, .. } => return urls.len() as u64,
+        Change::DropUrls { urls, .. } => return urls.len() as u64,
         Change::FetchAgain(pages) => return pages.len() as u64,
         Change::TryAgain(urls) => return urls.len() as u64,
         Change::ReadAgain(rows) => return rows.len() as u64,

@@ -19,7 +19,7 @@ use actix::{Actor, ActorContext, AsyncContext as _, Context, Handler, Supervised
 
 use super::deduper::Settled;
 use super::frontier::{Committed, Ended};
-use super::lease::{Hands, Lease};
+use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::supervise::{Kind, Room};
 use super::turn::{self, Timed, Turns};
@@ -32,13 +32,13 @@ use crate::config::Sync;
 use crate::crawl::pulse::moved;
 use crate::domain::fingerprint::{ContentDigest, HostKey, UrlKey};
 use crate::domain::orders::HostOrders;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::storage::StorageError;
 use crate::storage::keys::HostAt;
 use crate::storage::ledger::{Change, Ending, HostNews};
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{JoinedHost, RunState, Tails, Unsynced, UnsyncedLines};
+use crate::storage::values::{FileLengths, JoinedHost, RunState, Unsynced, UnsyncedLines};
 use crate::telemetry::metrics::Registry;
 use crate::warc::WarcError;
 use crate::warc::writer::Place;
@@ -68,7 +68,7 @@ pub struct Store {
     node: Arc<Node>,
     open: Option<Open>,
     /// The files as of the last barrier, when a write or sync failed since.
-    doubtful: Option<Tails>,
+    doubtful: Option<FileLengths>,
     group: Vec<Commit>,
     group_bytes: u64,
     flush_planned: bool,
@@ -165,7 +165,7 @@ impl Store {
         open.archive.close()?;
         self.node.faults.check("store.closing")?;
         let mut txn = Txn::new(&*self.node.storage);
-        txn.put_meta((), &open.archive.tails());
+        txn.put_meta((), &open.archive.file_lengths());
         txn.put_meta((), &self.node.clock_state());
         // A request still in flight may have told its host's next time to nobody: then the next start waits (I1).
         let clean = drained && self.node.is_quiet();
@@ -188,7 +188,7 @@ struct Written {
     contents: Vec<ContentDigest>,
     paces: Vec<(HostKey, Vec<u8>)>,
     ordered: Vec<(String, HostAt, HostOrders)>,
-    again: Vec<Again>,
+    again: Vec<RequeueReason>,
     epoch: u64,
 }
 
@@ -237,7 +237,7 @@ fn write(node: &Node, open: &mut Open, group: &mut Vec<Commit>) -> Result<Writte
     }
     let joined = note_scope(node, &mut txn);
     let hosts = open.ledger.seal(&mut txn)?;
-    txn.put_meta((), &open.archive.tails());
+    txn.put_meta((), &open.archive.file_lengths());
     txn.put_meta((), &node.clock_state());
     node.faults.check("store.write")?;
     if each {
@@ -276,14 +276,14 @@ fn archive(node: &Node, open: &mut Open, group: &mut [Commit], now: UnixMillis) 
 /// Works on one commit: if that panics, the page of this one is to blame, not those of the whole group.
 fn in_hands<T>(node: &Node, commit: &Commit, work: impl FnOnce() -> T) -> T {
     let page = commit.lease.as_ref().map(Lease::core);
-    page.inspect(|page| page.take(Hands::Store));
+    page.inspect(|page| page.take(Stage::Store));
     if let Change::Page(page) = &commit.change
         && page.capture.is_some()
     {
         node.faults.pass_url("store.capture", &page.url);
     }
     let done = work();
-    page.inspect(|page| page.let_go(Hands::Store));
+    page.inspect(|page| page.let_go(Stage::Store));
     done
 }
 
@@ -351,8 +351,8 @@ impl Written {
         }
         node.faults.pass("store.told");
         let (epoch, urls, contents) = (self.epoch, self.urls, self.contents);
-        node.doors().deduper.tell(Settled { epoch, urls, contents });
-        node.doors().frontier.tell(Committed { hosts: self.hosts, ended });
+        node.mailboxes().deduper.tell(Settled { epoch, urls, contents });
+        node.mailboxes().frontier.tell(Committed { hosts: self.hosts, ended });
         node.crawl.progress.committed.send_modify(|n| *n += 1);
     }
 }
@@ -407,7 +407,7 @@ impl Handler<Commit> for Store {
     type Result = ();
 
     fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().store.meter().enter();
+        let _at_work = self.node.mailboxes().store.meter().enter();
         turn::take(self, ctx);
         if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
             return ctx.stop();
@@ -427,7 +427,7 @@ impl Handler<Close> for Store {
     type Result = ();
 
     fn handle(&mut self, close: Close, _: &mut Context<Self>) {
-        let _at_work = self.node.doors().store.meter().enter();
+        let _at_work = self.node.mailboxes().store.meter().enter();
         let mut closed = self.close(close.drained);
         if matches!(&closed, Err(e) if e.fault() == DiskFault::Full) && self.node.reserve.free() {
             self.forget_files();

@@ -7,7 +7,7 @@ use crate::storage::ledger::Ledger;
 use crate::storage::mark::Mark;
 use crate::storage::read;
 use crate::storage::txn::Txn;
-use crate::storage::values::{Tails, Unsynced, UnsyncedLines, UnsyncedPage};
+use crate::storage::values::{FileLengths, Unsynced, UnsyncedLines, UnsyncedPage};
 use crate::warc::WarcError;
 use crate::warc::archive::{Archive, ArchiveRepair, Strays};
 use crate::warc::jsonl::CrawlLine;
@@ -18,7 +18,7 @@ pub(super) struct Open {
     pub ledger: Ledger,
     pub archive: Archive,
     /// The files as of the last barrier.
-    pub synced: Tails,
+    pub synced: FileLengths,
     /// Numbers of the commits whose pages may not have reached the disk: each left a list in `meta`.
     pub unsynced: Vec<u64>,
     mark: Mark,
@@ -28,19 +28,19 @@ impl Open {
     /// Takes up files and counts where the last commit left them. Pages whose record a power failure took are queued again.
     ///
     /// `doubtful`: the files as of the last barrier, when a write or sync failed since. What follows is written once more.
-    pub fn take_up(node: &Node, doubtful: Option<&Tails>) -> Result<Self, StoreError> {
+    pub fn take_up(node: &Node, doubtful: Option<&FileLengths>) -> Result<Self, StoreError> {
         let storage = &*node.storage;
         let ledger = Ledger::open(storage, node.crawl.rules.ledger(node))?;
-        let tails: Option<Tails> = read::meta(storage, ())?;
-        let strays = if tails.is_some() { Strays::Remove } else { Strays::Keep };
-        let tails = match tails {
-            Some(tails) => tails,
+        let file_lengths: Option<FileLengths> = read::meta(storage, ())?;
+        let strays = if file_lengths.is_some() { Strays::Remove } else { Strays::Keep };
+        let file_lengths = match file_lengths {
+            Some(file_lengths) => file_lengths,
             None => without_database(node),
         };
         let lists = read::unsynced(storage, usize::MAX)?;
         let lines = read::unsynced_lines(storage, usize::MAX)?;
         let listed = || lists.iter().flat_map(|(_, list)| &list.0);
-        let open_warc = tails.warc.as_ref().map(|(name, _)| name.as_str());
+        let open_warc = file_lengths.warc.as_ref().map(|(name, _)| name.as_str());
         let from = listed().filter(|p| Some(p.warc.file.as_str()) == open_warc).map(|p| p.warc.offset).min();
         let settings = files::archive_settings(node)?;
         if let Some(name) = open_warc {
@@ -50,7 +50,7 @@ impl Open {
             }
         }
         let (mut archive, repair) =
-            Archive::open(settings, node.crawl.rules.record_ids(), &tails, from, strays, node.clock.date())?;
+            Archive::open(settings, node.crawl.rules.record_ids(), &file_lengths, from, strays, node.clock.date())?;
         tell(&repair);
         if let Some((_, first)) = lines.first() {
             archive.log_again(first.from, &lines_left(&lines, &repair))?;
@@ -59,7 +59,7 @@ impl Open {
             archive.write_again(synced)?;
             archive.sync()?;
         }
-        let synced = archive.tails();
+        let synced = archive.file_lengths();
         let mut open = Self { ledger, archive, synced, unsynced: Vec::new(), mark: Mark::default() };
         open.settle(node, &lists, &repair)?;
         node.faults.check("store.opened")?;
@@ -71,7 +71,7 @@ impl Open {
         let storage = &*node.storage;
         let mut txn = Txn::new(storage);
         // From here on a file without a commit is known to be one.
-        txn.put_meta((), &self.archive.tails());
+        txn.put_meta((), &self.archive.file_lengths());
         if !lists.is_empty() {
             self.archive.sync()?; // what is there is there for good, before it is no longer listed
         }
@@ -103,7 +103,7 @@ impl Open {
 
     /// Every listed page is on the disk.
     fn forget_unsynced(&mut self, node: &Node) -> Result<(), StoreError> {
-        self.synced = self.archive.tails();
+        self.synced = self.archive.file_lengths();
         if self.unsynced.is_empty() {
             return Ok(());
         }
@@ -116,9 +116,9 @@ impl Open {
 }
 
 /// A new database beside files of a former one: the lines there are kept.
-fn without_database(node: &Node) -> Tails {
+fn without_database(node: &Node) -> FileLengths {
     let jsonl = node.crawl.rules.settings.store.data_dir.join("crawl.jsonl");
-    Tails { jsonl: std::fs::metadata(jsonl).map_or(0, |m| m.len()), ..Tails::default() }
+    FileLengths { jsonl: std::fs::metadata(jsonl).map_or(0, |m| m.len()), ..FileLengths::default() }
 }
 
 fn is_lost(page: &UnsyncedPage, repair: &ArchiveRepair) -> bool {

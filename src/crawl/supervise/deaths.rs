@@ -45,9 +45,9 @@ impl Deaths {
 
 /// Numbers without a pattern; the same for the same actor in each run.
 #[derive(Debug)]
-pub struct Dice(u64);
+pub struct Jitter(u64);
 
-impl Dice {
+impl Jitter {
     /// Those of one actor.
     #[must_use]
     pub fn of(kind: &str, instance: &str) -> Self {
@@ -96,7 +96,7 @@ pub(super) mod tests {
     #[test]
     fn two_actors_roll_different_numbers_and_each_the_same_in_every_run() {
         let rolls = |instance| {
-            let mut dice = Dice::of("politeness", instance);
+            let mut dice = Jitter::of("politeness", instance);
             [dice.roll(), dice.roll(), dice.roll()]
         };
         let (one, other) = (rolls("a.test"), rolls("b.test"));

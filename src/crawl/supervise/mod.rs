@@ -6,7 +6,7 @@
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
 //! A wait that hangs ends its actor too ([`bounded`]).
 //!
-//! A restart that is asked for ([`Card::ask_restart`]) takes the same way between two polls, when no handler runs, with no
+//! A restart that is asked for ([`ActorStats::ask_restart`]) takes the same way between two polls, when no handler runs, with no
 //! rest (a rest under way ends) and no entry in the record of deaths: it is no fault, and must not bring the node nearer to its end.
 
 mod deaths;
@@ -25,11 +25,11 @@ use actix::dev::ContextFut;
 use actix::dev::channel::AddressReceiver;
 use actix::{Actor, ActorContext, Context, Supervised};
 
-use super::card::{Card, Life};
+use super::stats::{ActorStats, Life};
 use crate::base::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
-pub use deaths::{Deaths, Dice, RestartRules};
+pub use deaths::{Deaths, Jitter, RestartRules};
 pub use wait::{bounded, die};
 
 /// What the guard tells about a death.
@@ -46,7 +46,7 @@ pub struct Death {
 }
 
 /// Receives deaths: counts them, logs them, stops the node when a budget is spent. Lives outside every actor.
-pub trait Coroner: Send + Sync + 'static {
+pub trait DeathListener: Send + Sync + 'static {
     /// Real time for the window.
     fn now(&self) -> UnixMillis;
     /// The rules in force.
@@ -72,7 +72,7 @@ enum Phase {
     /// The fresh actor waits for its first moment.
     Resting(Pin<Box<tokio::time::Sleep>>),
     /// The factory failed: it is tried again then.
-    Lacking(Pin<Box<tokio::time::Sleep>>),
+    FactoryFailed(Pin<Box<tokio::time::Sleep>>),
     Ended,
 }
 
@@ -91,47 +91,53 @@ type GuardedContext<A> = ContextFut<A, Context<A>>;
 impl<A: Room> Guarded<A> {
     /// Runs `actor` in `ctx` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
-    pub fn spawn(ctx: Context<A>, actor: A, coroner: Arc<dyn Coroner>, retired: Arc<AtomicBool>, card: Arc<Card>) {
-        let record = Record::new(A::KIND, actor.instance(), coroner, card);
+    pub fn spawn(
+        ctx: Context<A>,
+        actor: A,
+        coroner: Arc<dyn DeathListener>,
+        retired: Arc<AtomicBool>,
+        stats: Arc<ActorStats>,
+    ) {
+        let record = Record::new(A::KIND, actor.instance(), coroner, stats);
         actix_rt::spawn(Self::new(ctx, actor, record, retired));
     }
 
     /// Makes an actor that never retires and runs it on the current arbiter. A factory that panics is tried again, by the
     /// same rules as an actor that dies.
     pub fn raise(
-        mailbox: AddressReceiver<A>,
+        receiver: AddressReceiver<A>,
         make: impl Fn() -> A + 'static,
-        coroner: Arc<dyn Coroner>,
-        card: Arc<Card>,
+        coroner: Arc<dyn DeathListener>,
+        stats: Arc<ActorStats>,
     ) {
         actix_rt::spawn(async move {
-            let mut record = Record::new(A::KIND, String::new(), coroner, card);
+            let mut record = Record::new(A::KIND, String::new(), coroner, stats);
             let actor = loop {
                 match catch_unwind(AssertUnwindSafe(&make)) {
                     Ok(actor) => break actor,
                     Err(panic) => match record.note(format!("while being made: {}", panic_text(&*panic))) {
                         Some(rest) => tokio::time::sleep(rest).await,
-                        None => return record.card.set_life(Life::Stopped),
+                        None => return record.stats.set_life(Life::Stopped),
                     },
                 }
             };
             record.instance = actor.instance();
-            Self::new(Context::with_receiver(mailbox), actor, record, Arc::default()).await;
+            Self::new(Context::with_receiver(receiver), actor, record, Arc::default()).await;
         });
     }
 
     fn new(ctx: Context<A>, actor: A, record: Record, retired: Arc<AtomicBool>) -> Self {
-        record.card.set_life(Life::Running);
+        record.stats.set_life(Life::Running);
         Self { fut: Box::pin(ctx.into_future(actor)), phase: Phase::Alive, record, retired, waker: None }
     }
 
     /// True when a restart was asked for. The card is told once whom to wake for one.
     fn is_to_restart(&mut self, waker: &Waker) -> bool {
         if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            self.record.card.wakes(waker);
+            self.record.stats.wakes(waker);
             self.waker = Some(waker.clone());
         }
-        self.record.card.take_wish()
+        self.record.stats.take_wish()
     }
 
     /// Ends this life, or the rest after the last one, and begins the next, with nothing noted.
@@ -140,7 +146,7 @@ impl<A: Room> Guarded<A> {
         log::info!("actor restarts as asked: kind={} instance={instance}", kind.as_str());
         self.record.coroner.restarted(*kind);
         match self.phase {
-            Phase::Alive | Phase::Lacking(_) => self.replace(Duration::ZERO),
+            Phase::Alive | Phase::FactoryFailed(_) => self.replace(Duration::ZERO),
             Phase::Resting(_) => Phase::Alive,
             Phase::Ended => Phase::Ended,
         }
@@ -148,16 +154,16 @@ impl<A: Room> Guarded<A> {
 
     /// Enters a phase; the card tells.
     fn enter(&mut self, phase: Phase) {
-        self.record.card.set_life(match phase {
+        self.record.stats.set_life(match phase {
             Phase::Alive => Life::Running,
-            Phase::Resting(_) | Phase::Lacking(_) => Life::Restarting,
+            Phase::Resting(_) | Phase::FactoryFailed(_) => Life::Restarting,
             Phase::Ended => Life::Stopped,
         });
         self.phase = phase;
     }
 
     /// Notes the death and brings in a fresh actor.
-    fn bury(&mut self, why: String) -> Phase {
+    fn on_death(&mut self, why: String) -> Phase {
         match self.record.note(why) {
             Some(rest) => self.replace(rest),
             None => Phase::Ended,
@@ -171,7 +177,7 @@ impl<A: Room> Guarded<A> {
             Ok(true) => Phase::Resting(Box::pin(tokio::time::sleep(rest))),
             Ok(false) => Phase::Ended,
             Err(panic) => match self.record.note(format!("while being replaced: {}", panic_text(&*panic))) {
-                Some(rest) => Phase::Lacking(Box::pin(tokio::time::sleep(rest))),
+                Some(rest) => Phase::FactoryFailed(Box::pin(tokio::time::sleep(rest))),
                 None => Phase::Ended,
             },
         }
@@ -183,22 +189,22 @@ struct Record {
     kind: Kind,
     instance: String,
     deaths: Deaths,
-    dice: Dice,
-    coroner: Arc<dyn Coroner>,
-    card: Arc<Card>,
+    dice: Jitter,
+    coroner: Arc<dyn DeathListener>,
+    stats: Arc<ActorStats>,
 }
 
 impl Record {
-    fn new(kind: Kind, instance: String, coroner: Arc<dyn Coroner>, card: Arc<Card>) -> Self {
-        let dice = Dice::of(kind.as_str(), &instance);
-        Self { kind, instance, deaths: Deaths::default(), dice, coroner, card }
+    fn new(kind: Kind, instance: String, coroner: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
+        let dice = Jitter::of(kind.as_str(), &instance);
+        Self { kind, instance, deaths: Deaths::default(), dice, coroner, stats }
     }
 
     /// Notes a death and tells it; gives the rest before the next life.
     fn note(&mut self, why: String) -> Option<Duration> {
         let now = self.coroner.now();
         let rest = self.deaths.note(now, self.dice.roll(), &self.coroner.rules());
-        self.card.died(now, &why);
+        self.stats.died(now, &why);
         self.coroner.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
         rest
     }
@@ -230,7 +236,7 @@ impl<A: Room> Future for Guarded<A> {
                     }
                     this.enter(Phase::Alive);
                 }
-                Phase::Lacking(sleep) => {
+                Phase::FactoryFailed(sleep) => {
                     if sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
@@ -242,8 +248,8 @@ impl<A: Room> Future for Guarded<A> {
                     let next = match catch_unwind(AssertUnwindSafe(|| fut.as_mut().poll(cx))) {
                         Ok(Poll::Pending) => return Poll::Pending,
                         Ok(Poll::Ready(())) if this.retired.load(Ordering::Acquire) => Phase::Ended,
-                        Ok(Poll::Ready(())) => this.bury("stopped".into()),
-                        Err(panic) => this.bury(panic_text(&*panic)),
+                        Ok(Poll::Ready(())) => this.on_death("stopped".into()),
+                        Err(panic) => this.on_death(panic_text(&*panic)),
                     };
                     this.enter(next);
                 }

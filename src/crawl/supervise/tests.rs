@@ -146,7 +146,7 @@ struct Notes {
     rules: RestartRules,
 }
 
-impl Coroner for Notes {
+impl DeathListener for Notes {
     fn now(&self) -> UnixMillis {
         UnixMillis(0)
     }
@@ -164,7 +164,7 @@ impl Coroner for Notes {
 
 struct Bench {
     addr: Addr<Worker>,
-    card: Arc<Card>,
+    stats: Arc<ActorStats>,
     world: Shared,
     notes: Arc<Notes>,
 }
@@ -178,9 +178,9 @@ impl Bench {
         let world = Arc::new(Mutex::new(world));
         let retired = Arc::new(AtomicBool::new(false));
         let worker = Worker { world: world.clone(), retired: retired.clone(), half: 0 };
-        let card = Arc::new(Card::new(Kind::Parser, "w"));
-        Guarded::spawn(Context::with_receiver(rx), worker, notes.clone(), retired, card.clone());
-        Self { addr: Addr::new(tx), card, world, notes }
+        let stats = Arc::new(ActorStats::new(Kind::Parser, "w"));
+        Guarded::spawn(Context::with_receiver(rx), worker, notes.clone(), retired, stats.clone());
+        Self { addr: Addr::new(tx), stats, world, notes }
     }
 
     fn whys(&self) -> Vec<String> {
@@ -262,12 +262,12 @@ fn a_factory_that_panics_before_the_first_life_is_tried_again() {
             assert!(tries.get() > 2, "in the factory");
             Worker { world: of_actor.clone(), retired: Arc::default(), half: 0 }
         };
-        let card = Arc::new(Card::new(Kind::Parser, "w"));
-        Guarded::raise(rx, make, notes.clone(), card.clone());
+        let stats = Arc::new(ActorStats::new(Kind::Parser, "w"));
+        Guarded::raise(rx, make, notes.clone(), stats.clone());
         let addr: Addr<Worker> = Addr::new(tx);
         addr.do_send(Hear("queued before there is an actor"));
         assert_eq!(addr.send(Half).await.unwrap(), 0);
-        assert_eq!((lock(&notes.deaths).len(), card.faults(), card.lives()), (2, 2, 1));
+        assert_eq!((lock(&notes.deaths).len(), stats.faults(), stats.lives()), (2, 2, 1));
         let world = lock(&world);
         assert_eq!((world.lives, world.heard.len()), (1, 1));
     });
@@ -315,8 +315,8 @@ fn each_death_rests_twice_as_long_and_the_budget_ends_it() {
             assert!(rest.is_some_and(|rest| least <= rest && rest <= most), "{rests:?}");
         }
         assert_eq!((rests.len(), rests[3]), (4, None));
-        assert_eq!((bench.card.life(), bench.card.faults()), (Life::Stopped, 4));
-        assert_eq!(bench.card.last_fault(), Some((UnixMillis(0), "in a handler".into())));
+        assert_eq!((bench.stats.life(), bench.stats.faults()), (Life::Stopped, 4));
+        assert_eq!(bench.stats.last_fault(), Some((UnixMillis(0), "in a handler".into())));
         assert_eq!(lock(&bench.world).lives, 4, "the budget is spent: no further life");
     });
 }
@@ -339,15 +339,15 @@ fn a_restart_that_is_asked_for_begins_a_new_life_and_is_no_death() {
         assert_eq!(bench.addr.send(Half).await.unwrap(), 0);
         for life in 1..=5 {
             bench.addr.do_send(Hear("queued before the restart"));
-            bench.card.ask_restart();
-            bench.card.lives_beyond(life).await;
+            bench.stats.ask_restart();
+            bench.stats.lives_beyond(life).await;
             assert_eq!(bench.addr.send(Half).await.unwrap(), 0, "the same address");
             let world = lock(&bench.world);
             let dropped = usize::try_from(life).unwrap();
             assert_eq!((world.lives, world.heard.len(), world.futures_dropped), (dropped + 1, dropped, dropped));
         }
-        assert!(bench.whys().is_empty() && bench.card.faults() == 0, "more often than the budget of deaths allows");
-        assert_eq!((bench.card.life(), bench.card.lives()), (Life::Running, 6));
+        assert!(bench.whys().is_empty() && bench.stats.faults() == 0, "more often than the budget of deaths allows");
+        assert_eq!((bench.stats.life(), bench.stats.lives()), (Life::Running, 6));
     });
 }
 

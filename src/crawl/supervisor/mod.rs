@@ -78,7 +78,7 @@ impl Handler<Died> for Supervisor {
     type Result = ();
 
     fn handle(&mut self, Died(death): Died, ctx: &mut Context<Self>) {
-        let _at_work = self.node.doors().supervisor.meter().enter();
+        let _at_work = self.node.mailboxes().supervisor.meter().enter();
         if self.node.faults.pass("supervisor.died") == Some(Fault::Stop) {
             return ctx.stop();
         }

@@ -259,7 +259,7 @@ fn a_damaged_record_is_refused() {
 }
 
 #[test]
-fn a_record_of_version_1_keeps_its_bytes() {
+fn a_record_keeps_its_bytes() {
     let rules = PaceRules::default();
     let mut pace = Pace::new();
     pace.set_crawl_delay(Some(Duration::from_millis(2500)), &rules);
@@ -267,7 +267,7 @@ fn a_record_of_version_1_keeps_its_bytes() {
     let hex: String = pace.encode().iter().map(|b| format!("{b:02x}")).collect();
     assert_eq!(
         hex, "01030301000000000000791800000000000003e8000000000000012c00000000000009c400000001",
-        "the form on disk changed: that needs a new version"
+        "the form on disk changed: raise the marker of the format"
     );
 }
 

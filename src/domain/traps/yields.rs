@@ -13,8 +13,6 @@ const SUSPICIOUS: u32 = 25;
 /// A page that leads to the next alone counts so many times as one that leads back as well, and one that leads to several new ones.
 const ONWARD: u32 = 4;
 const BRANCHING: u32 = 10;
-/// New URLs of its kin with which a page that links across has led to more than it joins.
-const BRANCHES: u32 = 2;
 /// Pages that are enough to say what a shape brings.
 const FEW: u32 = 3;
 /// Pages that lead on and on count a fifth of those that bring nothing new.
@@ -93,9 +91,7 @@ impl Yield {
         let crosses = self.crosses(&brought.met);
         self.alone = match brought.inside {
             0 => 0,
-            _ if news.word || brought.outside > 0 => 0,
-            _ if crosses && brought.kin < BRANCHES => 0,
-            _ if crosses => self.alone, // leads to more than it joins
+            _ if news.word || crosses || brought.outside > 0 => 0,
             _ if brought.kin == 0 => self.alone.saturating_add(1),
             1 if brought.back => self.alone.saturating_add(1),
             1 => self.alone.saturating_add(ONWARD),

@@ -34,7 +34,7 @@ pub(super) struct Received {
 }
 
 /// What a body is received with.
-pub(super) struct Means<'a> {
+pub(super) struct ReceiveOptions<'a> {
     pub(super) spill: &'a SpillConfig,
     pub(super) throttle: Option<&'a Throttle>,
     pub(super) faults: &'a Faults,
@@ -47,7 +47,7 @@ pub(super) async fn receive(
     link: &mut Link,
     form: BodyForm,
     request: &FetchRequest,
-    means: &Means<'_>,
+    means: &ReceiveOptions<'_>,
     timings: &mut Timings,
 ) -> Result<Received, Fault> {
     injected(means.faults.wait("net.body").await)?;

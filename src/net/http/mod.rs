@@ -211,7 +211,7 @@ impl Http {
             self.access.learn(&request.url, &headers);
         }
         let (throttle, exact) = (self.throttle.as_deref(), self.exact);
-        let means = body::Means { spill: &self.spill, throttle, faults: &self.faults, exact };
+        let means = body::ReceiveOptions { spill: &self.spill, throttle, faults: &self.faults, exact };
         let received = body::receive(&mut link, form, request, &means, timings).await?;
         injected(self.faults.wait("net.received").await)?;
         let fetched = Fetched {

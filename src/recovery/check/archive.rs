@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::book::Book;
-use super::desk::Desk;
+use super::context::Context;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
 use super::files::Warc;
+use super::findings::Findings;
 use super::index::{Found, index, is_rules, page_at, record_of, without_line};
 use crate::storage::keys::PageKey;
 use crate::storage::values::PageRecord;
@@ -16,22 +16,22 @@ use crate::warc::reader::{ReadError, WarcReader};
 use crate::warc::scan::{Scanned, scan_next};
 
 /// The pass.
-pub fn archive(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
-    let Some(files) = &desk.files else { return Ok(()) };
-    files.tell(book);
+pub fn archive(context: &Context<'_>, findings: &mut Findings<'_>) -> Result<()> {
+    let Some(files) = &context.files else { return Ok(()) };
+    files.tell(findings);
     for (name, warc) in &files.warcs {
-        let (found, offsets) = index(desk, book, name, warc)?;
-        if desk.full {
-            records(desk, book, name, warc, &found, offsets)?;
+        let (found, offsets) = index(context, findings, name, warc)?;
+        if context.full {
+            records(context, findings, name, warc, &found, offsets)?;
         }
     }
-    book.flush()
+    findings.flush()
 }
 
 /// Every record of a file is read. After a damaged one it goes on at the next offset that the index or a capture names.
 fn records(
-    desk: &Desk<'_>,
-    book: &mut Book<'_>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
     name: &str,
     warc: &Warc,
     lined: &Found,
@@ -41,23 +41,23 @@ fn records(
     offsets.insert(0);
     let mut at = Some(0);
     while let Some(from) = at {
-        let broken = walk(desk, book, name, warc, from, &mut found)?;
+        let broken = walk(context, findings, name, warc, from, &mut found)?;
         at = broken.as_ref().and_then(|(broken, _)| offsets.range(broken + 1..).next().copied());
         if let Some((offset, why)) = broken
             && !lined.contains(&offset)
         {
-            book.note(Note::Unreferenced, || format!("{name}: {why}"));
+            findings.note(Note::Unreferenced, || format!("{name}: {why}"));
         }
     }
-    if (found.len() as u64) < warc.pages { not_found(desk, book, name, warc, &found) } else { Ok(()) }
+    if (found.len() as u64) < warc.pages { not_found(context, findings, name, warc, &found) } else { Ok(()) }
 }
 
 /// The captures whose record did not come by whole: what stands at the place of each.
-fn not_found(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, found: &Found) -> Result<()> {
-    for row in without_line(book, name, warc, found)? {
+fn not_found(context: &Context<'_>, findings: &mut Findings<'_>, name: &str, warc: &Warc, found: &Found) -> Result<()> {
+    for row in without_line(findings, name, warc, found)? {
         let Some(place) = &row.value.warc else { continue };
         if let Err(why) = record_of(warc, &row.value, place.offset)? {
-            wrong(desk, book, row.key, &row.value, &why)?;
+            wrong(context, findings, row.key, &row.value, &why)?;
         }
     }
     Ok(())
@@ -65,8 +65,8 @@ fn not_found(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, foun
 
 /// Reads on from `from`; gives where and why it cannot go on, if the end was not reached.
 fn walk(
-    desk: &Desk<'_>,
-    book: &mut Book<'_>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
     name: &str,
     warc: &Warc,
     from: u64,
@@ -85,19 +85,25 @@ fn walk(
             Err(ReadError::Io { source, .. }) => return Err(CheckError::io("read", &warc.path)(source)),
             Err(e) => return Ok(Some((e.offset(), e.to_string()))),
         };
-        if let Some(files) = &mut book.report.files {
+        if let Some(files) = &mut findings.report.files {
             files.records += 1;
         }
-        one(desk, book, name, &record, found)?;
+        one(context, findings, name, &record, found)?;
     }
 }
 
-fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found: &mut Found) -> Result<()> {
+fn one(
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+    name: &str,
+    record: &Scanned,
+    found: &mut Found,
+) -> Result<()> {
     let offset = record.header.offset;
     let captured = matches!(record.header.kind(), "response" | "revisit");
     let target = record.header.target().filter(|_| captured);
     let page = match target {
-        Some(url) => page_at(desk, book, url, name, offset)?,
+        Some(url) => page_at(context, findings, url, name, offset)?,
         None => None,
     };
     match page {
@@ -107,12 +113,12 @@ fn one(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, record: &Scanned, found
             }
         }
         None if captured && target.is_some_and(is_rules) => {}
-        None if captured => book.note(Note::Unreferenced, || {
+        None if captured => findings.note(Note::Unreferenced, || {
             format!("{name}: {} of {} at {offset}", record.header.kind(), target.unwrap_or_default())
         }),
         None => {
             if let Err(fault) = record.check_digests() {
-                book.note(Note::Unreferenced, || format!("{name}: {} at {offset}: {fault}", record.header.kind()));
+                findings.note(Note::Unreferenced, || format!("{name}: {} at {offset}: {fault}", record.header.kind()));
             }
         }
     }
@@ -141,7 +147,13 @@ pub fn fits(page: &PageRecord, record: &Scanned) -> std::result::Result<(), Stri
 }
 
 /// A capture whose record is damaged or another's is undone.
-pub fn wrong(desk: &Desk<'_>, book: &mut Book<'_>, key: PageKey, page: &PageRecord, why: &str) -> Result<()> {
-    let undone = if book.repairing() { Some(desk.undo(book, key, page)?) } else { None };
-    book.find(Fault::RecordWrong, &page.url, why, |batch| undone.into_iter().for_each(|u| batch.append(u)))
+pub fn wrong(
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+    key: PageKey,
+    page: &PageRecord,
+    why: &str,
+) -> Result<()> {
+    let undone = if findings.repairing() { Some(context.undo(findings, key, page)?) } else { None };
+    findings.find(Fault::RecordWrong, &page.url, why, |batch| undone.into_iter().for_each(|u| batch.append(u)))
 }

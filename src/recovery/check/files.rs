@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::book::Book;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
+use super::findings::Findings;
 use crate::storage::keys::PageKey;
 use crate::storage::read;
-use crate::storage::values::{How, PageRecord, Tails};
+use crate::storage::values::{DoneKind, FileLengths, PageRecord};
 use crate::warc::name::{cdxj_name, closed_name, open_name};
 
 /// Where the files of a crawl lie.
@@ -45,7 +45,7 @@ pub struct Warc {
 pub struct Files {
     place: ArchivePlace,
     /// Lengths as of the last commit.
-    pub tails: Option<Tails>,
+    pub file_lengths: Option<FileLengths>,
     /// The WARC files here, by their final names.
     pub warcs: BTreeMap<String, Warc>,
     elsewhere: BTreeSet<String>,
@@ -70,32 +70,32 @@ struct Uploaded {
 
 impl Files {
     /// Looks at the folder.
-    pub fn look(book: &mut Book<'_>, place: &ArchivePlace) -> Result<Self> {
-        let tails = read::meta::<Tails>(book.storage, ()).ok().flatten();
+    pub fn look(findings: &mut Findings<'_>, place: &ArchivePlace) -> Result<Self> {
+        let file_lengths = read::meta::<FileLengths>(findings.storage, ()).ok().flatten();
         let names = names_in(&place.warc)?;
         let mut files = Self {
             elsewhere: uploaded(&place.data.join("uploaded.jsonl"))?,
             place: place.clone(),
-            tails,
+            file_lengths,
             warcs: BTreeMap::new(),
             doubtful: BTreeSet::new(),
         };
         for name in &names {
-            files.take(book, name, &names)?;
+            files.take(findings, name, &names)?;
         }
-        files.judge_tails(book, &names)?;
+        files.judge_tails(findings, &names)?;
         Ok(files)
     }
 
-    fn take(&mut self, book: &mut Book<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
+    fn take(&mut self, findings: &mut Findings<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
         let open = closed_name(name);
         let closed = open.unwrap_or(name);
         if !closed.ends_with(".warc.gz") {
             return Ok(());
         }
-        let own = self.tails.as_ref().is_none_or(|t| t.warc.as_ref().is_some_and(|(warc, _)| warc == closed));
+        let own = self.file_lengths.as_ref().is_none_or(|t| t.warc.as_ref().is_some_and(|(warc, _)| warc == closed));
         if open.is_some() && !own {
-            book.note(Note::TidiedAtStart, || name.to_owned());
+            findings.note(Note::TidiedAtStart, || name.to_owned());
             return Ok(());
         }
         if open.is_none() && names.contains(&open_name(closed)) && own {
@@ -106,11 +106,11 @@ impl Files {
         let tail = |tail: Option<&(String, u64)>, of: &str| {
             tail.filter(|t| t.0 == of && open.is_some()).map_or(u64::MAX, |t| t.1)
         };
-        let committed = self.tails.as_ref();
+        let committed = self.file_lengths.as_ref();
         let index = cdxj_name(closed);
         let limit = tail(committed.and_then(|t| t.warc.as_ref()), closed).min(len);
         if limit < len {
-            book.note(Note::CutAtStart, || format!("{name}: {} bytes", len - limit));
+            findings.note(Note::CutAtStart, || format!("{name}: {} bytes", len - limit));
         }
         let index_limit = tail(committed.and_then(|t| t.cdxj.as_ref()), &index);
         let index = self.place.warc.join(if open.is_some() { open_name(&index) } else { index });
@@ -120,19 +120,21 @@ impl Files {
     }
 
     /// The files that the last commit names are there.
-    fn judge_tails(&mut self, book: &mut Book<'_>, names: &BTreeSet<String>) -> Result<()> {
-        let Some(tails) = self.tails.clone() else { return Ok(()) };
-        if let Some((name, _)) = &tails.warc
+    fn judge_tails(&mut self, findings: &mut Findings<'_>, names: &BTreeSet<String>) -> Result<()> {
+        let Some(file_lengths) = self.file_lengths.clone() else { return Ok(()) };
+        if let Some((name, _)) = &file_lengths.warc
             && !names.contains(name)
             && !names.contains(&open_name(name))
             && !self.elsewhere.contains(name)
         {
-            let left = Tails { warc: None, cdxj: None, ..tails.clone() };
-            book.find(Fault::TailMissing, name, "is neither open nor closed there", |batch| batch.put_meta((), &left))?;
+            let left = FileLengths { warc: None, cdxj: None, ..file_lengths.clone() };
+            findings.find(Fault::TailMissing, name, "is neither open nor closed there", |batch| {
+                batch.put_meta((), &left)
+            })?;
         }
         let lines = len_of(&self.lines())?;
-        if lines > tails.jsonl {
-            book.note(Note::CutAtStart, || format!("crawl.jsonl: {} bytes", lines - tails.jsonl));
+        if lines > file_lengths.jsonl {
+            findings.note(Note::CutAtStart, || format!("crawl.jsonl: {} bytes", lines - file_lengths.jsonl));
         }
         Ok(())
     }
@@ -149,13 +151,13 @@ impl Files {
 
     /// Committed bytes of `crawl.jsonl`.
     pub fn lines_limit(&self) -> u64 {
-        self.tails.as_ref().map_or(u64::MAX, |t| t.jsonl)
+        self.file_lengths.as_ref().map_or(u64::MAX, |t| t.jsonl)
     }
 
     /// Where the record of a capture is; counts it.
     pub fn whereabouts(&mut self, key: &PageKey, page: &PageRecord) -> Whereabouts {
         let Some(place) = &page.warc else {
-            let left_out = page.how == How::Unstored;
+            let left_out = page.how == DoneKind::Unstored;
             return if left_out { Whereabouts::There } else { Whereabouts::Gone("has no place in the archive".into()) };
         };
         let Some(warc) = self.warcs.get_mut(&place.file) else {
@@ -175,12 +177,12 @@ impl Files {
     }
 
     /// Tells of what is kept elsewhere, and counts the files.
-    pub fn tell(&self, book: &mut Book<'_>) {
+    pub fn tell(&self, findings: &mut Findings<'_>) {
         let absent: Vec<_> = self.elsewhere.iter().filter(|name| !self.warcs.contains_key(*name)).collect();
         for name in &absent {
-            book.note(Note::KeptElsewhere, || (*name).clone());
+            findings.note(Note::KeptElsewhere, || (*name).clone());
         }
-        let files = book.report.files.get_or_insert_default();
+        let files = findings.report.files.get_or_insert_default();
         files.warcs = self.warcs.len() as u64;
         files.elsewhere = absent.len() as u64;
     }

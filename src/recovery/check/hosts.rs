@@ -1,10 +1,10 @@
 //! The pass over all hosts: seven families whose keys begin with the host are read side by side, so that each host is seen
 //! whole and counted in passing.
 
-use super::book::Book;
-use super::desk::Desk;
+use super::context::Context;
 use super::error::Result;
 use super::fault::Fault;
+use super::findings::Findings;
 use super::queue;
 use super::stream::{Stream, look_one};
 use super::tally::{HostTally, Totals};
@@ -52,7 +52,7 @@ impl Unit {
 }
 
 /// The pass.
-pub fn hosts(desk: &mut Desk<'_>, book: &mut Book<'_>, totals: &mut Totals) -> Result<()> {
+pub fn hosts(context: &mut Context<'_>, findings: &mut Findings<'_>, totals: &mut Totals) -> Result<()> {
     let mut walk = Walk {
         names: Stream::all(),
         named: None,
@@ -63,23 +63,23 @@ pub fn hosts(desk: &mut Desk<'_>, book: &mut Book<'_>, totals: &mut Totals) -> R
         rejected: Stream::all(),
         failed: Stream::all(),
     };
-    let kept_any = !book.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
-    while let Some(at) = walk.next_unit(book)? {
+    let kept_any = !findings.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
+    while let Some(at) = walk.next_unit(findings)? {
         let prefix = at.encode();
-        let (name, held) = walk.name_of(desk, book, totals, at.host_at())?.unzip();
+        let (name, held) = walk.name_of(context, findings, totals, at.host_at())?.unzip();
         let held = held.unwrap_or_default();
         let mut unit = Unit { at, prefix, name, held, hint: None, tally: HostTally::default(), bound: 0, waiting: 0 };
-        let before = book.report.total();
-        urls::urls(desk, book, &mut walk, &mut unit, totals, kept_any)?;
-        queue::entries(desk, book, &mut walk, &mut unit, totals)?;
+        let before = findings.report.total();
+        urls::urls(context, findings, &mut walk, &mut unit, totals, kept_any)?;
+        queue::entries(context, findings, &mut walk, &mut unit, totals)?;
         if unit.bound != unit.waiting {
-            queue::look_for_entries(desk, book, &unit)?;
+            queue::look_for_entries(context, findings, &unit)?;
         }
-        nameless(desk, book, &unit)?;
-        let changing = book.repairing() && book.report.total() > before;
-        places::counts(desk, book, &mut walk, &unit, totals, changing)?;
+        nameless(context, findings, &unit)?;
+        let changing = findings.repairing() && findings.report.total() > before;
+        places::counts(context, findings, &mut walk, &unit, totals, changing)?;
     }
-    walk.name_of(desk, book, totals, LAST).map(drop)
+    walk.name_of(context, findings, totals, LAST).map(drop)
 }
 
 /// Above every host.
@@ -90,17 +90,17 @@ const LAST: HostAt = HostAt {
 
 impl Walk {
     /// The next host with any record, in one crawl.
-    fn next_unit(&mut self, book: &mut Book<'_>) -> Result<Option<HostCrawl>> {
-        fn least<T: Table>(stream: &mut Stream<T>, book: &mut Book<'_>) -> Result<Option<Vec<u8>>> {
-            Ok(stream.peek(book)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
+    fn next_unit(&mut self, findings: &mut Findings<'_>) -> Result<Option<HostCrawl>> {
+        fn least<T: Table>(stream: &mut Stream<T>, findings: &mut Findings<'_>) -> Result<Option<Vec<u8>>> {
+            Ok(stream.peek(findings)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
         }
         let all = [
-            least(&mut self.queue, book)?,
-            least(&mut self.counts, book)?,
-            least(&mut self.seen, book)?,
-            least(&mut self.pages, book)?,
-            least(&mut self.rejected, book)?,
-            least(&mut self.failed, book)?,
+            least(&mut self.queue, findings)?,
+            least(&mut self.counts, findings)?,
+            least(&mut self.seen, findings)?,
+            least(&mut self.pages, findings)?,
+            least(&mut self.rejected, findings)?,
+            least(&mut self.failed, findings)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }
@@ -108,24 +108,24 @@ impl Walk {
     /// The name of a host, and whether it is held; every record up to its own is judged on the way.
     fn name_of(
         &mut self,
-        desk: &Desk<'_>,
-        book: &mut Book<'_>,
+        context: &Context<'_>,
+        findings: &mut Findings<'_>,
         totals: &mut Totals,
         at: HostAt,
     ) -> Result<Option<(String, bool)>> {
         let until = at.encode();
-        while self.names.peek(book)?.is_some_and(|row| row.raw <= until)
-            && let Some(row) = self.names.next_in(book, &[])?
+        while self.names.peek(findings)?.is_some_and(|row| row.raw <= until)
+            && let Some(row) = self.names.next_in(findings, &[])?
         {
             let (name, held) = (row.value.name, row.value.orders.holds());
             if name.is_empty() {
                 continue; // its pace is known, nothing else
             }
             totals.counters.hosts += 1;
-            if desk.host_at(&name) == row.key {
+            if context.host_at(&name) == row.key {
                 self.named = Some((row.key, name, held));
             } else {
-                book.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
+                findings.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
                     batch.delete::<HostState>(&row.key);
                 })?;
             }
@@ -135,17 +135,17 @@ impl Walk {
 }
 
 /// A host with URLs to fetch needs its name, for its entries hold the rest of their URLs only.
-fn nameless(desk: &mut Desk<'_>, book: &mut Book<'_>, unit: &Unit) -> Result<()> {
+fn nameless(context: &mut Context<'_>, findings: &mut Findings<'_>, unit: &Unit) -> Result<()> {
     let needs = unit.tally.queued.iter().any(|n| *n > 0) || unit.tally.due > 0;
     if unit.name.is_some() || !needs {
         return Ok(());
     }
     let at = unit.at.host_at();
-    if unit.hint.is_none() && !desk.lost.gave_up(at) {
-        desk.lost.host(at);
+    if unit.hint.is_none() && !context.lost.gave_up(at) {
+        context.lost.host(at);
     }
-    let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
-    book.find(Fault::HostNameless, &unit.shown(), "has URLs to fetch", |batch| {
+    let known = look_one::<HostState>(findings.storage, &at)?.unwrap_or_default();
+    findings.find(Fault::HostNameless, &unit.shown(), "has URLs to fetch", |batch| {
         if let Some(name) = unit.hint.clone() {
             batch.put::<HostState>(&at, &values::HostState { name, ..known });
         }

@@ -7,11 +7,11 @@ use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use serde::Deserialize;
 
 use super::archive::{fits, wrong};
-use super::book::Book;
-use super::desk::Desk;
+use super::context::Context;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
 use super::files::Warc;
+use super::findings::Findings;
 use super::lines::each_line;
 use super::stream::{Row, Stream};
 use crate::base::disk::own;
@@ -38,41 +38,47 @@ struct Json {
 pub type Found = BTreeSet<u64>;
 
 /// Judges the index of one WARC; gives the captures that have a line, and the offsets of all lines.
-pub fn index(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc) -> Result<(Found, BTreeSet<u64>)> {
+pub fn index(
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+    name: &str,
+    warc: &Warc,
+) -> Result<(Found, BTreeSet<u64>)> {
     let (mut found, mut offsets, mut good, mut bad) = (Found::new(), BTreeSet::new(), Vec::new(), 0_u64);
     each_line(&warc.index, warc.index_limit, &mut |line| {
-        if let Some(files) = &mut book.report.files {
+        if let Some(files) = &mut findings.report.files {
             files.index_lines += 1;
         }
-        match judge(desk, book, name, warc, line)? {
+        match judge(context, findings, name, warc, line)? {
             Judged::Of(offset, page) => {
                 offsets.insert(offset);
                 if page {
                     found.insert(offset);
                 }
-                if book.repairing() {
+                if findings.repairing() {
                     good.push(line.to_vec());
                 }
             }
             Judged::Bad(why) => {
                 bad += 1;
                 let text = String::from_utf8_lossy(line).trim_end().chars().take(120).collect::<String>();
-                book.find(Fault::IndexLine, name, &format!("{why}: {text}"), |_| {})?;
+                findings.find(Fault::IndexLine, name, &format!("{why}: {text}"), |_| {})?;
             }
         }
         Ok(())
     })?;
-    let missing = if (found.len() as u64) < warc.pages { without_line(book, name, warc, &found)? } else { Vec::new() };
+    let missing =
+        if (found.len() as u64) < warc.pages { without_line(findings, name, warc, &found)? } else { Vec::new() };
     let remade_at_start = warc.open && !missing.is_empty() && !covers(warc);
     if remade_at_start {
-        book.note(Note::TidiedAtStart, || warc.index.display().to_string());
+        findings.note(Note::TidiedAtStart, || warc.index.display().to_string());
         return Ok((found, offsets));
     }
     for page in &missing {
-        book.find(Fault::IndexMissing, &page.value.url, name, |_| {})?;
+        findings.find(Fault::IndexMissing, &page.value.url, name, |_| {})?;
     }
-    if book.repairing() && (bad > 0 || !missing.is_empty()) {
-        mend(desk, book, name, warc, good, &missing, bad)?;
+    if findings.repairing() && (bad > 0 || !missing.is_empty()) {
+        mend(context, findings, name, warc, good, &missing, bad)?;
     }
     Ok((found, offsets))
 }
@@ -88,7 +94,7 @@ enum Judged {
     Bad(&'static str),
 }
 
-fn judge(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, line: &[u8]) -> Result<Judged> {
+fn judge(context: &Context<'_>, findings: &mut Findings<'_>, name: &str, warc: &Warc, line: &[u8]) -> Result<Judged> {
     let Some((key, date, json)) = parts(line) else { return Ok(Judged::Bad("no index line")) };
     let (Ok(offset), Ok(length)) = (json.offset.parse::<u64>(), json.length.parse::<u64>()) else {
         return Ok(Judged::Bad("no place"));
@@ -99,9 +105,9 @@ fn judge(desk: &Desk<'_>, book: &mut Book<'_>, name: &str, warc: &Warc, line: &[
     if surt(&json.url) != key {
         return Ok(Judged::Bad("a key of another URL"));
     }
-    let Some((_, record)) = page_at(desk, book, &json.url, name, offset)? else {
-        if !desk.full && !is_rules(&json.url) {
-            book.note(Note::Unreferenced, || format!("{name}: index line of {} at {offset}", json.url));
+    let Some((_, record)) = page_at(context, findings, &json.url, name, offset)? else {
+        if !context.full && !is_rules(&json.url) {
+            findings.note(Note::Unreferenced, || format!("{name}: index line of {} at {offset}", json.url));
         }
         return Ok(Judged::Of(offset, false));
     };
@@ -123,16 +129,16 @@ pub fn is_rules(url: &str) -> bool {
 
 /// The capture of a URL that says it stands at this place.
 pub fn page_at(
-    desk: &Desk<'_>,
-    book: &Book<'_>,
+    context: &Context<'_>,
+    findings: &Findings<'_>,
     url: &str,
     file: &str,
     offset: u64,
 ) -> Result<Option<(PageKey, PageRecord)>> {
     let here = |page: &PageRecord| page.warc.as_ref().is_some_and(|p| p.file == file && p.offset == offset);
-    for url in desk.named_by(url) {
-        let range = KeyRange::captures(desk.key_of(&url));
-        let captures = book.storage.scan(Pages::FAMILY, &range.from, &range.until, usize::MAX)?;
+    for url in context.named_by(url) {
+        let range = KeyRange::captures(context.key_of(&url));
+        let captures = findings.storage.scan(Pages::FAMILY, &range.from, &range.until, usize::MAX)?;
         let decoded =
             captures.iter().filter_map(|(k, v)| Some((PageKey::decode(k).ok()?, PageRecord::decode(v).ok()?)));
         if let Some(found) = decoded.into_iter().find(|(_, page)| here(page)) {
@@ -143,10 +149,10 @@ pub fn page_at(
 }
 
 /// The captures in this file that are not among those found: a pass over all captures, made only when some are missing.
-pub fn without_line(book: &mut Book<'_>, name: &str, warc: &Warc, found: &Found) -> Result<Vec<Row<Pages>>> {
+pub fn without_line(findings: &mut Findings<'_>, name: &str, warc: &Warc, found: &Found) -> Result<Vec<Row<Pages>>> {
     let mut pages = Stream::<Pages>::quiet();
     let mut missing = Vec::new();
-    while let Some(row) = pages.next_in(book, &[])? {
+    while let Some(row) = pages.next_in(findings, &[])? {
         let place = row.value.warc.as_ref().filter(|place| place.file == name);
         let inside =
             |place: &&crate::storage::values::WarcPlace| place.offset.saturating_add(place.length) <= warc.limit;
@@ -179,8 +185,8 @@ pub fn record_of(warc: &Warc, page: &PageRecord, offset: u64) -> Result<std::res
 /// Writes the index anew: the good lines, and one for each capture that lacks its own; a capture whose record is not there
 /// is undone. The index of an open WARC is removed: the next start makes it anew from the records.
 fn mend(
-    desk: &Desk<'_>,
-    book: &mut Book<'_>,
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
     name: &str,
     warc: &Warc,
     mut lines: Vec<Vec<u8>>,
@@ -189,7 +195,7 @@ fn mend(
 ) -> Result<()> {
     if warc.open {
         std::fs::remove_file(&warc.index).map_err(CheckError::io("remove", &warc.index))?;
-        book.mended(Fault::IndexLine, name, "the open index is removed; the next start makes it anew");
+        findings.mended(Fault::IndexLine, name, "the open index is removed; the next start makes it anew");
         return Ok(());
     }
     for page in missing {
@@ -198,9 +204,9 @@ fn mend(
             Ok(record) => {
                 let place = Place { file: name.into(), offset: place.offset, length: place.length };
                 lines.extend(record.cdxj_entry().map(|entry| entry.line(&place).into_bytes()));
-                book.mended(Fault::IndexMissing, &page.value.url, name);
+                findings.mended(Fault::IndexMissing, &page.value.url, name);
             }
-            Err(why) => wrong(desk, book, page.key, &page.value, &why)?,
+            Err(why) => wrong(context, findings, page.key, &page.value, &why)?,
         }
     }
     lines.sort_unstable();
@@ -213,7 +219,7 @@ fn mend(
     written.map_err(CheckError::io("write", &temporary))?;
     std::fs::rename(&temporary, &warc.index).map_err(CheckError::io("replace", &warc.index))?;
     if bad > 0 {
-        book.mended(Fault::IndexLine, name, &format!("{bad} lines left out"));
+        findings.mended(Fault::IndexLine, name, &format!("{bad} lines left out"));
     }
     Ok(())
 }

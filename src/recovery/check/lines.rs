@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use super::book::Book;
-use super::desk::Desk;
+use super::context::Context;
 use super::error::{CheckError, Result};
 use super::fault::{Fault, Note};
+use super::findings::Findings;
 use super::pending::pending;
 use super::stream::look;
 use super::unlined::{Appendix, unlined};
@@ -16,7 +16,7 @@ use crate::base::sort::Sorter;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{Key, SeenKey};
 use crate::storage::tables::{Pages, Seen};
-use crate::storage::values::{PageRecord, Tails, UrlState};
+use crate::storage::values::{FileLengths, PageRecord, UrlState};
 use crate::storage::{Batch, read};
 use crate::warc::jsonl::CrawlLine;
 
@@ -32,29 +32,30 @@ struct Line {
 }
 
 /// The pass.
-pub fn lines(desk: &Desk<'_>, book: &mut Book<'_>) -> Result<()> {
-    let Some(files) = &desk.files else { return Ok(()) };
+pub fn lines(context: &Context<'_>, findings: &mut Findings<'_>) -> Result<()> {
+    let Some(files) = &context.files else { return Ok(()) };
     let path = files.lines();
-    let pending = pending(book, files)?;
+    let pending = pending(findings, files)?;
     let limit = pending.as_ref().map_or(u64::MAX, |pending| pending.from).min(files.lines_limit());
-    let mut pass = Pass { desk, ready: Vec::new(), bad: Vec::new(), at: 0, lined: Sorter::new(&std::env::temp_dir()) };
-    each_line(&path, limit, &mut |bytes| pass.line(book, bytes))?;
+    let mut pass =
+        Pass { context, ready: Vec::new(), bad: Vec::new(), at: 0, lined: Sorter::new(&std::env::temp_dir()) };
+    each_line(&path, limit, &mut |bytes| pass.line(findings, bytes))?;
     let left = pending.iter().flat_map(|pending| pending.text.split_inclusive('\n'));
-    left.map(str::as_bytes).try_for_each(|bytes| pass.line(book, bytes))?;
-    pass.judge(book)?;
+    left.map(str::as_bytes).try_for_each(|bytes| pass.line(findings, bytes))?;
+    pass.judge(findings)?;
     let Pass { bad, lined, .. } = pass;
     for at in &bad {
-        book.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
+        findings.find(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}"), |_| {})?;
     }
     let mut lined = lined.sorted().map_err(sorting())?;
     // Lines are appended to a file that is whole.
-    let may_append = book.repairing() && bad.is_empty() && pending.is_none();
-    let missing = unlined(desk, book, &mut lined, may_append.then(|| Appendix::new(files)))?;
+    let may_append = findings.repairing() && bad.is_empty() && pending.is_none();
+    let missing = unlined(context, findings, &mut lined, may_append.then(|| Appendix::new(files)))?;
     match pending {
-        _ if !book.repairing() || (bad.is_empty() && missing == 0) => Ok(()),
-        Some(pending) => pending.settle(book, files),
+        _ if !findings.repairing() || (bad.is_empty() && missing == 0) => Ok(()),
+        Some(pending) => pending.settle(findings, files),
         None if bad.is_empty() => Ok(()),
-        None => without(desk, book, &path, &bad),
+        None => without(context, findings, &path, &bad),
     }
 }
 
@@ -64,7 +65,7 @@ fn sorting() -> impl FnOnce(std::io::Error) -> CheckError {
 
 /// Lines on their way through the pass.
 struct Pass<'d> {
-    desk: &'d Desk<'d>,
+    context: &'d Context<'d>,
     ready: Vec<Line>,
     /// Where lines begin that are none.
     bad: Vec<u64>,
@@ -74,8 +75,8 @@ struct Pass<'d> {
 }
 
 impl Pass<'_> {
-    fn line(&mut self, book: &mut Book<'_>, bytes: &[u8]) -> Result<()> {
-        if let Some(files) = &mut book.report.files {
+    fn line(&mut self, findings: &mut Findings<'_>, bytes: &[u8]) -> Result<()> {
+        if let Some(files) = &mut findings.report.files {
             files.lines += 1;
         }
         match serde_json::from_slice::<CrawlLine<'_>>(bytes) {
@@ -86,20 +87,20 @@ impl Pass<'_> {
             _ => self.bad.push(self.at),
         }
         self.at += bytes.len() as u64;
-        if self.ready.len() >= CHUNK { self.judge(book) } else { Ok(()) }
+        if self.ready.len() >= CHUNK { self.judge(findings) } else { Ok(()) }
     }
 
-    fn judge(&mut self, book: &mut Book<'_>) -> Result<()> {
-        let keys = judge(self.desk, book, &std::mem::take(&mut self.ready))?;
+    fn judge(&mut self, findings: &mut Findings<'_>) -> Result<()> {
+        let keys = judge(self.context, findings, &std::mem::take(&mut self.ready))?;
         keys.iter().try_for_each(|key| self.lined.push(&key.encode())).map_err(sorting())
     }
 }
 
 /// Lines whose URL is not finished now are history, after a power failure or beside a new database. Gives the URLs' keys.
-fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<Vec<SeenKey>> {
+fn judge(context: &Context<'_>, findings: &mut Findings<'_>, lines: &[Line]) -> Result<Vec<SeenKey>> {
     let urls: Vec<_> = lines.iter().filter_map(|l| Some((l, PageUrl::from_canonical(&l.url).ok()?))).collect();
-    let keys: Vec<_> = urls.iter().map(|(_, url)| desk.key_of(url)).collect();
-    let states = look::<Seen>(book.storage, &keys)?;
+    let keys: Vec<_> = urls.iter().map(|(_, url)| context.key_of(url)).collect();
+    let states = look::<Seen>(findings.storage, &keys)?;
     let captures: Vec<_> = keys
         .iter()
         .zip(&states)
@@ -108,13 +109,13 @@ fn judge(desk: &Desk<'_>, book: &mut Book<'_>, lines: &[Line]) -> Result<Vec<See
             _ => key.page(crate::base::time::UnixMillis(0)),
         })
         .collect();
-    let pages = look::<Pages>(book.storage, &captures)?;
+    let pages = look::<Pages>(findings.storage, &captures)?;
     for (((line, _), state), page) in urls.iter().zip(&states).zip(&pages) {
         match state {
-            None => book.note(Note::OldLine, || format!("{}: not known", line.url)),
-            Some(UrlState::Waiting { .. }) => book.note(Note::OldLine, || format!("{}: waiting again", line.url)),
+            None => findings.note(Note::OldLine, || format!("{}: not known", line.url)),
+            Some(UrlState::Waiting { .. }) => findings.note(Note::OldLine, || format!("{}: waiting again", line.url)),
             Some(_) if !is_at(line, page.as_ref()) => {
-                book.note(Note::OldLine, || format!("{}: its capture is elsewhere now", line.url));
+                findings.note(Note::OldLine, || format!("{}: its capture is elsewhere now", line.url));
             }
             Some(_) => {}
         }
@@ -152,8 +153,8 @@ pub fn each_line(path: &Path, limit: u64, act: &mut dyn FnMut(&[u8]) -> Result<(
 
 /// Writes the file anew without the lines at these bytes. Its committed length is lowered last: until then a start finds
 /// the file too short, and takes it as it is.
-fn without(desk: &Desk<'_>, book: &mut Book<'_>, path: &Path, bad: &[u64]) -> Result<()> {
-    let Some(files) = &desk.files else { return Ok(()) };
+fn without(context: &Context<'_>, findings: &mut Findings<'_>, path: &Path, bad: &[u64]) -> Result<()> {
+    let Some(files) = &context.files else { return Ok(()) };
     let temporary = path.with_extension("jsonl.tmp");
     let fault = || CheckError::io("write", &temporary);
     let mut out = BufWriter::new(own::create(&temporary).map_err(fault())?);
@@ -168,11 +169,11 @@ fn without(desk: &Desk<'_>, book: &mut Book<'_>, path: &Path, bad: &[u64]) -> Re
     })?;
     out.into_inner().map_err(std::io::IntoInnerError::into_error).and_then(|f| f.sync_all()).map_err(fault())?;
     std::fs::rename(&temporary, path).map_err(CheckError::io("replace", path))?;
-    if let Some(tails) = read::meta::<Tails>(book.storage, ())? {
+    if let Some(file_lengths) = read::meta::<FileLengths>(findings.storage, ())? {
         let mut batch = Batch::new();
-        batch.put_meta((), &Tails { jsonl: kept, ..tails });
-        book.storage.write(&batch)?;
+        batch.put_meta((), &FileLengths { jsonl: kept, ..file_lengths });
+        findings.storage.write(&batch)?;
     }
-    bad.iter().for_each(|at| book.mended(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}")));
+    bad.iter().for_each(|at| findings.mended(Fault::LineDamaged, "crawl.jsonl", &format!("the line at byte {at}")));
     Ok(())
 }

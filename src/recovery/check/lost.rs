@@ -1,9 +1,9 @@
 //! Lost and found: URLs that are known by their key only, and hosts without a name, looked for in every text there is.
 
-use super::book::Book;
-use super::desk::{Desk, Entry};
+use super::context::{Context, Entry};
 use super::error::Result;
 use super::fault::Fault;
+use super::findings::Findings;
 use super::stream::{Stream, look_one};
 use super::texts;
 use crate::domain::fingerprint::{KeyMap, KeySet};
@@ -68,79 +68,79 @@ impl Lost {
 }
 
 /// Looks for everything lost, and settles it: queued, kept, named, or dropped.
-pub fn search(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
-    if desk.lost.is_empty() {
+pub fn search(context: &mut Context<'_>, findings: &mut Findings<'_>) -> Result<()> {
+    if context.lost.is_empty() {
         return Ok(());
     }
-    in_database(desk, book)?;
-    texts::in_files(desk, book)?;
-    let lost = std::mem::take(&mut desk.lost);
-    desk.lost.given_up = lost.given_up;
+    in_database(context, findings)?;
+    texts::in_files(context, findings)?;
+    let lost = std::mem::take(&mut context.lost);
+    context.lost.given_up = lost.given_up;
     for (key, (fault, _)) in lost.urls {
         let name = hex(&key.encode());
-        book.mend(fault, &name, "its text is nowhere: the mark is dropped", |batch| batch.delete::<Seen>(&key))?;
-        book.dropped(&name);
+        findings.mend(fault, &name, "its text is nowhere: the mark is dropped", |batch| batch.delete::<Seen>(&key))?;
+        findings.dropped(&name);
     }
     for at in lost.hosts {
-        desk.lost.given_up.insert(at);
-        book.changes += 1; // the next round takes its entries out
+        context.lost.given_up.insert(at);
+        findings.changes += 1; // the next round takes its entries out
     }
-    book.flush()
+    findings.flush()
 }
 
 /// URLs that stand in other records: where a page was found, the seed it goes back to.
-fn in_database(desk: &mut Desk<'_>, book: &mut Book<'_>) -> Result<()> {
+fn in_database(context: &mut Context<'_>, findings: &mut Findings<'_>) -> Result<()> {
     let mut queue = Stream::<Queue>::quiet();
-    while let Some(row) = queue.next_in(book, &[])? {
+    while let Some(row) = queue.next_in(findings, &[])? {
         for text in row.value.via.iter().chain(&row.value.origin) {
-            offer(desk, book, &Text { url: text, depth: row.value.depth.saturating_sub(1), via: None })?;
+            offer(context, findings, &Text { url: text, depth: row.value.depth.saturating_sub(1), via: None })?;
         }
     }
     let mut rejected = Stream::<Rejected>::quiet();
-    while let Some(row) = rejected.next_in(book, &[])? {
-        offer(desk, book, &Text { url: &row.value.url, depth: row.value.depth, via: row.value.via.as_deref() })?;
+    while let Some(row) = rejected.next_in(findings, &[])? {
+        offer(context, findings, &Text { url: &row.value.url, depth: row.value.depth, via: row.value.via.as_deref() })?;
         if let Some(via) = &row.value.via {
-            offer(desk, book, &Text { url: via, depth: row.value.depth.saturating_sub(1), via: None })?;
+            offer(context, findings, &Text { url: via, depth: row.value.depth.saturating_sub(1), via: None })?;
         }
     }
     let mut seeds = Stream::<Seeds>::quiet();
-    while let Some(row) = seeds.next_in(book, &[])? {
-        offer(desk, book, &Text { url: &row.value.url, depth: 0, via: None })?;
+    while let Some(row) = seeds.next_in(findings, &[])? {
+        offer(context, findings, &Text { url: &row.value.url, depth: 0, via: None })?;
     }
     let mut failed = Stream::<Failed>::quiet();
-    while let Some(row) = failed.next_in(book, &[])? {
+    while let Some(row) = failed.next_in(findings, &[])? {
         for text in row.value.via.iter().chain(&row.value.origin) {
-            offer(desk, book, &Text { url: text, depth: row.value.depth.saturating_sub(1), via: None })?;
+            offer(context, findings, &Text { url: text, depth: row.value.depth.saturating_sub(1), via: None })?;
         }
-        offer(desk, book, &Text { url: &row.value.url, depth: row.value.depth, via: row.value.via.as_deref() })?;
+        offer(context, findings, &Text { url: &row.value.url, depth: row.value.depth, via: row.value.via.as_deref() })?;
     }
     let mut pages = Stream::<Pages>::quiet();
-    while let Some(row) = pages.next_in(book, &[])? {
-        offer(desk, book, &Text { url: &row.value.url, depth: row.value.depth, via: None })?;
+    while let Some(row) = pages.next_in(findings, &[])? {
+        offer(context, findings, &Text { url: &row.value.url, depth: row.value.depth, via: None })?;
     }
     Ok(())
 }
 
 /// A text that may be what is looked for.
-pub fn offer(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>) -> Result<()> {
-    let named: Vec<_> = desk.named_by(text.url).collect();
-    named.iter().try_for_each(|url| offer_url(desk, book, text, url))
+pub fn offer(context: &mut Context<'_>, findings: &mut Findings<'_>, text: &Text<'_>) -> Result<()> {
+    let named: Vec<_> = context.named_by(text.url).collect();
+    named.iter().try_for_each(|url| offer_url(context, findings, text, url))
 }
 
-fn offer_url(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>, url: &PageUrl) -> Result<()> {
-    let key = desk.key_of(url);
+fn offer_url(context: &mut Context<'_>, findings: &mut Findings<'_>, text: &Text<'_>, url: &PageUrl) -> Result<()> {
+    let key = context.key_of(url);
     let at = key.host_crawl().host_at();
-    if desk.lost.hosts.remove(&at) {
-        let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
+    if context.lost.hosts.remove(&at) {
+        let known = look_one::<HostState>(findings.storage, &at)?.unwrap_or_default();
         let state = values::HostState { name: url.host().to_owned(), ..known };
-        book.mend(Fault::HostNameless, url.host(), "named again", |batch| batch.put::<HostState>(&at, &state))?;
+        findings.mend(Fault::HostNameless, url.host(), "named again", |batch| batch.put::<HostState>(&at, &state))?;
     }
-    let Some((fault, want)) = desk.lost.urls.remove(&key) else { return Ok(()) };
+    let Some((fault, want)) = context.lost.urls.remove(&key) else { return Ok(()) };
     let (batch, how) = match want {
         Want::Queue(reach) => {
             let Reach { depth, limit } = reach.unwrap_or(Reach { depth: text.depth, limit: None });
             let entry = Entry { depth, limit, via: text.via.map(str::to_owned), ..Entry::default() };
-            (desk.queue_again(book, key, url, entry)?, "its text was found: queued")
+            (context.queue_again(findings, key, url, entry)?, "its text was found: queued")
         }
         Want::Keep { reason, generation, depth } => {
             let via = text.via.map(str::to_owned);
@@ -159,5 +159,5 @@ fn offer_url(desk: &mut Desk<'_>, book: &mut Book<'_>, text: &Text<'_>, url: &Pa
             (batch, "its text was found: kept")
         }
     };
-    book.mend(fault, url.as_str(), how, |all| all.append(batch))
+    findings.mend(fault, url.as_str(), how, |all| all.append(batch))
 }

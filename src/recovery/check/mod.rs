@@ -5,7 +5,7 @@
 //! | [`fault`] | what can be wrong: names, invariants, repairs |
 //! | [`report`] | what was found |
 //! | `judge`, `tally` | pure: whether records fit together; recounts |
-//! | `stream`, `book` | records in key order, a chunk at a time; findings, and changes in bounded batches |
+//! | `stream`, `findings` | records in key order, a chunk at a time; findings, and changes in bounded batches |
 //! | `hosts`, `urls`, `queue`, `places` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
 //! | `singles` | `meta`, robots.txt, contents |
 //! | [`files`], `index`, `archive` | WARC and CDXJ |
@@ -20,11 +20,11 @@
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
-mod book;
-mod desk;
+mod context;
 mod error;
 pub mod fault;
 pub mod files;
+mod findings;
 mod hosts;
 mod index;
 mod judge;
@@ -48,15 +48,15 @@ use crate::storage::tables::{Queue, Waiting};
 use crate::storage::values::{Counters, Format};
 use crate::storage::{Storage, read};
 
-use book::Book;
-pub use book::Event;
-pub use desk::CheckRules;
-use desk::Desk;
+pub use context::CheckRules;
+use context::Context;
 pub use error::CheckError;
 use error::Result;
 pub use fault::{Fault, Note};
 pub use files::ArchivePlace;
 use files::Files;
+pub use findings::Event;
+use findings::Findings;
 use lost::Lost;
 pub use report::Report;
 use stream::Stream;
@@ -82,10 +82,10 @@ impl Check {
     /// # Errors
     /// [`CheckError`] when something cannot be read. What is found wrong is in the report.
     pub fn check(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
-        let mut book = Book::new(storage, false, tell);
+        let mut findings = Findings::new(storage, false, tell);
         let mut lost = Lost::default();
-        self.round(&mut book, &mut lost)?;
-        Ok(book.report)
+        self.round(&mut findings, &mut lost)?;
+        Ok(findings.report)
     }
 
     /// Checks and mends until nothing is found; the report is that of the last round.
@@ -93,28 +93,28 @@ impl Check {
     /// # Errors
     /// As [`Check::check`]; what was mended until then stays so.
     pub fn repair(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
-        let mut book = Book::new(storage, true, tell);
-        book.numbers_from(first_free_number(storage)?);
+        let mut findings = Findings::new(storage, true, tell);
+        findings.numbers_from(first_free_number(storage)?);
         let mut lost = Lost::default();
         for _ in 0..ROUNDS {
-            book.changes = 0;
-            self.round(&mut book, &mut lost)?;
-            if book.changes == 0 {
+            findings.changes = 0;
+            self.round(&mut findings, &mut lost)?;
+            if findings.changes == 0 {
                 storage.sync()?;
-                return Ok(book.report);
+                return Ok(findings.report);
             }
         }
         Err(CheckError::Restless { rounds: ROUNDS })
     }
 
     /// Goes through everything once.
-    fn round(&self, book: &mut Book<'_>, lost: &mut Lost) -> Result<()> {
-        book.report.again();
-        let format = read::meta::<Format>(book.storage, ()).ok().flatten().ok_or(CheckError::NoFormat)?;
-        singles::meta(book)?;
-        let files = self.archive.as_ref().map(|place| Files::look(book, place)).transpose()?;
+    fn round(&self, findings: &mut Findings<'_>, lost: &mut Lost) -> Result<()> {
+        findings.report.again();
+        let format = read::meta::<Format>(findings.storage, ()).ok().flatten().ok_or(CheckError::NoFormat)?;
+        singles::meta(findings)?;
+        let files = self.archive.as_ref().map(|place| Files::look(findings, place)).transpose()?;
         let prints = Fingerprinter::new(format.seed);
-        let mut desk = Desk {
+        let mut context = Context {
             rules: &self.rules,
             prints,
             crawl: CrawlId::default(),
@@ -122,26 +122,26 @@ impl Check {
             lost: std::mem::take(lost),
             full: self.full,
         };
-        let stored: Counters = read::meta(book.storage, desk.crawl).ok().flatten().unwrap_or_default();
+        let stored: Counters = read::meta(findings.storage, context.crawl).ok().flatten().unwrap_or_default();
         let mut totals = Totals::like(&stored);
-        singles::robots(book)?;
-        singles::unsynced(&mut desk, book, &mut totals)?;
-        places::rows(&desk, book)?;
-        queue::retries(&mut desk, book)?;
-        sitemaps::rows(book)?;
-        book.flush()?;
-        hosts::hosts(&mut desk, book, &mut totals)?;
-        book.flush()?;
-        singles::contents(book)?;
-        singles::seeds(&desk, book)?;
-        archive::archive(&desk, book)?;
-        lines::lines(&desk, book)?;
-        if book.repairing() {
-            book.flush()?;
-            lost::search(&mut desk, book)?;
+        singles::robots(findings)?;
+        singles::unsynced(&mut context, findings, &mut totals)?;
+        places::rows(&context, findings)?;
+        queue::retries(&mut context, findings)?;
+        sitemaps::rows(findings)?;
+        findings.flush()?;
+        hosts::hosts(&mut context, findings, &mut totals)?;
+        findings.flush()?;
+        singles::contents(findings)?;
+        singles::seeds(&context, findings)?;
+        archive::archive(&context, findings)?;
+        lines::lines(&context, findings)?;
+        if findings.repairing() {
+            findings.flush()?;
+            lost::search(&mut context, findings)?;
         }
-        singles::counters(&desk, book, &totals)?;
-        *lost = desk.lost;
+        singles::counters(&context, findings, &totals)?;
+        *lost = context.lost;
         Ok(())
     }
 }
@@ -149,15 +149,15 @@ impl Check {
 /// A number above all that queue entries and rows use, whatever the counters say.
 fn first_free_number(storage: &dyn Storage) -> Result<u64> {
     let mut quiet = |_: Event<'_>| {};
-    let mut book = Book::new(storage, false, &mut quiet);
+    let mut findings = Findings::new(storage, false, &mut quiet);
     let mut totals = Totals::default();
     let mut queue = Stream::<Queue>::quiet();
-    while let Some(row) = queue.next_in(&mut book, &[])? {
+    while let Some(row) = queue.next_in(&mut findings, &[])? {
         let QueueKey { order, .. } = row.key;
         totals.order(order);
     }
     let mut waiting = Stream::<Waiting>::quiet();
-    while let Some(row) = waiting.next_in(&mut book, &[])? {
+    while let Some(row) = waiting.next_in(&mut findings, &[])? {
         let WaitingKey { order, .. } = row.key;
         totals.order(order);
     }

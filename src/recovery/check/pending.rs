@@ -3,10 +3,10 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::book::Book;
 use super::error::{CheckError, Result};
 use super::fault::Fault;
 use super::files::Files;
+use super::findings::Findings;
 use crate::base::disk::own;
 use crate::storage::values::UnsyncedLines;
 use crate::storage::{Batch, read};
@@ -21,8 +21,8 @@ pub struct Pending {
 }
 
 /// What is pending, when it is the end of the file; else it is found, and a repair takes it off the lists.
-pub fn pending(book: &mut Book<'_>, files: &Files) -> Result<Option<Pending>> {
-    let lists = read::unsynced_lines(book.storage, usize::MAX).unwrap_or_default();
+pub fn pending(findings: &mut Findings<'_>, files: &Files) -> Result<Option<Pending>> {
+    let lists = read::unsynced_lines(findings.storage, usize::MAX).unwrap_or_default();
     let Some((_, first)) = lists.first() else { return Ok(None) };
     let mut pending = Pending { from: first.from, text: String::new(), numbers: Vec::new() };
     for (number, list) in &lists {
@@ -33,12 +33,14 @@ pub fn pending(book: &mut Book<'_>, files: &Files) -> Result<Option<Pending>> {
         pending.numbers.push(*number);
     }
     let end = pending.from.saturating_add(pending.text.len() as u64);
-    if pending.numbers.len() == lists.len() && files.tails.as_ref().is_none_or(|tails| tails.jsonl == end) {
+    if pending.numbers.len() == lists.len()
+        && files.file_lengths.as_ref().is_none_or(|file_lengths| file_lengths.jsonl == end)
+    {
         return Ok(Some(pending));
     }
     for (number, _) in &lists {
         let subject = format!("lines/{number}");
-        book.find(Fault::UnsyncedStray, &subject, "lines that are not the end of crawl.jsonl", |batch| {
+        findings.find(Fault::UnsyncedStray, &subject, "lines that are not the end of crawl.jsonl", |batch| {
             batch.delete_meta::<UnsyncedLines>(*number);
         })?;
     }
@@ -47,7 +49,7 @@ pub fn pending(book: &mut Book<'_>, files: &Files) -> Result<Option<Pending>> {
 
 impl Pending {
     /// Does what the next start would: afterwards the file alone counts.
-    pub fn settle(&self, book: &mut Book<'_>, files: &Files) -> Result<()> {
+    pub fn settle(&self, findings: &mut Findings<'_>, files: &Files) -> Result<()> {
         let path = files.lines();
         let write = || -> std::io::Result<()> {
             let mut file = own::open(&path, |how| how.create(true).truncate(false).write(true))?;
@@ -60,8 +62,8 @@ impl Pending {
         write().map_err(CheckError::io("write", &path))?;
         let mut batch = Batch::new();
         self.numbers.iter().for_each(|number| batch.delete_meta::<UnsyncedLines>(*number));
-        book.storage.write(&batch)?;
-        book.changes += 1; // the next round reads the file
+        findings.storage.write(&batch)?;
+        findings.changes += 1; // the next round reads the file
         Ok(())
     }
 }

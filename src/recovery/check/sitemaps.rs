@@ -1,8 +1,8 @@
 //! The row of sitemaps against the last visit of each.
 
-use super::book::Book;
 use super::error::Result;
 use super::fault::Fault;
+use super::findings::Findings;
 use super::stream::{Row, Stream, look, look_one};
 use crate::base::time::UnixMillis;
 use crate::storage::error::hex;
@@ -14,21 +14,21 @@ use crate::storage::values::{FailedValue, UrlState};
 const CHUNK: usize = 256;
 
 /// Every entry of the row is the last visit of its URL.
-pub fn rows(book: &mut Book<'_>) -> Result<()> {
+pub fn rows(findings: &mut Findings<'_>) -> Result<()> {
     let mut rows = Stream::<Sitemaps>::all();
     loop {
-        let chunk = rows.chunk_in(book, &[], CHUNK)?;
+        let chunk = rows.chunk_in(findings, &[], CHUNK)?;
         if chunk.is_empty() {
             return Ok(());
         }
         let keys: Vec<SeenKey> = chunk.iter().map(|row| row.key.seen()).collect();
-        let states = look::<Seen>(book.storage, &keys)?;
-        let failed = look::<Failed>(book.storage, &keys)?;
+        let states = look::<Seen>(findings.storage, &keys)?;
+        let failed = look::<Failed>(findings.storage, &keys)?;
         for ((row, state), failed) in chunk.iter().zip(states).zip(failed) {
             if !is_last_visit(row.key.time, state.as_ref(), failed.as_ref()) {
                 let subject = format!("sitemaps {}", hex(&row.raw));
                 let detail = "its URL is not as it was left then";
-                book.find(Fault::SitemapStray, &subject, detail, |batch| batch.delete::<Sitemaps>(&row.key))?;
+                findings.find(Fault::SitemapStray, &subject, detail, |batch| batch.delete::<Sitemaps>(&row.key))?;
             }
         }
     }
@@ -43,10 +43,10 @@ fn is_last_visit(time: UnixMillis, state: Option<&UrlState>, failed: Option<&Fai
 }
 
 /// A sitemap that is done by this capture is in the row.
-pub fn there(book: &mut Book<'_>, key: SeenKey, page: &Row<Pages>) -> Result<()> {
+pub fn there(findings: &mut Findings<'_>, key: SeenKey, page: &Row<Pages>) -> Result<()> {
     let row = key.due(page.key.captured.0);
-    if page.value.sitemap.is_none() || look_one::<Sitemaps>(book.storage, &row)?.is_some() {
+    if page.value.sitemap.is_none() || look_one::<Sitemaps>(findings.storage, &row)?.is_some() {
         return Ok(());
     }
-    book.find(Fault::SitemapMissing, &page.value.url, "would not be read again", |b| b.put::<Sitemaps>(&row, &()))
+    findings.find(Fault::SitemapMissing, &page.value.url, "would not be read again", |b| b.put::<Sitemaps>(&row, &()))
 }

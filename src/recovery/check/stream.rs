@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::book::Book;
 use super::error::Result;
 use super::fault::Fault;
+use super::findings::Findings;
 use crate::domain::fingerprint::CrawlId;
 use crate::storage::error::hex;
 use crate::storage::keys::{Key, after, successor};
@@ -54,45 +54,45 @@ impl<T: Table> Stream<T> {
     }
 
     /// The next, which stays.
-    pub fn peek(&mut self, book: &mut Book<'_>) -> Result<Option<&Row<T>>> {
+    pub fn peek(&mut self, findings: &mut Findings<'_>) -> Result<Option<&Row<T>>> {
         while self.ready.is_empty() && !self.over {
-            self.fill(book)?;
+            self.fill(findings)?;
         }
         Ok(self.ready.front())
     }
 
     /// The next, when its key begins with `prefix`.
-    pub fn next_in(&mut self, book: &mut Book<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
-        let fits = self.peek(book)?.is_some_and(|row| row.raw.starts_with(prefix));
+    pub fn next_in(&mut self, findings: &mut Findings<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
+        let fits = self.peek(findings)?.is_some_and(|row| row.raw.starts_with(prefix));
         Ok(if fits { self.ready.pop_front() } else { None })
     }
 
     /// Up to `limit` of those whose keys begin with `prefix`.
-    pub fn chunk_in(&mut self, book: &mut Book<'_>, prefix: &[u8], limit: usize) -> Result<Vec<Row<T>>> {
+    pub fn chunk_in(&mut self, findings: &mut Findings<'_>, prefix: &[u8], limit: usize) -> Result<Vec<Row<T>>> {
         let mut rows = Vec::new();
         while rows.len() < limit
-            && let Some(row) = self.next_in(book, prefix)?
+            && let Some(row) = self.next_in(findings, prefix)?
         {
             rows.push(row);
         }
         Ok(rows)
     }
 
-    fn fill(&mut self, book: &mut Book<'_>) -> Result<()> {
+    fn fill(&mut self, findings: &mut Findings<'_>) -> Result<()> {
         let limit = if matches!(T::FAMILY, Family::Robots | Family::Meta) { CHUNK_LARGE } else { CHUNK };
-        let pairs = book.storage.scan(T::FAMILY, &self.from, &self.until, limit)?;
+        let pairs = findings.storage.scan(T::FAMILY, &self.from, &self.until, limit)?;
         self.over = pairs.len() < limit;
         if let Some((last, _)) = pairs.last() {
             self.from = after(last);
         }
         if !self.quiet {
-            book.read(T::FAMILY, pairs.len() as u64);
+            findings.read(T::FAMILY, pairs.len() as u64);
         }
         for pair in pairs {
             match decode::<T>(pair) {
                 Ok(row) => self.ready.push_back(row),
                 Err(_) if self.quiet => {}
-                Err((key, why)) => damaged(book, T::FAMILY, key, &why)?,
+                Err((key, why)) => damaged(findings, T::FAMILY, key, &why)?,
             }
         }
         Ok(())
@@ -100,9 +100,9 @@ impl<T: Table> Stream<T> {
 }
 
 /// A record that does not decode is found, and removed by a repair.
-pub fn damaged(book: &mut Book<'_>, family: Family, key: Vec<u8>, why: &str) -> Result<()> {
+pub fn damaged(findings: &mut Findings<'_>, family: Family, key: Vec<u8>, why: &str) -> Result<()> {
     let subject = format!("{family} {}", hex(&key));
-    book.find(Fault::Damaged, &subject, why, |batch| batch.delete_raw(family, key))
+    findings.find(Fault::Damaged, &subject, why, |batch| batch.delete_raw(family, key))
 }
 
 fn decode<T: Table>((raw, bytes): Pair) -> std::result::Result<Row<T>, (Vec<u8>, String)> {

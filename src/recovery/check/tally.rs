@@ -3,7 +3,7 @@
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::storage::keys::QueueKey;
-use crate::storage::values::{Counters, FrontierCounts, HostCounts, How, PageRecord, Place, RANKS, UrlState};
+use crate::storage::values::{Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, RANKS, UrlState};
 
 /// What is counted of one host in one crawl.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Totals {
             UrlState::Waiting { .. } => c.queued += 1,
             UrlState::Done { how, .. } => {
                 c.done += 1;
-                c.redirects += u64::from(*how == How::Redirect);
+                c.redirects += u64::from(*how == DoneKind::Redirect);
             }
             UrlState::Error { reason } => c.add_error(*reason),
             UrlState::Rejected { reason, .. } => c.add_rejected(*reason),

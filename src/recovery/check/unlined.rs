@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, IntoInnerError, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use super::book::Book;
-use super::desk::Desk;
+use super::context::Context;
 use super::error::{CheckError, Result};
 use super::fault::Fault;
 use super::files::Files;
+use super::findings::Findings;
 use super::judge::mark_of_page;
 use super::stream::{Row, Stream, look_one};
 use crate::base::disk::own;
@@ -16,34 +16,39 @@ use crate::base::sort::Sorted;
 use crate::domain::reason::Failure;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Pages, Seen};
-use crate::storage::values::{How, PageRecord, Tails, UrlState};
+use crate::storage::values::{DoneKind, FileLengths, PageRecord, UrlState};
 use crate::storage::{Batch, read};
 use crate::warc::digest::WarcDigest;
 use crate::warc::jsonl::CrawlLine;
 
 /// Goes through all captures; `lined` are the keys of the URLs that have a line, in order. Gives how many have none. With an
 /// appendix, those get one.
-pub fn unlined(desk: &Desk<'_>, book: &mut Book<'_>, lined: &mut Sorted, mut to: Option<Appendix>) -> Result<u64> {
+pub fn unlined(
+    context: &Context<'_>,
+    findings: &mut Findings<'_>,
+    lined: &mut Sorted,
+    mut to: Option<Appendix>,
+) -> Result<u64> {
     let mut pages = Stream::<Pages>::quiet();
     let mut line = next(lined)?;
     let (mut told, mut missing) = (Vec::new(), 0);
-    while let Some(row) = pages.next_in(book, &[])? {
+    while let Some(row) = pages.next_in(findings, &[])? {
         let Some(key) = row.raw.get(..SeenKey::LEN) else { continue };
         while line.as_deref().is_some_and(|line| line < key) {
             line = next(lined)?;
         }
-        if line.as_deref() == Some(key) || told == key || !is_finished(desk, book, &row)? {
+        if line.as_deref() == Some(key) || told == key || !is_finished(context, findings, &row)? {
             continue;
         }
         told = key.to_vec();
         missing += 1;
-        book.find(Fault::LineMissing, &row.value.url, "is not in crawl.jsonl", |_| {})?;
+        findings.find(Fault::LineMissing, &row.value.url, "is not in crawl.jsonl", |_| {})?;
         if let Some(to) = &mut to {
             to.add(&row.value)?;
-            book.mended(Fault::LineMissing, &row.value.url, "its line was made from the capture");
+            findings.mended(Fault::LineMissing, &row.value.url, "its line was made from the capture");
         }
     }
-    to.map_or(Ok(()), |to| to.end(book))?;
+    to.map_or(Ok(()), |to| to.end(findings))?;
     Ok(missing)
 }
 
@@ -52,12 +57,12 @@ fn next(lined: &mut Sorted) -> Result<Option<Vec<u8>>> {
 }
 
 /// A URL that is waiting has been captured without being finished, and has no line yet.
-fn is_finished(desk: &Desk<'_>, book: &Book<'_>, row: &Row<Pages>) -> Result<bool> {
+fn is_finished(context: &Context<'_>, findings: &Findings<'_>, row: &Row<Pages>) -> Result<bool> {
     let seen = row.key.seen();
-    if desk.url_at(&row.value.url, seen).is_none() {
+    if context.url_at(&row.value.url, seen).is_none() {
         return Ok(false);
     }
-    let state = look_one::<Seen>(book.storage, &seen)?;
+    let state = look_one::<Seen>(findings.storage, &seen)?;
     Ok(matches!(state, Some(UrlState::Done { .. } | UrlState::Error { .. })))
 }
 
@@ -91,14 +96,14 @@ impl Appendix {
         write().map_err(CheckError::io("append to", &self.path))
     }
 
-    fn end(self, book: &mut Book<'_>) -> Result<()> {
+    fn end(self, findings: &mut Findings<'_>) -> Result<()> {
         let Some((out, end)) = self.out else { return Ok(()) };
         let synced = out.into_inner().map_err(IntoInnerError::into_error).and_then(|file| file.sync_all());
         synced.map_err(CheckError::io("sync", &self.path))?;
-        if let Some(tails) = read::meta::<Tails>(book.storage, ())? {
+        if let Some(file_lengths) = read::meta::<FileLengths>(findings.storage, ())? {
             let mut batch = Batch::new();
-            batch.put_meta((), &Tails { jsonl: end, ..tails });
-            book.storage.write(&batch)?;
+            batch.put_meta((), &FileLengths { jsonl: end, ..file_lengths });
+            findings.storage.write(&batch)?;
         }
         Ok(())
     }
@@ -108,9 +113,9 @@ impl Appendix {
 fn line_of(page: &PageRecord) -> CrawlLine<'_> {
     let mut line = CrawlLine::new(page.fetched, &page.url);
     line.reason = match mark_of_page(page) {
-        UrlState::Done { how: How::Duplicate, .. } => Some("revisit".into()),
-        UrlState::Done { how: How::NotModified, .. } => Some("not_modified".into()),
-        UrlState::Done { how: How::Unstored, .. } => Some("unstored".into()),
+        UrlState::Done { how: DoneKind::Duplicate, .. } => Some("revisit".into()),
+        UrlState::Done { how: DoneKind::NotModified, .. } => Some("not_modified".into()),
+        UrlState::Done { how: DoneKind::Unstored, .. } => Some("unstored".into()),
         UrlState::Error { reason } => Some(Failure::as_str(reason).into()),
         _ => None,
     };

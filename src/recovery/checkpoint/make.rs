@@ -11,7 +11,7 @@ use super::{CheckpointError, Shelf, files, lines, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::CrawlId;
-use crate::storage::values::{Counters, Format, RunState, Tails};
+use crate::storage::values::{Counters, FileLengths, Format, RunState};
 use crate::storage::{Storage, folder, read};
 
 /// What the database and the archive's folder say at the moment of the checkpoint.
@@ -31,14 +31,14 @@ impl Position {
     /// # Errors
     /// Storage or the archive's folder.
     pub fn look(storage: &dyn Storage, warc_dir: &Path) -> Result<Self, CheckpointError> {
-        let tails: Tails = read::meta(storage, ())?.unwrap_or_default();
+        let file_lengths: FileLengths = read::meta(storage, ())?.unwrap_or_default();
         let counters: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
         Ok(Self {
             seed: read::meta::<Format>(storage, ())?.map_or(0, |f| f.seed),
             run: read::meta::<RunState>(storage, ())?.map_or(0, |r| r.runs),
             sequence: storage.sequence(),
             counts: Counts::from(&counters),
-            jsonl: tails.jsonl,
+            jsonl: file_lengths.jsonl,
             archive: closed_files(warc_dir)?,
         })
     }
@@ -214,8 +214,8 @@ pub fn at_rest(
 ) -> Result<Manifest, CheckpointError> {
     use crate::storage::{RocksOptions, RocksStorage};
     let storage = RocksStorage::open(&about.data, RocksOptions::default())?;
-    let tails: Tails = read::meta(&storage, ())?.unwrap_or_default();
-    if tails.warc.is_some() {
+    let file_lengths: FileLengths = read::meta(&storage, ())?.unwrap_or_default();
+    if file_lengths.warc.is_some() {
         return Err(CheckpointError::Unclean { dir: about.data.clone() });
     }
     let position = Position::look(&storage, warc_dir)?;

@@ -16,7 +16,7 @@ pub enum MetaKey {
     /// Hosts of which orders of the operator stand, in a crawl.
     Orders(CrawlId),
     /// Lengths of the output files as of this commit.
-    Tails,
+    FileLengths,
     /// Whether the last run ended cleanly.
     Run,
     /// What the clocks said at the last commit.
@@ -49,7 +49,7 @@ impl Key for MetaKey {
                 format!("{JOINED}{:04x}/{:016x}", crawl.0, u64::from_be_bytes(host.0)).into_bytes()
             }
             Self::Orders(crawl) => format!("{ORDERS}{:04x}", crawl.0).into_bytes(),
-            Self::Tails => TAILS.into(),
+            Self::FileLengths => TAILS.into(),
             Self::Run => RUN.into(),
             Self::Clock => CLOCK.into(),
             Self::Settings => SETTINGS.into(),
@@ -62,7 +62,7 @@ impl Key for MetaKey {
         let name = std::str::from_utf8(bytes).map_err(|_| KeyError::Name)?;
         let key = match name {
             FORMAT => Self::Format,
-            TAILS => Self::Tails,
+            TAILS => Self::FileLengths,
             RUN => Self::Run,
             CLOCK => Self::Clock,
             SETTINGS => Self::Settings,

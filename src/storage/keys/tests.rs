@@ -132,7 +132,7 @@ fn names_of_single_records_come_back_and_other_names_do_not() {
     let keys = [
         MetaKey::Format,
         MetaKey::Orders(CrawlId(1)),
-        MetaKey::Tails,
+        MetaKey::FileLengths,
         MetaKey::Run,
         MetaKey::Clock,
         MetaKey::Settings,

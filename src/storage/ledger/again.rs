@@ -6,19 +6,19 @@ use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, PageKey, SeenKey};
 use crate::storage::tables::{Failed, Pages, Seen, Sitemaps};
 use crate::storage::txn::Txn;
-use crate::storage::values::{AsSitemap, How, LastTime, PageRecord, QueueEntry, UrlState};
+use crate::storage::values::{AsSitemap, DoneKind, LastTime, PageRecord, QueueEntry, UrlState};
 
 impl Ledger {
     /// Queues URLs once more that are done by these captures.
     pub(super) fn fetch_again(&mut self, txn: &mut Txn<'_>, pages: &[PageKey]) -> Result<Done> {
         let mut done = Done::default();
         for key in pages {
-            done.again.extend(self.once_more(txn, key, Again::Recrawl, None)?);
+            done.again.extend(self.once_more(txn, key, RequeueReason::Recrawl, None)?);
         }
         Ok(done)
     }
@@ -34,7 +34,7 @@ impl Ledger {
             }
             let queued = match txn.get::<Seen>(&seen)? {
                 Some(UrlState::Error { .. }) => self.given_up_once_more(txn, seen, row.time)?,
-                _ => self.once_more(txn, &seen.page(row.time), Again::Sitemap, None)?,
+                _ => self.once_more(txn, &seen.page(row.time), RequeueReason::Sitemap, None)?,
             };
             done.again.extend(queued);
             self.no_sitemap(txn, seen, row.time)?;
@@ -43,7 +43,7 @@ impl Ledger {
     }
 
     /// Known URLs that a sitemap names, and that are to be fetched once more.
-    pub(super) fn named_again(&mut self, txn: &mut Txn<'_>, known: &KnownUrl) -> Result<Option<Again>> {
+    pub(super) fn named_again(&mut self, txn: &mut Txn<'_>, known: &KnownUrl) -> Result<Option<RequeueReason>> {
         let page = self.seen_key(&known.new.url).page(known.captured);
         self.once_more(txn, &page, known.why, Some(&known.new))
     }
@@ -53,9 +53,9 @@ impl Ledger {
         &mut self,
         txn: &mut Txn<'_>,
         key: &PageKey,
-        why: Again,
+        why: RequeueReason,
         named: Option<&NewUrl>,
-    ) -> Result<Option<Again>> {
+    ) -> Result<Option<RequeueReason>> {
         let seen = key.seen();
         let at = seen.host_crawl().host_at();
         let (how, reach) = match txn.get::<Seen>(&seen)? {
@@ -70,7 +70,7 @@ impl Ledger {
         }
         self.no_sitemap(txn, seen, key.captured.0)?;
         self.counters.done = self.counters.done.saturating_sub(1);
-        self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == How::Redirect));
+        self.counters.redirects = self.counters.redirects.saturating_sub(u64::from(how == DoneKind::Redirect));
         self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
         self.counters.queued += 1;
         self.put_at(txn, seen, &entry, named.and_then(|new| new.rank))?;
@@ -78,10 +78,15 @@ impl Ledger {
     }
 
     /// A sitemap that was given up at `when` is tried again: its server may have had a bad day.
-    fn given_up_once_more(&mut self, txn: &mut Txn<'_>, seen: SeenKey, when: UnixMillis) -> Result<Option<Again>> {
+    fn given_up_once_more(
+        &mut self,
+        txn: &mut Txn<'_>,
+        seen: SeenKey,
+        when: UnixMillis,
+    ) -> Result<Option<RequeueReason>> {
         let own = txn.get::<Failed>(&seen)?.is_some_and(|kept| kept.when == when);
         let queued = own && self.try_once_more(txn, seen)?;
-        Ok(queued.then_some(Again::Sitemap))
+        Ok(queued.then_some(RequeueReason::Sitemap))
     }
 
     /// Puts a sitemap into the row of those that are to be read again.
@@ -115,7 +120,7 @@ impl Ledger {
 }
 
 /// What it takes to fetch a captured page again. A capture says as what it was found only when it is a sitemap.
-fn entry_of(page: PageRecord, reach: Reach, why: Again, named: Option<&NewUrl>) -> Option<QueueEntry> {
+fn entry_of(page: PageRecord, reach: Reach, why: RequeueReason, named: Option<&NewUrl>) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&page.url).ok()?;
     let by = named.and_then(|new| new.via.as_deref().map(str::to_owned));
     let (found, via) = match (page.sitemap, named) {
@@ -127,7 +132,7 @@ fn entry_of(page: PageRecord, reach: Reach, why: Again, named: Option<&NewUrl>) 
     if led.is_some_and(|hops| hops <= page.hops) {
         return None; // further on its own way only: others are led here too, as to a page for logging in
     }
-    let way = named.filter(|_| why == Again::Depth);
+    let way = named.filter(|_| why == RequeueReason::Depth);
     if way.is_some() && page.out_links == 0 {
         return None; // it leads nowhere, by whatever way
     }

@@ -8,11 +8,11 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::orders::{HostOrder, HostOrders};
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::storage::keys::{DueKey, HostAt, PageKey, RobotsKey, SeenKey};
 use crate::storage::values::{
-    ContentValue, How, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
+    ContentValue, DoneKind, LiveSettings, PageRecord, Place, RobotsValue, SeedValue, UnsyncedPage,
 };
 
 /// A URL found new, with what it needs to be fetched.
@@ -82,12 +82,12 @@ pub struct KnownUrl {
     /// Its capture: when there is a later one by now, nothing is done.
     pub captured: UnixMillis,
     /// Why.
-    pub why: Again,
+    pub why: RequeueReason,
 }
 
 /// A URL turned away, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turned {
+pub struct RejectedUrl {
     /// The URL.
     pub new: NewUrl,
     /// Why.
@@ -98,7 +98,7 @@ pub struct Turned {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Done, in this way.
-    Done(How),
+    Done(DoneKind),
     /// Done with the half that an earlier try has left: this is its record.
     Kept(Box<PageRecord>),
     /// Failed for good.
@@ -161,7 +161,7 @@ pub struct LinkChange {
     /// New URLs, to be queued.
     pub new: Vec<NewUrl>,
     /// New URLs, turned away.
-    pub turned: Vec<Turned>,
+    pub turned: Vec<RejectedUrl>,
     /// Known URLs that were rejected for a reason which no longer holds: now to be queued.
     pub readmitted: Vec<NewUrl>,
     /// Known URLs found by a better way.
@@ -246,7 +246,7 @@ pub enum Change {
         order: HostOrder,
     },
     /// Waiting URLs are turned away after all; those in somebody's hands stay.
-    Forsake {
+    DropUrls {
         /// Which.
         urls: Vec<SeenKey>,
         /// Why.
@@ -291,5 +291,5 @@ pub struct Done {
     /// What stands for a host now, after an order.
     pub ordered: Option<(HostAt, HostOrders)>,
     /// URLs that were queued once more, by why.
-    pub again: Vec<Again>,
+    pub again: Vec<RequeueReason>,
 }

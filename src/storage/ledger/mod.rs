@@ -25,18 +25,18 @@ use crate::domain::partition::Partition;
 use crate::domain::rank::Ranker;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
 use super::values::{
-    Counters, How, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
+    Counters, DoneKind, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
 };
 use super::{Storage, StorageError};
 
-pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, Turned};
+pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
 pub use counts::counters;
 use hosts::Hosts;
 
@@ -70,7 +70,7 @@ pub struct Ledger {
 type Result<T> = std::result::Result<T, StorageError>;
 
 impl Ledger {
-    /// Reads the counters; nothing else is scanned, but once the hosts in a folder of an older program.
+    /// Reads the counters; nothing else is scanned.
     ///
     /// # Errors
     /// The storage's own.
@@ -145,7 +145,7 @@ impl Ledger {
             }
             Change::Promote(due) => self.promote(txn, due),
             Change::Order { host, order } => self.order(txn, host, *order, now),
-            Change::Forsake { urls, reason } => self.forsake(txn, urls, *reason, leased),
+            Change::DropUrls { urls, reason } => self.drop_urls(txn, urls, *reason, leased),
             Change::FetchAgain(pages) => self.fetch_again(txn, pages),
             Change::TryAgain(urls) => self.try_again(txn, urls),
             Change::ReadAgain(rows) => self.read_again(txn, rows),
@@ -209,7 +209,7 @@ impl Ledger {
         let seen = self.seen_key(&page.url);
         let Some(UrlState::Waiting { rank, order, reach, due: None }) = txn.get::<Seen>(&seen)? else {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
-            log::warn!("a page was offered for commit again and is left out: url={}", page.url);
+            log::warn!("duplicate commit ignored: url={}", page.url);
             return Ok(Done { void: true, ..self.links(txn, &page.links, now, leased)? });
         };
         let queue_key = seen.host_crawl().queue(rank, order);
@@ -257,7 +257,7 @@ impl Ledger {
                     let counts = *reason != Failure::Spill && !matches!(page.ending, Ending::Wait { .. });
                     entry.attempts = entry.attempts.saturating_add(counts.into());
                     if let Some(half) = &page.capture {
-                        entry.again = Some(LastTime { captured: half.fetched, why: Again::Cut });
+                        entry.again = Some(LastTime { captured: half.fetched, why: RequeueReason::Cut });
                     }
                     txn.put::<Due>(&seen.due(*when), &entry);
                 }
@@ -292,13 +292,13 @@ impl Ledger {
         txn: &mut Txn<'_>,
         at: HostAt,
         captured: UnixMillis,
-        how: How,
+        how: DoneKind,
         reach: Reach,
     ) -> Result<UrlState> {
         self.counters.queued = self.counters.queued.saturating_sub(1);
         self.counters.done += 1;
         self.hosts.with(txn, at, |row| row.counts.done += 1)?;
-        self.counters.redirects += u64::from(how == How::Redirect);
+        self.counters.redirects += u64::from(how == DoneKind::Redirect);
         Ok(UrlState::Done { captured, how, reach })
     }
 
@@ -439,7 +439,7 @@ impl Ledger {
         self.hosts.enqueued(txn, seen.host_crawl().host_at(), rank, order)
     }
 
-    fn turn_away(&mut self, txn: &mut Txn<'_>, turned: &Turned) -> Result<UrlKey> {
+    fn turn_away(&mut self, txn: &mut Txn<'_>, turned: &RejectedUrl) -> Result<UrlKey> {
         let seen = self.seen_key(&turned.new.url);
         self.counters.discovered += 1;
         self.count_rejected(turned.reason);

@@ -5,7 +5,7 @@ use super::{Found, Ledger, NewUrl, PageChange, Result};
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::storage::keys::SeenKey;
 use crate::storage::tables::{Due, Queue, Seen};
 use crate::storage::txn::Txn;
@@ -18,7 +18,7 @@ impl Ledger {
         txn: &mut Txn<'_>,
         new: &NewUrl,
         leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<Option<Again>> {
+    ) -> Result<Option<RequeueReason>> {
         let (seen, most) = (self.seen_key(&new.url), self.rules.max_depth);
         match txn.get::<Seen>(&seen)? {
             Some(UrlState::Waiting { .. }) => self.take_way(txn, seen, new, leased)?,
@@ -28,7 +28,7 @@ impl Ledger {
                 self.turned(txn, seen, &new.url, reason, new.reach(), Found::of(new)); // for a later, wider limit
             }
             Some(UrlState::Done { captured, reach, .. }) if new.reach().leads_further(reach, most) => {
-                return self.once_more(txn, &seen.page(captured), Again::Depth, Some(new));
+                return self.once_more(txn, &seen.page(captured), RequeueReason::Depth, Some(new));
             }
             _ => {}
         }
@@ -41,7 +41,7 @@ impl Ledger {
         txn: &mut Txn<'_>,
         page: &PageChange,
         entry: QueueEntry,
-    ) -> Result<Option<Again>> {
+    ) -> Result<Option<RequeueReason>> {
         let new = NewUrl {
             url: page.url.clone(),
             depth: entry.depth,

@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Turns away waiting URLs of hosts that refuse. A leased one is left: its page ends, or it comes back to the queue.
-    pub(super) fn forsake(
+    pub(super) fn drop_urls(
         &mut self,
         txn: &mut Txn<'_>,
         urls: &[SeenKey],

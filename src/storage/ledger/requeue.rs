@@ -4,7 +4,7 @@ use super::{Ledger, Result, counters_of};
 use crate::storage::keys::ContentKey;
 use crate::storage::tables::{Content, Failed, Pages, Queue, Seen};
 use crate::storage::txn::Txn;
-use crate::storage::values::{How, PageRecord, UnsyncedPage, UrlState};
+use crate::storage::values::{DoneKind, PageRecord, UnsyncedPage, UrlState};
 
 impl Ledger {
     /// Undoes the commit of a page, its links apart: they were found, whatever became of its record. False when its URL is
@@ -23,7 +23,7 @@ impl Ledger {
             UrlState::Done { captured, how, .. } if captured == page.fetched => {
                 self.no_sitemap(txn, seen, captured)?;
                 self.counters.done = self.counters.done.saturating_sub(1);
-                if how == How::Redirect {
+                if how == DoneKind::Redirect {
                     self.counters.redirects = self.counters.redirects.saturating_sub(1);
                 }
                 self.hosts.with(txn, at, |row| row.counts.done = row.counts.done.saturating_sub(1))?;
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    fn page(ledger: &Ledger, new: &NewUrl, ending: Ending, how: How) -> PageChange {
+    fn page(ledger: &Ledger, new: &NewUrl, ending: Ending, how: DoneKind) -> PageChange {
         let seen = ledger.seen_key(&new.url);
         let capture = PageRecord {
             url: new.url.as_str().into(),
@@ -160,10 +160,10 @@ mod tests {
     fn a_commit_undone_leaves_all_as_it_was_and_can_be_made_again() {
         use crate::domain::reason::Failure;
         let endings = [
-            (Ending::Done(How::Stored), How::Stored),
-            (Ending::Done(How::Redirect), How::Redirect),
-            (Ending::Done(How::Duplicate), How::Duplicate),
-            (Ending::Error(Failure::Status4xx), How::Stored),
+            (Ending::Done(DoneKind::Stored), DoneKind::Stored),
+            (Ending::Done(DoneKind::Redirect), DoneKind::Redirect),
+            (Ending::Done(DoneKind::Duplicate), DoneKind::Duplicate),
+            (Ending::Error(Failure::Status4xx), DoneKind::Stored),
         ];
         for (ending, how) in endings {
             let storage = MemoryStorage::new();
@@ -199,7 +199,7 @@ mod tests {
         let new = found("http://h0.test/a");
         let links = LinkChange { new: vec![new.clone()], ..LinkChange::default() };
         applied(&storage, &mut ledger, &Change::Links(Box::new(links)));
-        let mut change = page(&ledger, &new, Ending::Done(How::Stored), How::Stored);
+        let mut change = page(&ledger, &new, Ending::Done(DoneKind::Stored), DoneKind::Stored);
         assert!(!applied(&storage, &mut ledger, &Change::Page(Box::new(change.clone()))).void);
         change.links.new.push(found("http://h0.test/c"));
         let done = applied(&storage, &mut ledger, &Change::Page(Box::new(change)));
@@ -212,12 +212,12 @@ mod tests {
     #[test]
     fn a_url_turned_away_and_then_admitted_is_queued_and_a_shorter_path_still_counts() {
         use crate::domain::reason::Rejection;
-        use crate::storage::ledger::Turned;
+        use crate::storage::ledger::RejectedUrl;
         let storage = MemoryStorage::new();
         let mut ledger = Ledger::open(&storage, rules()).unwrap();
         let new = found("http://h0.test/a");
         let reason = Rejection::TooDeep;
-        let turned = vec![Turned { new: NewUrl { depth: 9, ..new.clone() }, reason }];
+        let turned = vec![RejectedUrl { new: NewUrl { depth: 9, ..new.clone() }, reason }];
         applied(&storage, &mut ledger, &Change::Links(Box::new(LinkChange { turned, ..LinkChange::default() })));
         for depth in [3, 1] {
             let readmitted = vec![NewUrl { depth, ..new.clone() }];

@@ -6,7 +6,7 @@ use crate::domain::orders::HostOrder;
 use crate::domain::rank::Order;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::{Canonicaliser, CleanRules};
 use crate::storage::keys::KeyRange;
 use crate::storage::tables::{Failed, Seeds, Sitemaps};
@@ -248,7 +248,7 @@ fn of_a_blocked_host_nothing_is_queued_whatever_way_it_comes() {
     bench.found(std::slice::from_ref(&c));
     assert_eq!(rejected(&bench, &c), Some(Rejection::Blocked));
     let key = bench.ledger.seen_key(&a.url);
-    bench.commit(&[Change::Forsake { urls: vec![key, key], reason: Rejection::Blocked }]);
+    bench.commit(&[Change::DropUrls { urls: vec![key, key], reason: Rejection::Blocked }]);
     assert_eq!(rejected(&bench, &a), Some(Rejection::Blocked));
     assert_eq!((bench.counts(&a).place, bench.counts(&a).queued_total()), (Place::None, 0));
     let c = bench.ledger.committed();
@@ -262,17 +262,17 @@ fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
     let mut bench = Bench::new();
     let a = new("http://h.test/a", 0);
     bench.found(std::slice::from_ref(&a));
-    let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
-    bench.commit(std::slice::from_ref(&forsake));
+    let drop_urls = Change::DropUrls { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
+    bench.commit(std::slice::from_ref(&drop_urls));
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "its host does not refuse");
     bench.commit(&[order(HostOrder::Drop)]);
     let mut txn = Txn::new(&bench.storage);
-    bench.ledger.apply(&mut txn, &forsake, NOW, &|_| true).unwrap();
+    bench.ledger.apply(&mut txn, &drop_urls, NOW, &|_| true).unwrap();
     bench.ledger.seal(&mut txn).unwrap();
     bench.storage.write(&txn.into_batch()).unwrap();
     bench.ledger.commit();
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "somebody has it");
-    bench.commit(&[forsake]);
+    bench.commit(&[drop_urls]);
     assert!(matches!(bench.state(&a), Some(UrlState::Rejected { reason: Rejection::Dropped, .. })));
 }
 
@@ -328,10 +328,10 @@ fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to_and_as_what_i
     let (queued, ended, late, turned) = (found("queued"), found("ended"), found("late"), found("turned"));
     bench.found(&[queued.clone(), ended.clone()]);
     bench.commit(&[bare(&ended, Ending::Rejected(Rejection::Robots)), order(HostOrder::Drop)]);
-    let forsake = Change::Forsake { urls: vec![bench.ledger.seen_key(&queued.url)], reason: Rejection::Dropped };
-    let away = vec![Turned { new: turned.clone(), reason: Rejection::TooDeep }];
+    let drop_urls = Change::DropUrls { urls: vec![bench.ledger.seen_key(&queued.url)], reason: Rejection::Dropped };
+    let away = vec![RejectedUrl { new: turned.clone(), reason: Rejection::TooDeep }];
     let links = LinkChange { new: vec![late.clone()], turned: away, ..LinkChange::default() };
-    bench.commit(&[forsake, Change::Links(Box::new(links))]);
+    bench.commit(&[drop_urls, Change::Links(Box::new(links))]);
     for url in [queued, ended, late, turned] {
         let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&url.url)).unwrap().unwrap();
         assert_eq!((kept.origin.as_deref(), kept.found), (Some("http://h.test/"), as_map), "{}", kept.url);
@@ -362,7 +362,7 @@ fn captured(url: &NewUrl, at: u64) -> Change {
         out_links: 0,
         depth: url.depth,
         hops: 0,
-        how: How::Stored,
+        how: DoneKind::Stored,
         cut: None,
         charset: None,
         remarks: Default::default(),
@@ -372,7 +372,7 @@ fn captured(url: &NewUrl, at: u64) -> Change {
         spelling: None,
         refused: None,
     };
-    let Change::Page(page) = bare(url, Ending::Done(How::Stored)) else { panic!("a page") };
+    let Change::Page(page) = bare(url, Ending::Done(DoneKind::Stored)) else { panic!("a page") };
     Change::Page(Box::new(PageChange { capture: Some(capture), ..*page }))
 }
 
@@ -398,7 +398,7 @@ fn a_sitemap_stands_in_its_row_while_it_is_done_and_comes_back_as_what_it_was_fo
     bench.commit(&[Change::ReadAgain(vec![row, row])]);
     let back = entry(&bench, &map).unwrap();
     assert_eq!((back.found, back.via.as_deref(), back.seed), (map.found, Some("http://h.test/robots.txt"), false));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: Again::Sitemap }));
+    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Sitemap }));
     assert!(rows(&bench).is_empty());
     bench.commit(&[captured(&map, 9), Change::ReadAgain(vec![row])]);
     assert_eq!(rows(&bench), [UnixMillis(9)], "an older row says nothing");
@@ -431,7 +431,7 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     let via = Some(std::sync::Arc::from("http://h.test/s.xml"));
     let named = NewUrl { via, depth: 9, found: FoundAs::SitemapEntry, rank: Some(6), ..page.clone() };
     let links = |captured| {
-        let known = KnownUrl { new: named.clone(), captured: UnixMillis(captured), why: Again::Lastmod };
+        let known = KnownUrl { new: named.clone(), captured: UnixMillis(captured), why: RequeueReason::Lastmod };
         Change::Links(Box::new(LinkChange { again: vec![known.clone(), known], ..LinkChange::default() }))
     };
     bench.commit(&[links(6)]);
@@ -439,7 +439,7 @@ fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
     bench.commit(&[links(7)]);
     let back = entry(&bench, &page).unwrap();
     assert_eq!((back.depth, back.found, back.via.as_deref()), (1, FoundAs::Link, Some("http://h.test/s.xml")));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: Again::Lastmod }));
+    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Lastmod }));
     assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
     let c = bench.ledger.committed();
     assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
@@ -470,7 +470,7 @@ fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_l
         let back = entry(&bench, &page);
         assert_eq!(back.is_some(), again, "{most:?} {links} {depth}");
         if let Some(back) = back {
-            assert_eq!((back.depth, back.again.map(|last| last.why)), (2, Some(Again::Depth)));
+            assert_eq!((back.depth, back.again.map(|last| last.why)), (2, Some(RequeueReason::Depth)));
         }
         let c = bench.ledger.committed();
         assert_eq!((c.discovered, c.done + c.queued, c.pages_stored), (1, 1, 1));
@@ -486,7 +486,7 @@ fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_
     bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
     bench.commit(&[with_links(&page, 7, 3)]);
     let back = entry(&bench, &page).unwrap();
-    assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(Again::Depth)));
+    assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(RequeueReason::Depth)));
     bench.commit(&[with_links(&new("http://h.test/a", 1), 9, 3)]);
     assert_eq!((entry(&bench, &page), bench.ledger.committed().done), (None, 1), "once is enough");
 }
@@ -495,7 +495,7 @@ fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_
 fn what_is_too_deep_keeps_the_best_way_and_a_page_takes_the_seed_that_lets_it_go_deepest() {
     let mut bench = Bench::new();
     let limited = |depth, limit| NewUrl { limit, ..new("http://h.test/a", depth) };
-    let turned = vec![Turned { new: limited(9, None), reason: Rejection::TooDeep }];
+    let turned = vec![RejectedUrl { new: limited(9, None), reason: Rejection::TooDeep }];
     bench.commit(&[Change::Links(Box::new(LinkChange { turned, ..LinkChange::default() }))]);
     bench.commit(&[nearer(limited(7, None)), nearer(limited(8, None))]);
     let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&limited(0, None).url)).unwrap().unwrap();

@@ -3,6 +3,7 @@
 mod content;
 mod counters;
 mod failed;
+mod file_lengths;
 mod format;
 mod host_counts;
 mod host_state;
@@ -14,7 +15,6 @@ mod rejected;
 mod robots;
 mod run;
 mod seed;
-mod tails;
 #[cfg(test)]
 mod tests;
 mod unsynced;
@@ -25,18 +25,18 @@ mod wire;
 pub use content::ContentValue;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
 pub use failed::FailedValue;
+pub use file_lengths::FileLengths;
 pub use format::Format;
 pub use host_counts::{HostCounts, Place, RANKS};
 pub use host_state::HostState;
 pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
 pub use names::{JoinedHost, OrderedHosts};
-pub use page::{AsSitemap, How, PageRecord, Remarks, WarcPlace};
+pub use page::{AsSitemap, DoneKind, PageRecord, Remarks, WarcPlace};
 pub use queue_entry::{LastTime, QueueEntry};
 pub use rejected::RejectedValue;
 pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
 pub use run::{ClockState, RunState};
 pub use seed::SeedValue;
-pub use tails::Tails;
 pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
 pub use url_state::{SeenValue, UrlState};
 use wire::{Reader, Wire};
@@ -134,7 +134,7 @@ values! {
     RobotsValue = 1,
     RunState = 1,
     SeedValue = 1,
-    Tails = 1,
+    FileLengths = 1,
     Unsynced = 1,
     UnsyncedLines = 1,
     UrlState = 1,

@@ -13,7 +13,7 @@ use crate::domain::url::PageUrl;
 
 codes! {
     /// How a URL that is done ended.
-    How {
+    DoneKind {
         /// Its response is in the WARC.
         Stored = 1, "stored";
         /// Its content was known: a revisit record is in the WARC.
@@ -27,7 +27,7 @@ codes! {
     }
 }
 
-impl How {
+impl DoneKind {
     /// True when its record in the archive refers to an earlier one.
     #[must_use]
     pub fn is_revisit(self) -> bool {
@@ -98,7 +98,7 @@ fields! {
         /// Redirects that led here in a row.
         hops: u8,
         /// How it ended.
-        how: How,
+        how: DoneKind,
         /// Why the body is not whole, if it is not.
         cut: Option<Cut>,
         /// The character encoding used.

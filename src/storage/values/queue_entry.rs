@@ -6,7 +6,7 @@ use super::wire::{Reader, Wire, fields};
 use crate::base::time::UnixMillis;
 use crate::domain::found_as::FoundAs;
 use crate::domain::reach::Reach;
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::{PageUrl, Scheme, UrlError};
 
 /// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
@@ -59,7 +59,7 @@ fields! {
         /// Its latest capture.
         captured: UnixMillis,
         /// Why it is queued again.
-        why: Again,
+        why: RequeueReason,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::domain::orders::HostOrders;
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::Scheme;
 use crate::storage::keys::{HostAt, SeenKey};
 
@@ -62,7 +62,7 @@ fn page_record() -> PageRecord {
         out_links: 3,
         depth: 1,
         hops: 0,
-        how: How::Stored,
+        how: DoneKind::Stored,
         cut: Some(Cut::Disconnect),
         charset: Some("utf-8".into()),
         remarks: Remarks::default(),
@@ -132,7 +132,9 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
         let page = seen().page(UnixMillis(5));
         check(&Unsynced(vec![UnsyncedPage { page, rank: 1, order: 2, entry, warc: warc_place() }]));
     }
-    for (why, found) in Again::ALL.iter().zip([FoundAs::Link, FoundAs::SitemapFile { nesting: 15 }, FoundAs::Link]) {
+    for (why, found) in
+        RequeueReason::ALL.iter().zip([FoundAs::Link, FoundAs::SitemapFile { nesting: 15 }, FoundAs::Link])
+    {
         let again = Some(LastTime { captured: UnixMillis(7), why: *why });
         let entry = QueueEntry { again, found, seed: true, ..queue_entry() };
         check(&entry);
@@ -165,7 +167,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     for due in [None, Some(UnixMillis(1))] {
         check(&UrlState::Waiting { rank: 1, order: u64::MAX, reach: Reach { depth: u16::MAX, limit: None }, due });
     }
-    for how in How::ALL {
+    for how in DoneKind::ALL {
         check(&UrlState::Done { captured: UnixMillis(1), how: *how, reach: Reach { depth: 7, limit: Some(u16::MAX) } });
     }
     check(&page_record());
@@ -233,7 +235,7 @@ fn every_value_comes_back_and_nothing_shorter_longer_or_newer_does() {
     let spelled = FailedValue { spelling: Some("/%61".into()), ..failed.clone() };
     let all = [failed.clone(), FailedValue { found: FoundAs::WellKnown, ..failed }, spelled];
     all.iter().for_each(|failed| _ = check(failed));
-    check(&Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
+    check(&FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: u64::MAX });
     let run = RunState {
         clean: true,
         started: UnixMillis(1),
@@ -263,7 +265,7 @@ fn format_3_writes_these_bytes() {
     let way = |depth, limit| Reach { depth, limit };
     let waiting = UrlState::Waiting { rank: 2, order: 300, reach: way(1, None), due: None };
     assert_eq!(hex(waiting.encode()), "010002ac02010000");
-    let done = UrlState::Done { captured: UnixMillis(128), how: How::Duplicate, reach: way(1, Some(200)) };
+    let done = UrlState::Done { captured: UnixMillis(128), how: DoneKind::Duplicate, reach: way(1, Some(200)) };
     assert_eq!(hex(done.encode()), "01018001020101c801");
     assert_eq!(hex(UrlState::Error { reason: Failure::Tls }.encode()), "010205");
     let rejected = UrlState::Rejected { reason: Rejection::Robots, generation: 3, reach: way(4, None) };
@@ -278,7 +280,7 @@ fn format_3_writes_these_bytes() {
     assert_eq!(hex(host.encode()), "01016801070000000000");
     let paused = HostOrders { paused: Some(UnixMillis(5)), ..HostOrders::default() };
     assert_eq!(hex(HostState { orders: paused, ..host }.encode()), concat!("0101680107", "0105", "00000000"));
-    assert_eq!(hex(Tails { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
+    assert_eq!(hex(FileLengths { warc: Some(("w".into(), 1)), cdxj: None, jsonl: 2 }.encode()), "01010177010002");
     assert_eq!(hex(ClockState { crawl: UnixMillis(2), date: UnixMillis(1), boot: None }.encode()), "01020100");
 }
 
@@ -399,7 +401,7 @@ fn same_as_anything(bytes: &[u8]) -> Result<(), TestCaseError> {
     same::<OrderedHosts>(bytes)?;
     same::<ContentValue>(bytes)?;
     same::<Counters>(bytes)?;
-    same::<Tails>(bytes)?;
+    same::<FileLengths>(bytes)?;
     same::<RunState>(bytes)?;
     same::<ClockState>(bytes)?;
     same::<LiveSettings>(bytes)?;
@@ -448,7 +450,7 @@ fn entries() -> impl Strategy<Value = QueueEntry> {
         Just(FoundAs::WellKnown),
         (0_u8..16).prop_map(|nesting| FoundAs::SitemapFile { nesting }),
     ];
-    let again = proptest::option::of((any::<u64>(), of(Again::ALL)));
+    let again = proptest::option::of((any::<u64>(), of(RequeueReason::ALL)));
     let numbers = any::<(u16, u8, u8, bool, u64)>();
     (ways, reaches(), again, numbers, (texts(), texts(), texts())).prop_map(|(found, reach, again, numbers, said)| {
         let (port, hops, attempts, seed, discovered) = numbers;
@@ -505,7 +507,7 @@ proptest! {
     #[test]
     fn whatever_the_way_to_a_url_its_state_comes_back(
         reach in reaches(), when: u64, rank: u8, order: u64, due: Option<u64>, generation: u32,
-        how in of(How::ALL), reason in of(Rejection::ALL),
+        how in of(DoneKind::ALL), reason in of(Rejection::ALL),
     ) {
         let waiting = UrlState::Waiting { rank, order, reach, due: due.map(UnixMillis) };
         let done = UrlState::Done { captured: UnixMillis(when), how, reach };
@@ -533,7 +535,7 @@ proptest! {
 
     #[test]
     fn whatever_is_kept_of_a_page_whole_or_half_comes_back(
-        cut in proptest::option::of(of(Cut::ALL)), how in of(How::ALL), notes in prop::collection::btree_set(of(Note::ALL), 0..4),
+        cut in proptest::option::of(of(Cut::ALL)), how in of(DoneKind::ALL), notes in prop::collection::btree_set(of(Note::ALL), 0..4),
         (spelling, refused, origin) in (texts(), texts(), texts()), unchanged: u8, depth: u16, hops: u8, map: Option<bool>,
     ) {
         let notes: Vec<Note> = notes.into_iter().collect();

@@ -1,7 +1,7 @@
 //! The state of a URL.
 
 use super::wire::{Reader, Wire};
-use super::{How, ValueError};
+use super::{DoneKind, ValueError};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::{Failure, Rejection};
@@ -25,7 +25,7 @@ pub enum UrlState {
         /// Time of the latest capture, which with this key makes its key in `pages`.
         captured: UnixMillis,
         /// How it ended.
-        how: How,
+        how: DoneKind,
         /// The way to it by which its links were judged.
         reach: Reach,
     },
@@ -96,7 +96,9 @@ impl Wire for UrlState {
                 reach: Reach::read(from)?,
                 due: Option::read(from)?,
             },
-            1 => Self::Done { captured: UnixMillis::read(from)?, how: How::read(from)?, reach: Reach::read(from)? },
+            1 => {
+                Self::Done { captured: UnixMillis::read(from)?, how: DoneKind::read(from)?, reach: Reach::read(from)? }
+            }
             2 => Self::Error { reason: Failure::read(from)? },
             3 => Self::Rejected {
                 reason: Rejection::read(from)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ValueError;
-use super::page::How;
+use super::page::DoneKind;
 use crate::base::time::UnixMillis;
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
@@ -11,7 +11,7 @@ use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::Scheme;
 
 /// What is left of a value while it is read.
@@ -276,8 +276,8 @@ macro_rules! coded {
         }
     )*};
 }
-coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", How "way to be done", Cut "cut");
-coded!(FoundAs "way of being found", Again "reason to be queued again");
+coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", DoneKind "way to be done", Cut "cut");
+coded!(FoundAs "way of being found", RequeueReason "reason to be queued again");
 
 /// Declares a struct and writes its fields in the order they are declared.
 macro_rules! fields {

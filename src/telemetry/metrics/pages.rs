@@ -13,7 +13,7 @@ use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
 use crate::domain::reason::{Failure, Rejection};
-use crate::domain::revisit::Again;
+use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
 use crate::net::dns::DnsStats;
 use crate::storage::values::RANKS;
@@ -141,7 +141,7 @@ impl Pages {
                 "lycosa_revisits_queued",
                 "URLs fetched before that were queued once more, by why",
                 "reason",
-                &named(Again::ALL, Again::as_str),
+                &named(RequeueReason::ALL, RequeueReason::as_str),
             ),
             sitemap_urls: r.counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too"),
             lateness: r.times("lycosa_politeness_lateness", late),
@@ -219,8 +219,8 @@ impl Metrics {
     }
 
     /// A URL that was fetched is queued once more.
-    pub fn queued_again(&self, why: Again) {
-        count(&self.0.pages.queued_again, position(Again::ALL, &why));
+    pub fn queued_again(&self, why: RequeueReason) {
+        count(&self.0.pages.queued_again, position(RequeueReason::ALL, &why));
     }
 
     /// A phase of a fetch took so long.

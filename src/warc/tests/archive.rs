@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::pages::{Maker, NOON};
-use crate::storage::values::Tails;
+use crate::storage::values::FileLengths;
 use crate::warc::archive::{Archive, ArchiveRepair, ArchiveSettings, Strays};
 use crate::warc::id::IdSource;
 use crate::warc::info::WarcInfo;
@@ -28,12 +28,17 @@ fn settings(dir: &Path) -> ArchiveSettings {
     }
 }
 
-pub(super) fn open_with(dir: &Path, tails: &Tails, unsynced: Option<u64>, strays: Strays) -> (Archive, ArchiveRepair) {
-    Archive::open(settings(dir), IdSource::from_key([2; 32]), tails, unsynced, strays, NOON).unwrap()
+pub(super) fn open_with(
+    dir: &Path,
+    file_lengths: &FileLengths,
+    unsynced: Option<u64>,
+    strays: Strays,
+) -> (Archive, ArchiveRepair) {
+    Archive::open(settings(dir), IdSource::from_key([2; 32]), file_lengths, unsynced, strays, NOON).unwrap()
 }
 
-pub(super) fn open(dir: &Path, tails: &Tails) -> (Archive, ArchiveRepair) {
-    open_with(dir, tails, None, Strays::Remove)
+pub(super) fn open(dir: &Path, file_lengths: &FileLengths) -> (Archive, ArchiveRepair) {
+    open_with(dir, file_lengths, None, Strays::Remove)
 }
 
 pub(super) fn add(archive: &mut Archive, maker: &mut Maker, n: u32) -> Place {
@@ -85,18 +90,18 @@ pub(super) fn check_index(warc: &Path, cdxj: &Path) -> usize {
 
 pub(super) fn open_pair(archive: &Archive, dir: &Path) -> (PathBuf, PathBuf) {
     let warc = archive.open_path().unwrap().to_owned();
-    let cdxj = dir.join("warc").join(format!("{}.open", archive.tails().cdxj.unwrap().0));
+    let cdxj = dir.join("warc").join(format!("{}.open", archive.file_lengths().cdxj.unwrap().0));
     (warc, cdxj)
 }
 
 #[test]
 fn a_closed_archive_has_a_warc_and_a_sorted_index_that_finds_each_page() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     let mut maker = Maker::new(dir.path());
     (0..7).for_each(|n| drop(add(&mut archive, &mut maker, n)));
     let name = archive.close().unwrap().unwrap();
-    assert_eq!(archive.tails().warc, None);
+    assert_eq!(archive.file_lengths().warc, None);
     let warc_dir = dir.path().join("warc");
     assert_eq!(files(&warc_dir).len(), 2);
     assert_eq!(check_index(&warc_dir.join(&*name), &warc_dir.join(name.replace(".warc.gz", ".cdxj"))), 7);
@@ -106,7 +111,7 @@ fn a_closed_archive_has_a_warc_and_a_sorted_index_that_finds_each_page() {
 #[test]
 fn nothing_is_written_before_the_first_page() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     assert_eq!(archive.close().unwrap(), None);
     assert_eq!(archive.append([], NOON).unwrap(), []);
     assert!(files(&dir.path().join("warc")).is_empty());
@@ -117,10 +122,10 @@ fn nothing_is_written_before_the_first_page() {
 fn after_a_kill_the_files_end_where_the_commit_says_and_writing_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     add(&mut archive, &mut maker, 0);
     add(&mut archive, &mut maker, 1);
-    let committed = archive.tails();
+    let committed = archive.file_lengths();
     let lost = add(&mut archive, &mut maker, 2);
     let (warc, _) = open_pair(&archive, dir.path());
     drop(archive);
@@ -129,7 +134,7 @@ fn after_a_kill_the_files_end_where_the_commit_says_and_writing_goes_on() {
 
     let (mut archive, repair) = open(dir.path(), &committed);
     assert!(repair.warc.cut > 0 && repair.jsonl.cut > 0 && repair.lost.is_none() && !repair.index_rebuilt);
-    assert_eq!(archive.tails(), committed);
+    assert_eq!(archive.file_lengths(), committed);
     assert_eq!(add(&mut archive, &mut maker, 3).offset, lost.offset);
     let (warc, cdxj) = open_pair(&archive, dir.path());
     assert_eq!(check_index(&warc, &cdxj), 3);
@@ -140,18 +145,18 @@ fn after_a_kill_the_files_end_where_the_commit_says_and_writing_goes_on() {
 fn a_commit_that_fails_is_rolled_back() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
-    let nothing = archive.tails();
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
+    let nothing = archive.file_lengths();
     add(&mut archive, &mut maker, 0);
     archive.roll_back(&nothing).unwrap();
     let (warc, cdxj) = open_pair(&archive, dir.path());
     assert_eq!(check_index(&warc, &cdxj), 0);
     add(&mut archive, &mut maker, 1);
-    let one = archive.tails();
+    let one = archive.file_lengths();
     let before = files(&dir.path().join("warc"));
     add(&mut archive, &mut maker, 2);
     archive.roll_back(&one).unwrap();
-    assert_eq!(archive.tails(), one);
+    assert_eq!(archive.file_lengths(), one);
     assert_eq!(files(&dir.path().join("warc")), before);
     assert_eq!(fs::read_to_string(dir.path().join("crawl.jsonl")).unwrap().lines().count(), 1);
 }
@@ -160,7 +165,7 @@ fn a_commit_that_fails_is_rolled_back() {
 fn a_full_or_old_warc_is_closed_and_the_next_page_begins_another() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     let first = add(&mut archive, &mut maker, 0);
     assert_eq!(archive.rotate_if_due(NOON).unwrap(), None);
     let later = NOON.plus(Duration::from_secs(3600));
@@ -176,10 +181,10 @@ fn a_full_or_old_warc_is_closed_and_the_next_page_begins_another() {
 fn a_warc_begun_but_never_committed_is_removed_and_closed_ones_are_not_touched() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     add(&mut archive, &mut maker, 0);
     archive.close().unwrap();
-    let committed = archive.tails();
+    let committed = archive.file_lengths();
     let closed = files(&dir.path().join("warc"));
     add(&mut archive, &mut maker, 1);
     drop(archive);
@@ -199,7 +204,7 @@ fn files_of_other_writers_are_left_alone() {
         fs::write(warc_dir.join(name), "theirs").unwrap();
     }
     let before = files(&warc_dir);
-    let (_archive, repair) = open(dir.path(), &Tails::default());
+    let (_archive, repair) = open(dir.path(), &FileLengths::default());
     assert_eq!(repair, ArchiveRepair::default());
     assert_eq!(files(&warc_dir), before);
 }
@@ -211,12 +216,12 @@ fn a_kill_between_any_two_steps_of_closing_loses_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let warc_dir = dir.path().join("warc");
         let mut maker = Maker::new(dir.path());
-        let (mut archive, _) = open(dir.path(), &Tails::default());
+        let (mut archive, _) = open(dir.path(), &FileLengths::default());
         (0..3).for_each(|n| drop(add(&mut archive, &mut maker, n)));
-        let committed = archive.tails();
+        let committed = archive.file_lengths();
         let before = files(&warc_dir);
         archive.close().unwrap();
-        let after = archive.tails();
+        let after = archive.file_lengths();
         drop(archive);
         let put_back = |name: &str| fs::write(warc_dir.join(name), &before[name]).unwrap();
         let [cdxj, warc] = &before.keys().cloned().collect::<Vec<_>>()[..] else { panic!("two files") };
@@ -230,9 +235,9 @@ fn a_kill_between_any_two_steps_of_closing_loses_nothing() {
         if step < 1 {
             fs::remove_file(warc_dir.join(cdxj.trim_end_matches(".open"))).unwrap();
         }
-        let tails = if step == 3 { [&committed, &after] } else { [&committed, &committed] };
-        for tails in tails {
-            let (mut archive, repair) = open(dir.path(), tails);
+        let file_lengths = if step == 3 { [&committed, &after] } else { [&committed, &committed] };
+        for file_lengths in file_lengths {
+            let (mut archive, repair) = open(dir.path(), file_lengths);
             assert_eq!(repair.lost, None, "step {step}");
             archive.close().unwrap();
             let closed = warc_dir.join(warc.trim_end_matches(".open"));
@@ -251,12 +256,12 @@ fn records_that_a_power_failure_took_are_reported_and_their_index_lines_go_with_
     ] {
         let dir = tempfile::tempdir().unwrap();
         let mut maker = Maker::new(dir.path());
-        let (mut archive, _) = open(dir.path(), &Tails::default());
+        let (mut archive, _) = open(dir.path(), &FileLengths::default());
         add(&mut archive, &mut maker, 0);
         let synced = add(&mut archive, &mut maker, 1);
         let unsynced = add(&mut archive, &mut maker, 2);
         let gone = add(&mut archive, &mut maker, 3);
-        let committed = archive.tails();
+        let committed = archive.file_lengths();
         let (warc, _) = open_pair(&archive, dir.path());
         drop(archive);
         let mut bytes = fs::read(&warc).unwrap();
@@ -275,9 +280,9 @@ fn records_that_a_power_failure_took_are_reported_and_their_index_lines_go_with_
 fn an_index_or_log_that_a_power_failure_cut_is_made_whole() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     (0..3).for_each(|n| drop(add(&mut archive, &mut maker, n)));
-    let committed = archive.tails();
+    let committed = archive.file_lengths();
     let (warc, cdxj) = open_pair(&archive, dir.path());
     drop(archive);
     let whole = fs::read(&cdxj).unwrap();
@@ -292,7 +297,7 @@ fn an_index_or_log_that_a_power_failure_cut_is_made_whole() {
         assert_eq!(check_index(&warc, &cdxj), 3);
         assert_eq!(fs::read(&cdxj).unwrap(), whole, "made anew, the index is what it was");
         assert_eq!(fs::read_to_string(&jsonl).unwrap().lines().count(), 2);
-        assert_eq!(archive.tails().warc, committed.warc);
+        assert_eq!(archive.file_lengths().warc, committed.warc);
     }
 }
 
@@ -301,13 +306,13 @@ fn without_a_database_whole_pages_of_an_open_warc_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let warc_dir = dir.path().join("warc");
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
     (0..3).for_each(|n| drop(add(&mut archive, &mut maker, n)));
     let (warc, _) = open_pair(&archive, dir.path());
     drop(archive);
     let bytes = fs::read(&warc).unwrap();
     fs::write(&warc, &bytes[..bytes.len() - 3]).unwrap();
-    let (_archive, repair) = open_with(dir.path(), &Tails::default(), None, Strays::Keep);
+    let (_archive, repair) = open_with(dir.path(), &FileLengths::default(), None, Strays::Keep);
     let [name] = &repair.closed[..] else { panic!("{repair:?}") };
     assert_eq!(files(&warc_dir).len(), 2);
     assert_eq!(check_index(&warc_dir.join(name), &warc_dir.join(name.replace(".warc.gz", ".cdxj"))), 3);
@@ -317,8 +322,8 @@ fn without_a_database_whole_pages_of_an_open_warc_are_kept() {
 fn an_open_warc_without_pages_is_not_kept() {
     let dir = tempfile::tempdir().unwrap();
     let mut maker = Maker::new(dir.path());
-    let (mut archive, _) = open(dir.path(), &Tails::default());
-    let nothing = archive.tails();
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
+    let nothing = archive.file_lengths();
     add(&mut archive, &mut maker, 0);
     archive.roll_back(&nothing).unwrap();
     drop(archive);
@@ -330,7 +335,8 @@ fn an_open_warc_without_pages_is_not_kept() {
 #[test]
 fn a_warc_that_is_gone_is_reported_and_does_not_stop_the_start() {
     let dir = tempfile::tempdir().unwrap();
-    let tails = Tails { warc: Some(("T-20240506070809012-00007-h.warc.gz".into(), 9)), ..Tails::default() };
-    let (_archive, repair) = open(dir.path(), &tails);
+    let file_lengths =
+        FileLengths { warc: Some(("T-20240506070809012-00007-h.warc.gz".into(), 9)), ..FileLengths::default() };
+    let (_archive, repair) = open(dir.path(), &file_lengths);
     assert_eq!(repair.lost, Some(("T-20240506070809012-00007-h.warc.gz".into(), 0)));
 }

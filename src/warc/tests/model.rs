@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::archive::{add, check_index, open};
 use super::pages::{Maker, NOON};
-use crate::storage::values::Tails;
+use crate::storage::values::FileLengths;
 use crate::warc::archive::Archive;
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ struct World<'a> {
     dir: &'a Path,
     maker: Maker,
     archive: Archive,
-    committed: Tails,
+    committed: FileLengths,
     urls: BTreeSet<String>,
     next: u32,
 }
@@ -60,7 +60,7 @@ impl World<'_> {
             Step::Commit(pages) => {
                 let urls = self.append(*pages);
                 self.urls.extend(urls);
-                self.committed = self.archive.tails();
+                self.committed = self.archive.file_lengths();
             }
             Step::FailedCommit(pages) => {
                 self.append(*pages);
@@ -76,7 +76,7 @@ impl World<'_> {
 
     fn kill(&mut self, pages: u8, cuts: [u8; 3]) {
         self.append(pages);
-        let at_death = self.archive.tails();
+        let at_death = self.archive.file_lengths();
         let warc_dir = self.dir.join("warc");
         let same = |tail: &Option<(String, u64)>, now: &str| tail.as_ref().filter(|t| t.0 == now).map_or(0, |t| t.1);
         for (now, then, cut) in
@@ -130,12 +130,12 @@ proptest! {
     #[test]
     fn after_any_history_the_files_hold_the_committed_pages_and_no_others(steps in steps()) {
         let dir = tempfile::tempdir().unwrap();
-        let (archive, _) = open(dir.path(), &Tails::default());
+        let (archive, _) = open(dir.path(), &FileLengths::default());
         let mut world = World {
             dir: dir.path(),
             maker: Maker::new(dir.path()),
             archive,
-            committed: Tails::default(),
+            committed: FileLengths::default(),
             urls: BTreeSet::new(),
             next: 0,
         };

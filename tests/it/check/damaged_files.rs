@@ -6,7 +6,7 @@ use lycosa::base::time::UnixMillis;
 use lycosa::recovery::check::Fault;
 use lycosa::storage::read;
 use lycosa::storage::tables;
-use lycosa::storage::values::{Tails, Unsynced, UnsyncedLines};
+use lycosa::storage::values::{FileLengths, Unsynced, UnsyncedLines};
 
 use super::{Named, all, file, meta, queued, write};
 
@@ -123,8 +123,8 @@ pub const ALL: &[Named] = &[
     (
         "lines said to be pending are not the end of crawl.jsonl",
         |s, _| {
-            let tails: Tails = meta(s);
-            let pending = UnsyncedLines { from: tails.jsonl / 2, text: "{}\n".into() };
+            let file_lengths: FileLengths = meta(s);
+            let pending = UnsyncedLines { from: file_lengths.jsonl / 2, text: "{}\n".into() };
             write(s, |b| {
                 read::unsynced_lines(s, usize::MAX)
                     .unwrap()

@@ -6,7 +6,7 @@ use lycosa::domain::fingerprint::CrawlId;
 use lycosa::recovery::check::{Fault, Note};
 use lycosa::storage::keys::{Key, MetaKey, SeenKey};
 use lycosa::storage::tables;
-use lycosa::storage::values::Tails;
+use lycosa::storage::values::FileLengths;
 use lycosa::storage::{Family, Storage, read};
 
 use super::{MIDDLE, all, check, file, harmless, is_mended, meta, queued, repair, write};
@@ -79,8 +79,8 @@ fn a_line_made_anew_says_what_the_capture_knows_and_that_it_was_restored() {
     for field in ["url", "status", "reason", "bytes", "mime", "hop_path", "digest", "ms", "warc", "offset"] {
         assert_eq!(made[field], lost[field], "{field}");
     }
-    let tails: Tails = meta(fork.storage());
-    assert_eq!(tails.jsonl, text.len() as u64);
+    let file_lengths: FileLengths = meta(fork.storage());
+    assert_eq!(file_lengths.jsonl, text.len() as u64);
 }
 
 /// Text that is nowhere else: the mark goes, so that the next link to it finds it anew.
@@ -154,9 +154,9 @@ fn without_its_seed_a_database_cannot_be_checked_and_the_error_says_what_to_do()
 #[test]
 fn a_tail_without_archive_file_keeps_the_length_of_crawl_jsonl() {
     let fork = MIDDLE.fork();
-    let before: Tails = meta(fork.storage());
+    let before: FileLengths = meta(fork.storage());
     fs::remove_file(file(fork.data(), ".warc.gz.open")).unwrap();
     repair(&fork);
-    let after: Tails = meta(fork.storage());
+    let after: FileLengths = meta(fork.storage());
     assert_eq!((after.warc, after.jsonl), (None, before.jsonl));
 }

@@ -90,7 +90,7 @@ fn while_an_actor_is_down_every_question_is_answered() {
     sandbox.faults.set("store.commit", Fault::Panic, 1, 1);
     let live = sandbox.start_bare();
     let desk = Desk::of(&live);
-    live.node.doors().deduper.tell(lycosa::crawl::deduper::Inject { seeds: vec![], reply: None });
+    live.node.mailboxes().deduper.tell(lycosa::crawl::deduper::Inject { seeds: vec![], reply: None });
     live.until("the Store's death", |_| live.node.telemetry.metrics.restarts(Kind::Store) == 1);
     let store = listed(&desk, "?kind=store").pop().unwrap();
     assert_eq!((&store["state"], &store["faults"]), (&"restarting".into(), &1.into()), "{store:#}");

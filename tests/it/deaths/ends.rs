@@ -92,7 +92,7 @@ fn a_page_that_ends_the_process_each_time_is_given_up_at_the_fifth_and_its_neigh
     }
     let mut last = sandbox.start(&["--until-done"], Some(&faults));
     assert_eq!(last.wait().code(), Some(0), "{}", last.log());
-    assert!(last.log().contains(&format!("several times: url={poison}")), "{}", last.log());
+    assert!(last.log().contains(&format!("repeated crashes: url={poison}")), "{}", last.log());
     let of_it: Vec<_> = sandbox.lines().into_iter().filter(|line| line["url"] == *poison).collect();
     assert_eq!(of_it.len(), 1);
     assert_eq!(of_it[0]["reason"], "poison");

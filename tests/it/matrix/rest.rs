@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lycosa::domain::politeness::Pace;
 use lycosa::storage::keys::KeyRange;
-use lycosa::storage::values::{Format, Tails};
+use lycosa::storage::values::{FileLengths, Format};
 use lycosa::storage::{RocksOptions, RocksStorage, read, tables};
 use nix::sys::signal::Signal;
 
@@ -39,10 +39,10 @@ fn copy_files(from: &Path, to: &Path) {
 pub fn check_a_copy(sandbox: &Sandbox) -> &'static str {
     const NOTHING: &str = ", nothing to look into";
     let Some((folder, storage)) = copy(sandbox, true) else { return NOTHING };
-    let Some(tails) = read::meta::<Tails>(&storage, ()).unwrap() else { return NOTHING };
+    let Some(file_lengths) = read::meta::<FileLengths>(&storage, ()).unwrap() else { return NOTHING };
     let jsonl = OpenOptions::new().write(true).open(folder.path().join("crawl.jsonl")).unwrap();
-    assert!(jsonl.metadata().unwrap().len() >= tails.jsonl, "crawl.jsonl lacks lines");
-    jsonl.set_len(tails.jsonl).unwrap();
+    assert!(jsonl.metadata().unwrap().len() >= file_lengths.jsonl, "crawl.jsonl lacks lines");
+    jsonl.set_len(file_lengths.jsonl).unwrap();
     let seed = read::meta::<Format>(&storage, ()).unwrap().unwrap().seed;
     fsck(&storage, seed, Some(folder.path()));
     ", looked into"

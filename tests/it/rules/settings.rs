@@ -10,7 +10,7 @@ use lycosa::base::clock::Clock;
 use lycosa::base::fault::Faults;
 use lycosa::config::Layers;
 use lycosa::content::modules::MimeModules;
-use lycosa::crawl::live::Wish;
+use lycosa::crawl::live::SettingsPatch;
 use lycosa::crawl::live::change as change_settings;
 use lycosa::crawl::live::undo as undo_settings;
 use lycosa::crawl::node::Stop;
@@ -242,7 +242,7 @@ fn settings_changed_when_the_crawl_has_ended_are_kept_for_the_next_start() {
     let (storage, folder) = (Arc::new(MemoryStorage::formatted(7).unwrap()), tempfile::tempdir().unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let set = |node, key: &str, value: Value| {
-        let wish = Wish { changes: [(key.to_owned(), value)].into(), readmit: false };
+        let wish = SettingsPatch { changes: [(key.to_owned(), value)].into(), readmit: false };
         runtime.block_on(change_settings(node, wish)).unwrap()
     };
     let running = node_on(&storage, folder.path());

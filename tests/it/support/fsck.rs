@@ -11,7 +11,9 @@ use lycosa::domain::reason::Rejection;
 use lycosa::domain::url::{Canonicaliser, CleanRules, PageUrl};
 use lycosa::storage::keys::{DueKey, HostAt, HostCrawl, KeyRange, PageKey, QueueKey, SeenKey};
 use lycosa::storage::tables::{self, Table};
-use lycosa::storage::values::{Counters, FrontierCounts, HostCounts, How, PageRecord, Place, QueueEntry, UrlState};
+use lycosa::storage::values::{
+    Counters, DoneKind, FrontierCounts, HostCounts, PageRecord, Place, QueueEntry, UrlState,
+};
 use lycosa::storage::{Storage, read};
 use lycosa::warc::reader::WarcReader;
 
@@ -252,7 +254,7 @@ impl Found {
                 UrlState::Waiting { .. } => waiting += 1,
                 UrlState::Done { how, .. } => {
                     done += 1;
-                    redirects += u64::from(*how == How::Redirect);
+                    redirects += u64::from(*how == DoneKind::Redirect);
                 }
                 UrlState::Error { reason } => *errors.entry(reason.code()).or_default() += 1,
                 UrlState::Rejected { reason, .. } => *rejected.entry(reason.code()).or_default() += 1,
@@ -344,7 +346,7 @@ impl Found {
             if !urls.insert(page.url.clone()) && !again {
                 self.wrong("a URL committed twice", &page.url);
             }
-            if page.how == How::Unstored {
+            if page.how == DoneKind::Unstored {
                 continue;
             }
             let Some(place) = &page.warc else {

@@ -8,7 +8,7 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 /// Error lines that tests with faults cause on purpose; any other fails the test that finds it.
 const EXPECTED: [&str; 10] = [
     "commit lost, its pages are taken up again",
-    "page given up after it ended its room",
+    "URL poisoned after repeated crashes",
     "fault point",
     "fault injected",
     "injected",

@@ -23,7 +23,7 @@ use crate::recovery::checkpoint::uploads::read_list;
 use crate::storage::keys::{Key, KeyRange, SeenKey, after};
 use crate::storage::read;
 use crate::storage::tables::Pages;
-use crate::storage::values::Tails;
+use crate::storage::values::FileLengths;
 use crate::warc::date::parse_iso;
 use crate::warc::metadata::{MAX_OUTLINK_BYTES, omitted_links, outlinks};
 use crate::warc::name::open_name;
@@ -63,21 +63,21 @@ pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Resul
     let failed = |e: &dyn std::fmt::Display| JobError::Failed(e.to_string());
     let dir = node.crawl.rules.settings.warc_dir();
     // Before the list: a file that is closed between the two is then on it, whole.
-    let tails: Tails = read::meta(&*node.storage, ()).map_err(|e| failed(&e))?.unwrap_or_default();
+    let file_lengths: FileLengths = read::meta(&*node.storage, ()).map_err(|e| failed(&e))?.unwrap_or_default();
     let mut names: Vec<String> = closed_files(&dir).map_err(|e| failed(&e))?.into_iter().map(|f| f.file).collect();
     names.retain(|name| name.ends_with(".warc.gz"));
     let uploaded = read_list(&node.crawl.rules.settings.store.data_dir).map_err(|e| failed(&e))?;
     for name in uploaded.keys().filter(|name| name.ends_with(".warc.gz") && !names.contains(name)) {
         not_read(about, format!("{name}: copied elsewhere and removed here"));
     }
-    let open = tails.warc.as_ref().map(|(name, _)| name);
+    let open = file_lengths.warc.as_ref().map(|(name, _)| name);
     let here =
         |name: &str| names.iter().any(|n| n == name) || open.is_some_and(|n| n == name) || uploaded.contains_key(name);
     for name in named_by_pages(node, job)?.iter().filter(|name| !here(name)) {
         not_read(about, format!("{name}: it is not in the archive folder, though pages are in it"));
     }
     let mut found: Vec<Source> = names.iter().map(|n| Source { path: dir.join(n), committed: None }).collect();
-    if let Some((name, length)) = tails.warc.filter(|(name, _)| !names.contains(name)) {
+    if let Some((name, length)) = file_lengths.warc.filter(|(name, _)| !names.contains(name)) {
         found.push(Source { path: dir.join(open_name(&name)), committed: Some(length) });
     }
     Ok(found)

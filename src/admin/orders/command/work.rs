@@ -29,7 +29,7 @@ pub(super) fn carry_out(node: &Node, job: &Job, host: &Named) -> Result<Value, J
     let orders = node.crawl.orders.of(&host.at.host);
     let mut changed = BTreeMap::new();
     if let Some(reason) = orders.refusal() {
-        changed.insert(reason.as_str(), forsake(node, job, host, reason)?);
+        changed.insert(reason.as_str(), drop_urls(node, job, host, reason)?);
     }
     if orders.dropping.is_some() {
         over(node, job, host, HostOrder::Dropped)?;
@@ -46,7 +46,7 @@ fn over(node: &Node, job: &Job, host: &Named, order: HostOrder) -> Result<(), Jo
 }
 
 /// Turns away all that is queued of a host that refuses. What is in somebody's hands is waited for: it ends, or comes back.
-fn forsake(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<u64, JobError> {
+fn drop_urls(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<u64, JobError> {
     let (mut changed, mut fruitless) = (0, 0);
     loop {
         let counts =
@@ -105,7 +105,7 @@ fn turn_away(node: &Node, job: &Job, urls: Vec<SeenKey>, reason: Rejection) -> R
     if urls.is_empty() {
         return Ok(0);
     }
-    commit(node, job, &Change::Forsake { urls: urls.clone(), reason })?;
+    commit(node, job, &Change::DropUrls { urls: urls.clone(), reason })?;
     let states = reading(job, || read::seen_states(&*node.storage, &urls))?;
     let gone = states.iter().filter(|state| matches!(state, Some(UrlState::Rejected { .. }))).count() as u64;
     job.step(urls.len() as u64, gone)?;

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use crate::content::html::Page;
 use crate::content::mime::{Declared, Kind, essence, media_type};
-use crate::content::modules::{Body, HeadMarks, MimeModule, MimeModules, PageSink, ParseRules};
+use crate::content::modules::{Body, HeaderDirectives, MimeModule, MimeModules, PageSink, ParseRules};
 use crate::document::DecodedEnd;
 use crate::domain::fingerprint::{ContentDigest, ContentHasher};
 use crate::domain::note::Note;
@@ -15,14 +15,14 @@ use crate::domain::textprint::Shown;
 use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::Fetched;
 
-use super::onward::Onward;
+use super::onward::Redirect;
 
 /// Bytes looked at to tell the type.
 const SNIFF: usize = 1_500;
 
 /// Who reads what, and how much of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Eyes<'r> {
+pub struct Inspector<'r> {
     /// The modules in force.
     pub modules: &'r MimeModules,
     /// What they take out.
@@ -33,7 +33,7 @@ pub struct Eyes<'r> {
 
 /// What looking at a body gives.
 #[derive(Debug, Default)]
-pub struct Looked {
+pub struct Inspection {
     /// What was read of it; nothing when no module reads it, or its verdict says that it is not read.
     pub page: Option<Page>,
     /// Of a body that came whole.
@@ -54,7 +54,7 @@ pub struct Looked {
     coding: Vec<Note>,
 }
 
-impl Eyes<'_> {
+impl Inspector<'_> {
     /// Looks at the answer to `url`; `sitemap`: it was found as one. `buffer` is room for a piece of the body.
     #[must_use]
     pub fn look(
@@ -62,20 +62,20 @@ impl Eyes<'_> {
         (url, sitemap): (&PageUrl, bool),
         fetched: &Fetched,
         verdict: &Verdict,
-        head: &HeadMarks,
+        head: &HeaderDirectives,
         buffer: &mut [u8],
-    ) -> Looked {
+    ) -> Inspection {
         let at = url.to_url();
         let content_type = fetched.header("content-type");
         let declared = Declared { content_type: content_type.as_deref(), nosniff: head.nosniff };
         if !verdict.parses() || fetched.body.is_empty() {
             let shown = verdict.parses().then(Shown::default);
-            return Looked { shown, mime: mime_of(declared, None), ..Looked::default() };
+            return Inspection { shown, mime: mime_of(declared, None), ..Inspection::default() };
         }
         let mut body = fetched.decoded_body(self.max_decoded);
         let mut hasher = ContentHasher::new();
         let mut sink: Option<Box<dyn PageSink>> = None;
-        let mut looked = Looked::default();
+        let mut looked = Inspection::default();
         let (mut wanted, mut whole) = (true, true);
         loop {
             let n = match read_some(&mut body, buffer, if looked.kind.is_none() { SNIFF } else { 1 }) {
@@ -110,7 +110,7 @@ impl Eyes<'_> {
         let whole = fetched.cut.is_none() && whole && body.end() == DecodedEnd::Whole;
         let (mut page, content) = (sink.map(PageSink::finish), whole.then(|| hasher.finish()));
         let shown = (!sitemap).then(|| shown(looked.kind, page.as_mut(), content));
-        Looked { page, content, shown, coding: body.notes(), ..looked }
+        Inspection { page, content, shown, coding: body.notes(), ..looked }
     }
 }
 
@@ -126,7 +126,7 @@ fn shown(kind: Option<Kind>, page: Option<&mut Page>, content: Option<ContentDig
     }
 }
 
-impl Looked {
+impl Inspection {
     /// Leaves out links of the page at `at` that lead to more than `max` URLs, and notes it. Only of a page that has more links than
     /// that anything is resolved here.
     #[must_use]
@@ -145,7 +145,7 @@ impl Looked {
 
     /// What was odd about the answer, each once and in order. Redirects and errors say nothing of themselves: they are no pages.
     #[must_use]
-    pub fn notes(&self, fetched: &Fetched, verdict: &Verdict, head: &HeadMarks, onward: &Onward) -> Vec<Note> {
+    pub fn notes(&self, fetched: &Fetched, verdict: &Verdict, head: &HeaderDirectives, onward: &Redirect) -> Vec<Note> {
         let mut notes = fetched.notes.clone();
         notes.extend(&self.coding);
         notes.extend(onward.note());
@@ -159,7 +159,7 @@ impl Looked {
 
     /// The canonical URL that a page names.
     #[must_use]
-    pub fn canonical(&self, url: &PageUrl, verdict: &Verdict, head: &HeadMarks) -> Option<String> {
+    pub fn canonical(&self, url: &PageUrl, verdict: &Verdict, head: &HeaderDirectives) -> Option<String> {
         verdict.parses().then(|| head.canonical(self.page.as_ref(), &url.to_url())).flatten()
     }
 }

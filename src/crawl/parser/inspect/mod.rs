@@ -4,5 +4,5 @@
 mod look;
 mod onward;
 
-pub use look::{Eyes, Looked};
-pub use onward::{Onward, Way};
+pub use look::{Inspection, Inspector};
+pub use onward::{Redirect, RedirectKind};

@@ -16,7 +16,7 @@ const NO_LOOK: u32 = 1;
 
 /// What leads on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum RedirectKind {
     /// A status that redirects, and its `Location`.
     Location,
     /// The header `Refresh`.
@@ -25,7 +25,7 @@ pub enum Way {
     MetaRefresh,
 }
 
-impl Way {
+impl RedirectKind {
     /// Its name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -49,7 +49,7 @@ impl Way {
 
 /// Where an answer leads at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Onward {
+pub enum Redirect {
     /// Nowhere: it is what was asked for.
     #[default]
     Stays,
@@ -58,19 +58,19 @@ pub enum Onward {
         /// In canonical form; perhaps the URL itself under another spelling.
         url: PageUrl,
         /// By what.
-        way: Way,
+        way: RedirectKind,
         /// The page shows something for a while: more such pages in a row than redirects are followed are pages with links.
         shows: bool,
     },
     /// A redirect to itself, as it was asked for.
     Itself,
     /// A refresh at once of itself.
-    Reloads(Way),
+    Reloads(RedirectKind),
     /// A redirect that says nothing of where to, or names what is no URL of http or https: then why.
     Nowhere(Option<UrlError>),
 }
 
-impl Onward {
+impl Redirect {
     /// Of the answer to `url`, judged as `verdict`, of which `page` was read.
     #[must_use]
     pub fn of(canon: &Canonicaliser, url: &PageUrl, fetched: &Fetched, verdict: &Verdict, page: Option<&Page>) -> Self {
@@ -90,7 +90,7 @@ impl Onward {
     #[must_use]
     pub fn with_cookies(self, url: &PageUrl, set: bool) -> Self {
         match self {
-            Self::Itself if set => Self::To { url: url.clone(), way: Way::Location, shows: false },
+            Self::Itself if set => Self::To { url: url.clone(), way: RedirectKind::Location, shows: false },
             Self::Reloads(way) if set => Self::To { url: url.clone(), way, shows: false },
             onward => onward,
         }
@@ -100,7 +100,7 @@ impl Onward {
     #[must_use]
     pub fn note(&self) -> Option<Note> {
         match self {
-            Self::Stays | Self::Reloads(_) | Self::To { way: Way::Location, .. } => None,
+            Self::Stays | Self::Reloads(_) | Self::To { way: RedirectKind::Location, .. } => None,
             Self::To { .. } => Some(Note::Refresh),
             Self::Itself => Some(Note::RedirectSelf),
             Self::Nowhere(_) => Some(Note::RedirectNowhere),
@@ -109,7 +109,7 @@ impl Onward {
 
     /// The URL it leads to, and by what.
     #[must_use]
-    pub fn target(&self) -> Option<(&PageUrl, Way)> {
+    pub fn target(&self) -> Option<(&PageUrl, RedirectKind)> {
         match self {
             Self::To { url, way, .. } => Some((url, *way)),
             Self::Stays | Self::Itself | Self::Reloads(_) | Self::Nowhere(_) => None,
@@ -118,8 +118,8 @@ impl Onward {
 
     /// The same where it is followed: a refresh is a link of the page, and `nofollow` holds for it.
     #[must_use]
-    pub fn followed(&self, nofollow: bool) -> Option<(&PageUrl, Way)> {
-        self.target().filter(|(_, way)| *way == Way::Location || !nofollow)
+    pub fn followed(&self, nofollow: bool) -> Option<(&PageUrl, RedirectKind)> {
+        self.target().filter(|(_, way)| *way == RedirectKind::Location || !nofollow)
     }
 }
 
@@ -128,28 +128,28 @@ fn is_same(url: &PageUrl, other: &PageUrl) -> bool {
     url == other && url.spelling() == other.spelling()
 }
 
-fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Onward {
-    let Some(location) = fetched.reference("location") else { return Onward::Stays };
+fn location(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched) -> Redirect {
+    let Some(location) = fetched.reference("location") else { return Redirect::Stays };
     match canon.join_as_written(&at.to_url(), &location, None) {
-        Ok(url) if is_same(&url, at) => Onward::Itself,
-        Ok(url) => Onward::To { url, way: Way::Location, shows: false },
+        Ok(url) if is_same(&url, at) => Redirect::Itself,
+        Ok(url) => Redirect::To { url, way: RedirectKind::Location, shows: false },
         Err(why) => {
             log::debug!("redirect leads to no URL: url={at} location={location:?} why={why}");
-            Onward::Nowhere(Some(why))
+            Redirect::Nowhere(Some(why))
         }
     }
 }
 
 /// The header before the markup, as browsers do. To itself it is a reload, which a crawler has no use for.
-fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<&Page>) -> Option<Onward> {
+fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<&Page>) -> Option<Redirect> {
     let header = fetched.reference("refresh");
     let header = header.as_deref().and_then(parse_refresh);
     let (seconds, href, base, charset, way) = match (&header, page) {
-        (Some((seconds, href)), _) => (*seconds, *href, at.to_url(), None, Way::RefreshHeader),
+        (Some((seconds, href)), _) => (*seconds, *href, at.to_url(), None, RedirectKind::RefreshHeader),
         (None, Some(page)) => {
             let found = page.facts.refresh.as_ref()?;
             let base = page.facts.base_url(&at.to_url());
-            (found.seconds, found.href.as_str(), base, Some(page.charset), Way::MetaRefresh)
+            (found.seconds, found.href.as_str(), base, Some(page.charset), RedirectKind::MetaRefresh)
         }
         (None, None) => return None,
     };
@@ -158,10 +158,10 @@ fn refresh(canon: &Canonicaliser, at: &PageUrl, fetched: &Fetched, page: Option<
         return None;
     }
     if is_same(&url, at) {
-        return Some(Onward::Reloads(way));
+        return Some(Redirect::Reloads(way));
     }
     let shows = seconds > NO_LOOK || page.is_some_and(|page| page.facts.visible > 0 || page.facts.pictures);
-    Some(Onward::To { url, way, shows })
+    Some(Redirect::To { url, way, shows })
 }
 
 /// Whether the page is more than a place that one is sent on from: it has text, leads elsewhere than to itself and to the target,
@@ -195,11 +195,11 @@ mod tests {
 
     use super::*;
     use crate::content::html::{ExtractOptions, PageReader};
-    use crate::content::modules::HeadMarks;
+    use crate::content::modules::HeaderDirectives;
     use crate::document::Document;
     use crate::domain::robots::RobotsRules;
 
-    fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Onward {
+    fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Redirect {
         let canon = Canonicaliser::default();
         let url = canon.parse("http://h.test/dir/page").unwrap();
         let page = html.map(|html| {
@@ -215,24 +215,28 @@ mod tests {
         };
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let fetched = Fetched::saved(status, headers, Document::empty());
-        Onward::of(&canon, &url, &fetched, &verdict, page.as_ref())
+        Redirect::of(&canon, &url, &fetched, &verdict, page.as_ref())
     }
 
-    fn to(way: Way, url: &str) -> Onward {
-        Onward::To { url: PageUrl::from_canonical(url).unwrap(), way, shows: false }
+    fn to(way: RedirectKind, url: &str) -> Redirect {
+        Redirect::To { url: PageUrl::from_canonical(url).unwrap(), way, shows: false }
     }
 
     #[test]
     fn a_redirect_leads_to_its_location_to_itself_or_nowhere() {
-        let to_b = to(Way::Location, "http://h.test/b");
+        let to_b = to(RedirectKind::Location, "http://h.test/b");
         assert_eq!(onward(302, &[("Location", "../b")], None), to_b);
-        assert_eq!(onward(302, &[("Location", "page#there")], None), Onward::Itself);
-        assert!(matches!(onward(302, &[("Location", "mailto:a@b")], None), Onward::Nowhere(Some(_))));
-        assert_eq!(onward(302, &[], None), Onward::Nowhere(None));
+        assert_eq!(onward(302, &[("Location", "page#there")], None), Redirect::Itself);
+        assert!(matches!(onward(302, &[("Location", "mailto:a@b")], None), Redirect::Nowhere(Some(_))));
+        assert_eq!(onward(302, &[], None), Redirect::Nowhere(None));
         let page = "<meta http-equiv=refresh content='0; url=/b'>";
-        assert_eq!(onward(300, &[], Some(page)), to(Way::MetaRefresh, "http://h.test/b"), "a page like others");
-        assert_eq!(onward(304, &[], None), Onward::Stays);
-        assert_eq!((to_b.note(), Onward::Itself.note()), (None, Some(Note::RedirectSelf)));
+        assert_eq!(
+            onward(300, &[], Some(page)),
+            to(RedirectKind::MetaRefresh, "http://h.test/b"),
+            "a page like others"
+        );
+        assert_eq!(onward(304, &[], None), Redirect::Stays);
+        assert_eq!((to_b.note(), Redirect::Itself.note()), (None, Some(Note::RedirectSelf)));
         assert!(to_b.followed(true).is_some(), "a redirect is no link");
     }
 
@@ -254,13 +258,13 @@ mod tests {
         let join = |href: &str| canon.join(&at.to_url(), href, None).map_or("-".to_owned(), |url| url.to_string());
         let headers = vec![(place.to_owned(), bytes.clone())];
         match place {
-            "link" => join(&HeadMarks::of(&headers, &[]).links[0].target),
+            "link" => join(&HeaderDirectives::of(&headers, &[]).links[0].target),
             "sitemap" => join(&RobotsRules::parse(&[b"Sitemap: ", &*bytes].concat(), &["x"]).sitemaps()[0]),
             _ => {
                 let (status, verdict) =
                     if place == "location" { (302, Verdict::Follow) } else { (200, Verdict::Store) };
                 let fetched = Fetched::saved(status, headers, Document::empty());
-                let onward = Onward::of(&canon, &at, &fetched, &verdict, None);
+                let onward = Redirect::of(&canon, &at, &fetched, &verdict, None);
                 onward.target().map_or("-".to_owned(), |(url, _)| url.to_string())
             }
         }
@@ -290,8 +294,8 @@ mod tests {
             ("page?a=1", Some("")),
         ] {
             match onward(302, &[("Location", location)], None) {
-                Onward::To { url, .. } => assert_eq!(url.spelling().or(Some("")), asked, "{location}"),
-                other => assert_eq!((other, asked), (Onward::Itself, None), "{location}"),
+                Redirect::To { url, .. } => assert_eq!(url.spelling().or(Some("")), asked, "{location}"),
+                other => assert_eq!((other, asked), (Redirect::Itself, None), "{location}"),
             }
         }
     }
@@ -306,10 +310,10 @@ mod tests {
             let html = html.replace("{39}", &words(39)).replace("{40}", &words(40));
             let html = format!("<title>{}</title><meta http-equiv=refresh content=\"{content}\">{html}", words(50));
             let got = match onward(200, &[], Some(&html)) {
-                Onward::Stays => "link",
-                Onward::To { shows: false, .. } => "redirect",
-                Onward::To { shows: true, .. } => "redirect, then link",
-                Onward::Reloads(_) => "reload",
+                Redirect::Stays => "link",
+                Redirect::To { shows: false, .. } => "redirect",
+                Redirect::To { shows: true, .. } => "redirect, then link",
+                Redirect::Reloads(_) => "reload",
                 other => panic!("{other:?}"),
             };
             assert_eq!(got, wanted, "{row}");
@@ -323,27 +327,27 @@ mod tests {
         let url = canon.parse("http://h.test/a.pdf").unwrap();
         let of = |body: Document| {
             let headers = vec![("Refresh".to_owned(), b"0; url=/b".to_vec())];
-            Onward::of(&canon, &url, &Fetched::saved(200, headers, body), &Verdict::Store, None)
+            Redirect::of(&canon, &url, &Fetched::saved(200, headers, body), &Verdict::Store, None)
         };
-        assert_eq!(of(Document::empty()), to(Way::RefreshHeader, "http://h.test/b"));
-        assert_eq!(of(Document::from_bytes(&b"%PDF-1.7"[..])), Onward::Stays);
+        assert_eq!(of(Document::empty()), to(RedirectKind::RefreshHeader, "http://h.test/b"));
+        assert_eq!(of(Document::from_bytes(&b"%PDF-1.7"[..])), Redirect::Stays);
     }
 
     #[test]
     fn a_refresh_to_itself_is_none() {
         let meta = |content: &str| onward(200, &[], Some(&format!("<meta http-equiv=refresh content='{content}'>")));
-        let by_meta = to(Way::MetaRefresh, "http://h.test/b");
+        let by_meta = to(RedirectKind::MetaRefresh, "http://h.test/b");
         assert_eq!(meta("0; url=/b"), by_meta);
         for reload in ["0; url=/dir/page", "0", "3 "] {
             let reload = meta(reload);
-            assert_eq!(reload, Onward::Reloads(Way::MetaRefresh));
+            assert_eq!(reload, Redirect::Reloads(RedirectKind::MetaRefresh));
             let at = PageUrl::from_canonical("http://h.test/dir/page").unwrap();
             assert_eq!((reload.target(), reload.note()), (None, None));
             assert_eq!(reload.clone().with_cookies(&at, false), reload);
-            assert_eq!(reload.with_cookies(&at, true), to(Way::MetaRefresh, at.as_str()));
+            assert_eq!(reload.with_cookies(&at, true), to(RedirectKind::MetaRefresh, at.as_str()));
         }
         let both = onward(200, &[("Refresh", "0; url=/c")], Some("<meta http-equiv=refresh content='0; url=/b'>"));
-        assert_eq!(both, to(Way::RefreshHeader, "http://h.test/c"));
+        assert_eq!(both, to(RedirectKind::RefreshHeader, "http://h.test/c"));
         assert_eq!((by_meta.note(), by_meta.followed(true)), (Some(Note::Refresh), None));
     }
 }

@@ -1,4 +1,4 @@
-//! Doors: an actor's address with a meter, because actix does not tell a mailbox's depth.
+//! Mailboxes: an actor's address with a meter, because actix does not tell a mailbox's depth.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use actix::dev::ToEnvelope;
 use actix::dev::channel::{self, AddressReceiver};
 use actix::{Actor, Addr, Context, Handler, Message};
 
-use super::card::{Card, ONLY};
+use super::stats::{ActorStats, ONLY};
 use super::supervise::Kind;
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
@@ -17,7 +17,7 @@ use crate::telemetry::metrics::Metrics;
 pub struct Meter {
     metrics: Metrics,
     kind: Kind,
-    card: Arc<Card>,
+    stats: Arc<ActorStats>,
 }
 
 impl Meter {
@@ -25,20 +25,20 @@ impl Meter {
     #[must_use]
     pub fn enter(&self) -> Entered {
         self.metrics.queue(self.kind, -1);
-        self.card.queue(-1);
+        self.stats.queue(-1);
         Entered { meter: self.clone(), since: Stopwatch::start() }
     }
 
     /// Messages waiting now.
     #[must_use]
     pub fn depth(&self) -> u64 {
-        self.card.queued()
+        self.stats.queued()
     }
 
     /// The actor as it is seen from outside.
     #[must_use]
-    pub fn card(&self) -> &Arc<Card> {
-        &self.card
+    pub fn stats(&self) -> &Arc<ActorStats> {
+        &self.stats
     }
 }
 
@@ -53,12 +53,12 @@ impl Drop for Entered {
         moved();
         let took = self.since.elapsed();
         self.meter.metrics.handled(self.meter.kind, took);
-        self.meter.card.note_handled(took);
+        self.meter.stats.note_handled(took);
     }
 }
 
 /// The way into an actor. It stays the same over the actor's deaths.
-pub struct Door<A: Actor> {
+pub struct Mailbox<A: Actor> {
     addr: Addr<A>,
     meter: Meter,
     /// Where what is told goes in place of the actor.
@@ -66,7 +66,7 @@ pub struct Door<A: Actor> {
     probe: Option<probe::Sender>,
 }
 
-impl<A: Actor> Clone for Door<A> {
+impl<A: Actor> Clone for Mailbox<A> {
     fn clone(&self) -> Self {
         Self {
             addr: self.addr.clone(),
@@ -77,7 +77,7 @@ impl<A: Actor> Clone for Door<A> {
     }
 }
 
-impl<A: Actor<Context = Context<A>>> Door<A> {
+impl<A: Actor<Context = Context<A>>> Mailbox<A> {
     /// A door to the only actor of its kind, and the receiving end that it is started with, so that doors exist before actors.
     #[must_use]
     pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
@@ -88,14 +88,14 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
     #[must_use]
     pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
         let (tx, rx) = channel::channel(16);
-        let card = Arc::new(Card::new(kind, instance));
-        let door = Self {
+        let stats = Arc::new(ActorStats::new(kind, instance));
+        let mailbox = Self {
             addr: Addr::new(tx),
-            meter: Meter { metrics: metrics.clone(), kind, card },
+            meter: Meter { metrics: metrics.clone(), kind, stats },
             #[cfg(test)]
             probe: None,
         };
-        (door, rx)
+        (mailbox, rx)
     }
 
     /// Sends without waiting and without the mailbox's own bound: what is sent this way is bounded by the permit or lease
@@ -112,7 +112,7 @@ impl<A: Actor<Context = Context<A>>> Door<A> {
             return probe.send(message);
         }
         self.meter.metrics.queue(self.meter.kind, 1);
-        self.meter.card.queue(1);
+        self.meter.stats.queue(1);
         self.addr.do_send(message);
     }
 
@@ -171,7 +171,7 @@ pub(crate) mod probe {
         }
     }
 
-    impl<A: Actor<Context = Context<A>>> Door<A> {
+    impl<A: Actor<Context = Context<A>>> Mailbox<A> {
         /// Such a door, and what goes through it.
         pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();

@@ -1,9 +1,9 @@
 //! What every pass of a check works with: the folder's keys, the archive's files, URLs to look for; and the two larger
 //! repairs, queueing a URL again and undoing a capture.
 
-use super::book::Book;
 use super::error::Result;
 use super::files::Files;
+use super::findings::Findings;
 use super::lost::Lost;
 use super::stream::look_one;
 use crate::domain::fingerprint::{CrawlId, Fingerprinter};
@@ -28,7 +28,7 @@ pub struct CheckRules {
 }
 
 /// Shared by the passes.
-pub struct Desk<'a> {
+pub struct Context<'a> {
     pub rules: &'a CheckRules,
     pub prints: Fingerprinter,
     pub crawl: CrawlId,
@@ -38,7 +38,7 @@ pub struct Desk<'a> {
     pub full: bool,
 }
 
-impl Desk<'_> {
+impl Context<'_> {
     pub fn host_at(&self, host: &str) -> HostAt {
         HostAt { partition: Partition::of_host(host), host: self.prints.host(host) }
     }
@@ -62,13 +62,13 @@ impl Desk<'_> {
 
     /// Queues a URL so that a crawl would serve it at once: entry, mark, the host's name when it has none, its head, and its
     /// place in a row. What else is to be counted is counted in the next round.
-    pub fn queue_again(&self, book: &mut Book<'_>, key: SeenKey, url: &PageUrl, entry: Entry) -> Result<Batch> {
-        book.flush()?; // the host's counts are read as they will be
-        let place = book.place(&self.rules.ranker, entry.depth)?;
+    pub fn queue_again(&self, findings: &mut Findings<'_>, key: SeenKey, url: &PageUrl, entry: Entry) -> Result<Batch> {
+        findings.flush()?; // the host's counts are read as they will be
+        let place = findings.place(&self.rules.ranker, entry.depth)?;
         let mut batch = Batch::new();
         let at = key.host_crawl().host_at();
-        self.count_in(book, &mut batch, key.host_crawl(), place)?;
-        let known = look_one::<HostState>(book.storage, &at)?.unwrap_or_default();
+        self.count_in(findings, &mut batch, key.host_crawl(), place)?;
+        let known = look_one::<HostState>(findings.storage, &at)?.unwrap_or_default();
         if known.name.is_empty() {
             batch.put::<HostState>(&at, &values::HostState { name: url.host().to_owned(), ..known });
         }
@@ -79,15 +79,21 @@ impl Desk<'_> {
     }
 
     /// Counts one more entry of a host at this place.
-    fn count_in(&self, book: &mut Book<'_>, batch: &mut Batch, host: HostCrawl, place: rank::Place) -> Result<()> {
-        let mut counts = look_one::<HostCounts>(book.storage, &host)?.unwrap_or_default();
+    fn count_in(
+        &self,
+        findings: &mut Findings<'_>,
+        batch: &mut Batch,
+        host: HostCrawl,
+        place: rank::Place,
+    ) -> Result<()> {
+        let mut counts = look_one::<HostCounts>(findings.storage, &host)?.unwrap_or_default();
         let i = usize::from(place.rank);
         if let (Some(n), Some(head)) = (counts.queued.get_mut(i), counts.heads.get_mut(i)) {
             *head = (*head).min(place.order); // too low does no harm
             *n += 1;
         }
         if counts.place == Place::None {
-            let (rank, order) = (counts.best_rank().unwrap_or(place.rank), book.host_order(&self.rules.ranker)?);
+            let (rank, order) = (counts.best_rank().unwrap_or(place.rank), findings.host_order(&self.rules.ranker)?);
             counts.place = Place::Waiting { rank, order };
             batch.put::<Waiting>(&host.host_at().waiting(rank, order), &());
         }
@@ -96,20 +102,20 @@ impl Desk<'_> {
     }
 
     /// Undoes a capture whose archive record is gone, and queues its URL again, when it was done by that capture.
-    pub fn undo(&self, book: &mut Book<'_>, key: PageKey, page: &PageRecord) -> Result<Batch> {
+    pub fn undo(&self, findings: &mut Findings<'_>, key: PageKey, page: &PageRecord) -> Result<Batch> {
         let seen = key.seen();
-        let own = match look_one::<Seen>(book.storage, &seen)? {
+        let own = match look_one::<Seen>(findings.storage, &seen)? {
             Some(UrlState::Done { captured, reach, .. }) => (captured == key.captured.0).then_some(reach.limit),
             Some(UrlState::Error { .. }) | None => Some(None),
             Some(UrlState::Waiting { .. } | UrlState::Rejected { .. }) => None,
         };
         let mut batch = match self.url_at(&page.url, seen).zip(own) {
-            Some((url, limit)) => self.queue_again(book, seen, &url, Entry { limit, ..Entry::of_page(page) })?,
+            Some((url, limit)) => self.queue_again(findings, seen, &url, Entry { limit, ..Entry::of_page(page) })?,
             None => Batch::new(),
         };
         batch.delete::<Pages>(&key);
         if let Some(digest) = page.content {
-            let first = look_one::<Content>(book.storage, &ContentKey::from(digest))?;
+            let first = look_one::<Content>(findings.storage, &ContentKey::from(digest))?;
             if first.is_some_and(|first| first.first == key) {
                 batch.delete::<Content>(&ContentKey::from(digest));
             }

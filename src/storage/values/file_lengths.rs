@@ -5,7 +5,7 @@ use super::wire::fields;
 fields! {
     /// Lengths of the output files as of a commit: what lies beyond is cut off at the next start (I3).
     #[derive(Default)]
-    Tails {
+    FileLengths {
         /// The open WARC file and its length.
         warc: Option<(String, u64)>,
         /// The open CDXJ file and its length.

@@ -41,7 +41,7 @@ pub enum Event<'a> {
 }
 
 /// Found, changed, told.
-pub struct Book<'a> {
+pub struct Findings<'a> {
     pub storage: &'a dyn Storage,
     pub report: Report,
     repairing: bool,
@@ -59,7 +59,7 @@ struct Numbers {
     reserved: u64,
 }
 
-impl<'a> Book<'a> {
+impl<'a> Findings<'a> {
     pub fn new(storage: &'a dyn Storage, repairing: bool, tell: &'a mut dyn FnMut(Event<'_>)) -> Self {
         Self {
             storage,
@@ -93,7 +93,7 @@ impl<'a> Book<'a> {
         if self.pending.len() >= BATCH_OPS || self.pending.bytes() >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Something was mended in another way than by [`Book::find`].
+    /// Something was mended in another way than by [`Findings::find`].
     pub fn mended(&mut self, fault: Fault, subject: &str, detail: &str) {
         self.changes += 1;
         self.report.mended(fault, || format!("{subject}: {detail}"));

@@ -32,7 +32,7 @@ pub enum Life {
 
 /// See the module's text.
 #[derive(Debug)]
-pub struct Card {
+pub struct ActorStats {
     kind: Kind,
     instance: Arc<str>,
     thread: OnceLock<String>,
@@ -48,7 +48,7 @@ pub struct Card {
     news: Notify,
 }
 
-impl Card {
+impl ActorStats {
     /// Of an actor that is not made yet.
     #[must_use]
     pub fn new(kind: Kind, instance: impl Into<Arc<str>>) -> Self {
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn a_time_is_counted_in_the_bucket_of_its_bound() {
-        let card = Card::new(Kind::Store, ONLY);
-        assert_eq!(card.quantile(0.5), None);
-        card.note_handled(Duration::from_micros(10));
-        assert!(card.quantile(1.0).unwrap() <= Duration::from_micros(10));
-        card.note_handled(Duration::from_secs(60));
-        assert_eq!((card.handled(), card.quantile(1.0)), (2, Some(Duration::from_micros(2_621_440))));
-        card.queue(2);
-        card.queue(-1);
-        assert_eq!(card.queued(), 1);
+        let stats = ActorStats::new(Kind::Store, ONLY);
+        assert_eq!(stats.quantile(0.5), None);
+        stats.note_handled(Duration::from_micros(10));
+        assert!(stats.quantile(1.0).unwrap() <= Duration::from_micros(10));
+        stats.note_handled(Duration::from_secs(60));
+        assert_eq!((stats.handled(), stats.quantile(1.0)), (2, Some(Duration::from_micros(2_621_440))));
+        stats.queue(2);
+        stats.queue(-1);
+        assert_eq!(stats.queued(), 1);
     }
 }
