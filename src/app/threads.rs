@@ -136,8 +136,8 @@ fn put<A: Room>(
 ) {
     let (node, stats) = (node.clone(), mailbox.meter().stats().clone());
     arbiter.spawn_fn(move || {
-        let coroner = node.clone();
-        Guarded::raise(receiver, move || make(node.clone()), coroner, stats);
+        let listener = node.clone();
+        Guarded::raise(receiver, move || make(node.clone()), listener, stats);
     });
 }
 

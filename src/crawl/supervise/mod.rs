@@ -94,11 +94,11 @@ impl<A: Room> Guarded<A> {
     pub fn spawn(
         ctx: Context<A>,
         actor: A,
-        coroner: Arc<dyn DeathListener>,
+        listener: Arc<dyn DeathListener>,
         retired: Arc<AtomicBool>,
         stats: Arc<ActorStats>,
     ) {
-        let record = Record::new(A::KIND, actor.instance(), coroner, stats);
+        let record = Record::new(A::KIND, actor.instance(), listener, stats);
         actix_rt::spawn(Self::new(ctx, actor, record, retired));
     }
 
@@ -107,11 +107,11 @@ impl<A: Room> Guarded<A> {
     pub fn raise(
         receiver: AddressReceiver<A>,
         make: impl Fn() -> A + 'static,
-        coroner: Arc<dyn DeathListener>,
+        listener: Arc<dyn DeathListener>,
         stats: Arc<ActorStats>,
     ) {
         actix_rt::spawn(async move {
-            let mut record = Record::new(A::KIND, String::new(), coroner, stats);
+            let mut record = Record::new(A::KIND, String::new(), listener, stats);
             let actor = loop {
                 match catch_unwind(AssertUnwindSafe(&make)) {
                     Ok(actor) => break actor,
@@ -144,7 +144,7 @@ impl<A: Room> Guarded<A> {
     fn restart(&mut self) -> Phase {
         let Record { kind, instance, .. } = &self.record;
         log::info!("actor restarts as asked: kind={} instance={instance}", kind.as_str());
-        self.record.coroner.restarted(*kind);
+        self.record.listener.restarted(*kind);
         match self.phase {
             Phase::Alive | Phase::FactoryFailed(_) => self.replace(Duration::ZERO),
             Phase::Resting(_) => Phase::Alive,
@@ -190,22 +190,22 @@ struct Record {
     instance: String,
     deaths: Deaths,
     dice: Jitter,
-    coroner: Arc<dyn DeathListener>,
+    listener: Arc<dyn DeathListener>,
     stats: Arc<ActorStats>,
 }
 
 impl Record {
-    fn new(kind: Kind, instance: String, coroner: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
+    fn new(kind: Kind, instance: String, listener: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
         let dice = Jitter::of(kind.as_str(), &instance);
-        Self { kind, instance, deaths: Deaths::default(), dice, coroner, stats }
+        Self { kind, instance, deaths: Deaths::default(), dice, listener, stats }
     }
 
     /// Notes a death and tells it; gives the rest before the next life.
     fn note(&mut self, why: String) -> Option<Duration> {
-        let now = self.coroner.now();
-        let rest = self.deaths.note(now, self.dice.roll(), &self.coroner.rules());
+        let now = self.listener.now();
+        let rest = self.deaths.note(now, self.dice.roll(), &self.listener.rules());
         self.stats.died(now, &why);
-        self.coroner.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
+        self.listener.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
         rest
     }
 }

@@ -151,3 +151,26 @@ impl Yield {
         crosses
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_words_put_together_anew_halve_what_speaks_against_a_shape_and_a_new_word_or_a_way_out_clears_it() {
+        let dull = Brought { inside: 1, kin: 1, found: 1, ..Brought::default() };
+        let barren = || {
+            let mut pages = Yield::default();
+            (0..100).for_each(|_| pages.note(News::NONE, &dull));
+            assert!(pages.is_barren(100));
+            pages
+        };
+        let anew = News { content: true, ..News::NONE };
+        let out = Brought { outside: 1, found: 1, ..Brought::default() };
+        for (news, brought, left) in [(anew, &dull, 50), (News { word: true, ..anew }, &dull, 0), (anew, &out, 0)] {
+            let mut pages = barren();
+            pages.note(news, brought);
+            assert_eq!(pages.barren, left, "{news:?} {brought:?}");
+        }
+    }
+}
