@@ -28,6 +28,7 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
+//! use lycosa::admin;
 //! use lycosa::app::{self, NodeControl, Parts, Placement};
 //! use lycosa::base::clock::Clock;
 //! use lycosa::base::fault::Faults;
@@ -66,7 +67,7 @@
 //!     NodeControl::add_seeds(crawl.node.clone(), vec!["http://h0.test/".to_owned()]).await?;
 //!     Ok::<_, Box<dyn std::error::Error>>(app::watch(&crawl.node).await)
 //! })?;
-//! let counts = app::status(&crawl.node);
+//! let counts = admin::status(&crawl.node);
 //! crawl.shutdown(Duration::from_secs(5)); // closes the WARC; `folder/warc` now holds the pages
 //!
 //! assert_eq!(why, Stop::Done);
