@@ -17,19 +17,20 @@ use crate::crawl::node::{Mailboxes, Node};
 use crate::crawl::parser::Parser;
 use crate::crawl::politeness;
 use crate::crawl::store::{Close, Store};
-use crate::crawl::supervise::{Guarded, Kind, Room};
+use crate::crawl::supervise::{Guarded, Kind};
 use crate::crawl::supervisor::Supervisor;
+use crate::crawl::worker::{Room, Tools, Worker};
 use crate::net::protocol::Protocols;
 use crate::telemetry::StateChange;
 use crate::telemetry::metrics::Metrics;
 
 pub(super) struct Receivers {
-    supervisor: AddressReceiver<Supervisor>,
-    frontier: AddressReceiver<Frontier>,
-    fetchers: Vec<AddressReceiver<Fetcher>>,
-    parser: AddressReceiver<Parser>,
-    deduper: AddressReceiver<Deduper>,
-    store: AddressReceiver<Store>,
+    supervisor: AddressReceiver<Worker<Supervisor>>,
+    frontier: AddressReceiver<Worker<Frontier>>,
+    fetchers: Vec<AddressReceiver<Worker<Fetcher>>>,
+    parser: AddressReceiver<Worker<Parser>>,
+    deduper: AddressReceiver<Worker<Deduper>>,
+    store: AddressReceiver<Worker<Store>>,
 }
 
 pub(super) fn open_mailboxes(fetchers: usize, metrics: &Metrics) -> (Mailboxes, Receivers) {
@@ -131,13 +132,13 @@ fn put<A: Room>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
     mailbox: &Mailbox<A>,
-    receiver: AddressReceiver<A>,
+    receiver: AddressReceiver<Worker<A>>,
     make: impl Fn(Arc<Node>) -> A + Send + 'static,
 ) {
-    let (node, stats) = (node.clone(), mailbox.meter().stats().clone());
+    let (node, stats, tools) = (node.clone(), mailbox.meter().stats().clone(), Tools::of(mailbox, node));
     arbiter.spawn_fn(move || {
         let listener = node.clone();
-        Guarded::raise(receiver, move || make(node.clone()), listener, stats);
+        Guarded::raise(receiver, move || Worker::new(make(node.clone()), tools.clone()), listener, stats);
     });
 }
 

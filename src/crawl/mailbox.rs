@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actix::dev::ToEnvelope;
 use actix::dev::channel::{self, AddressReceiver};
-use actix::{Actor, Addr, Context, Handler, Message};
+use actix::{Addr, Message};
 
 use super::stats::{ActorStats, ONLY};
 use super::supervise::Kind;
+use super::worker::{Handles, Room, Worker};
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;
@@ -58,15 +58,15 @@ impl Drop for Entered {
 }
 
 /// The way into an actor. It stays the same over the actor's deaths.
-pub struct Mailbox<A: Actor> {
-    addr: Addr<A>,
+pub struct Mailbox<A: Room> {
+    addr: Addr<Worker<A>>,
     meter: Meter,
     /// Where what is told goes in place of the actor.
     #[cfg(test)]
     probe: Option<probe::Sender>,
 }
 
-impl<A: Actor> Clone for Mailbox<A> {
+impl<A: Room> Clone for Mailbox<A> {
     fn clone(&self) -> Self {
         Self {
             addr: self.addr.clone(),
@@ -77,16 +77,16 @@ impl<A: Actor> Clone for Mailbox<A> {
     }
 }
 
-impl<A: Actor<Context = Context<A>>> Mailbox<A> {
+impl<A: Room> Mailbox<A> {
     /// A door to the only actor of its kind, and the receiving end that it is started with, so that doors exist before actors.
     #[must_use]
-    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
+    pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         Self::of(kind, ONLY, metrics)
     }
 
     /// The same for one of several: `instance` tells it apart.
     #[must_use]
-    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<A>) {
+    pub fn of(kind: Kind, instance: impl Into<Arc<str>>, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         let (tx, rx) = channel::channel(16);
         let stats = Arc::new(ActorStats::new(kind, instance));
         let mailbox = Self {
@@ -102,10 +102,8 @@ impl<A: Actor<Context = Context<A>>> Mailbox<A> {
     /// that travels inside it, or there is one of it (docs/architecture.md, back-pressure).
     pub fn tell<M>(&self, message: M)
     where
-        M: Message + Send + 'static,
-        M::Result: Send,
-        A: Handler<M>,
-        A::Context: ToEnvelope<A, M>,
+        M: Message<Result = ()> + Send + 'static,
+        A: Handles<M>,
     {
         #[cfg(test)]
         if let Some(probe) = &self.probe {
@@ -171,7 +169,7 @@ pub(crate) mod probe {
         }
     }
 
-    impl<A: Actor<Context = Context<A>>> Mailbox<A> {
+    impl<A: Room> Mailbox<A> {
         /// Such a door, and what goes through it.
         pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();

@@ -37,4 +37,4 @@ pub mod store;
 pub mod strikes;
 pub mod supervise;
 pub mod supervisor;
-pub mod turn;
+pub mod worker;

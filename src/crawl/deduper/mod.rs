@@ -5,53 +5,50 @@
 //! Store, in order, with its epoch. Never: calls a URL new that is on disk or pending; writes. After a restart: the epoch
 //! is raised, so that nothing hangs on marks it has forgotten; the filter is not believed until it has caught up (I4).
 
-mod announced;
 mod filter;
+mod hop;
 mod messages;
-mod onward;
 mod outbox;
-mod plain;
 mod popular;
-mod readmit;
+mod requests;
 mod seen;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, Context, Handler, Supervised};
+use actix::ActorContext;
 
-use super::admit::{admit, why};
+use super::admit::admit;
 use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::store::Commit;
-use super::supervise::{Kind, Room};
-use super::turn::{self, Timed, Turns};
-use crate::base::clock::Clock;
+use super::supervise::Kind;
+use super::worker::{Handles, Room, RoomContext};
 use crate::base::fault::Fault;
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::sync::lock;
-use crate::crawl::control::{RejectedSeed, SeedReport};
 use crate::domain::fingerprint::{ContentDigest, KeyMap, UrlKey};
 use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
+use crate::domain::textprint::Shown;
 use crate::domain::traps::Finder;
-use crate::domain::url::PageUrl;
 use crate::storage::keys::ContentKey;
 use crate::storage::ledger::{Change, Ending, KnownUrl, LinkChange, NewUrl, PageChange};
-use crate::storage::values::{ContentValue, DoneKind, PageRecord, SeedValue};
+use crate::storage::values::{ContentValue, DoneKind, PageRecord};
 use crate::storage::{StorageError, read};
 use crate::telemetry::metrics::Registry;
 use crate::warc::exchange::Tools;
+use crate::warc::page::PageRecords;
 
 use filter::SeenFilter;
 pub use messages::{Announced, Inject, PageParts, Parsed, SaveFilter, Settled};
 use outbox::Outbox;
 use popular::Popular;
-pub use readmit::Readmit;
+pub use requests::Readmit;
 
 /// Links of a page in one change at most: half of what the Store puts into one batch.
 const CHUNK: usize = 4_096;
+
 /// The actor.
 pub struct Deduper {
     node: Arc<Node>,
@@ -68,7 +65,15 @@ pub struct Deduper {
     tools: Tools,
     /// What waits for room before the Store.
     outbox: Outbox,
-    turns: Turns,
+}
+
+/// What the commit of a page archives.
+#[derive(Default)]
+struct Captured {
+    record: Option<PageRecord>,
+    records: Option<PageRecords>,
+    first_with: Option<(ContentDigest, ContentValue)>,
+    shown: Option<Shown>,
 }
 
 impl Deduper {
@@ -84,7 +89,6 @@ impl Deduper {
             pending_contents: KeyMap::default(),
             tools: node.crawl.rules.archive_tools(),
             outbox: Outbox::default(),
-            turns: Turns::default(),
             epoch,
             generation: node.crawl.live.generation(),
             max_depth: node.crawl.live().settings.max_depth(),
@@ -142,53 +146,17 @@ impl Deduper {
     /// The commit of a page, after those of links that go before it.
     fn page(&mut self, parsed: Parsed) -> Result<Vec<Commit>, StorageError> {
         let Parsed { lease, permit, mut ending, parts, links, reach, status, took, begun } = parsed;
-        let mut records = None;
-        let mut capture = None;
-        let mut first_with = None;
-        let mut shown = None;
-        if let Some(parts) = parts {
-            let PageParts { mut record, records: mut built, content, shown: of_page } = *parts;
-            self.node.faults.pass_url("deduper.content", &lease.url);
-            let unchanged = record.how == DoneKind::NotModified;
-            let first = match unchanged {
-                true => Some(self.unchanged_since(&record, &lease)?),
-                false => self.known_content(content, &record, &lease, &mut first_with)?,
-            };
-            let how = if unchanged { DoneKind::NotModified } else { DoneKind::Duplicate };
-            if let (Some(first), Some(built)) = (first, &mut built) {
-                let made = match self.node.faults.check("deduper.revisit") {
-                    Err(e) => Err(e.to_string()),
-                    Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
-                };
-                if let Err(e) = made {
-                    self.node.spill_failed(&e);
-                    log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
-                    let at = self.node.after_spill(&lease.core().url_key);
-                    let ending = Ending::Retry { at, reason: Failure::Spill };
-                    let again = Parsed::bare(lease, permit, ending).with_timing(begun, took);
-                    return self.page(again);
-                }
-                record.how = how;
-                if ending == Ending::Done(DoneKind::Stored) {
-                    ending = Ending::Done(DoneKind::Duplicate);
-                }
-            }
-            shown = of_page;
-            records = built;
-            capture = Some(record);
-        }
+        let captured = match parts {
+            Some(parts) => self.captured(*parts, &lease, &mut ending)?,
+            None => Some(Captured::default()),
+        };
+        let Some(Captured { record: mut capture, records, first_with, shown }) = captured else {
+            return self.page(Parsed::bare(lease, permit, ending).with_timing(begun, took));
+        };
         let archived = capture.is_some() || !matches!(ending, Ending::Done(_));
         uphold(Invariant::I3, archived, || format!("done and not archived: {}", lease.url));
-        let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
-        let shown_nothing = shown.is_none() && lease.entry.again.is_none();
-        // A page that is as it was at its last visit wastes nothing.
-        if let Some(shown) = shown.filter(|_| lease.entry.again.is_none()) {
-            lock(&self.node.crawl.shapes).read(&mut finder, &shown);
-        }
         let hop = self.hop_of(&links, &lease);
-        if shown_nothing && hop.is_some() {
-            finder.is_redirect();
-        }
+        let mut finder = self.finder_of(&lease, shown, hop.is_some());
         let (mut links, itself) = led_back(links, &lease);
         let by_http = self.by_http(&lease, &mut ending)?;
         let seeds = by_http.map(|(found, said)| {
@@ -232,6 +200,55 @@ impl Deduper {
         Ok(commits)
     }
 
+    /// What is archived of a page: all, or a revisit of the first capture with its content. Where that cannot be built, nothing,
+    /// and the page's ending says when it is tried again.
+    fn captured(
+        &mut self,
+        parts: PageParts,
+        lease: &Lease,
+        ending: &mut Ending,
+    ) -> Result<Option<Captured>, StorageError> {
+        let PageParts { mut record, mut records, content, shown } = parts;
+        self.node.faults.pass_url("deduper.content", &lease.url);
+        let mut first_with = None;
+        let unchanged = record.how == DoneKind::NotModified;
+        let first = match unchanged {
+            true => Some(self.unchanged_since(&record, lease)?),
+            false => self.known_content(content, &record, lease, &mut first_with)?,
+        };
+        let how = if unchanged { DoneKind::NotModified } else { DoneKind::Duplicate };
+        if let (Some(first), Some(built)) = (first, &mut records) {
+            let made = match self.node.faults.check("deduper.revisit") {
+                Err(e) => Err(e.to_string()),
+                Ok(()) => self.tools.make_revisit(built, &first, how).map_err(|e| e.to_string()),
+            };
+            if let Err(e) = made {
+                self.node.spill_failed(&e);
+                log::error!("page not archived as a revisit, it is tried again later: url={} error={e}", lease.url);
+                let at = self.node.after_spill(&lease.core().url_key);
+                *ending = Ending::Retry { at, reason: Failure::Spill };
+                return Ok(None);
+            }
+            record.how = how;
+            if *ending == Ending::Done(DoneKind::Stored) {
+                *ending = Ending::Done(DoneKind::Duplicate);
+            }
+        }
+        Ok(Some(Captured { record: Some(record), records, first_with, shown }))
+    }
+
+    /// Looks into the page for what its shape brought.
+    fn finder_of(&self, lease: &Lease, shown: Option<Shown>, redirects: bool) -> Finder {
+        let mut finder = Finder::new(lease.core().queue_key.host, &lease.url, lease.entry.via.as_deref());
+        let first_visit = lease.entry.again.is_none(); // a page that is as it was at its last visit wastes nothing
+        match shown.filter(|_| first_visit) {
+            Some(shown) => lock(&self.node.crawl.shapes).read(&mut finder, &shown),
+            None if first_visit && redirects => finder.is_redirect(),
+            None => {}
+        }
+        finder
+    }
+
     /// What a page's commit must do about its links. Of very many it does the last; those before are committed before it, a chunk at a
     /// time: after a kill between them the page is fetched again, and finds them known.
     fn unseen_of_page(
@@ -259,7 +276,7 @@ impl Deduper {
         &mut self,
         content: Option<ContentDigest>,
         record: &PageRecord,
-        lease: &super::lease::Lease,
+        lease: &Lease,
         first_with: &mut Option<(ContentDigest, ContentValue)>,
     ) -> Result<Option<ContentValue>, StorageError> {
         let Some(digest) = content.filter(|_| record.bytes > 0) else { return Ok(None) };
@@ -277,7 +294,7 @@ impl Deduper {
     }
 
     /// What a page that has not changed refers to: the first capture with its content, or its own last one.
-    fn unchanged_since(&self, record: &PageRecord, lease: &super::lease::Lease) -> Result<ContentValue, StorageError> {
+    fn unchanged_since(&self, record: &PageRecord, lease: &Lease) -> Result<ContentValue, StorageError> {
         let first = match record.content {
             Some(digest) => read::content(&*self.node.storage, ContentKey::from(digest))?,
             None => None,
@@ -287,51 +304,6 @@ impl Deduper {
         let key = lease.core().queue_key.host_crawl().url(lease.core().url_key).page(date);
         let (url, payload) = (record.asked().into_owned(), record.payload_digest);
         Ok(first.unwrap_or(ContentValue { first: key, url, date, payload }))
-    }
-
-    fn inject(&mut self, message: Inject, ctx: &mut Context<Self>) {
-        let Inject { seeds, reply } = message;
-        let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
-        {
-            let mut scope = self.node.crawl.scope.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            for url in &urls {
-                scope.join_host(url.host());
-            }
-        }
-        let asked = urls.len();
-        let above = if self.node.crawl.rules.settings.crawl.ascend { folders_above(&urls, &said) } else { Vec::new() };
-        let limits: Vec<_> = said.iter().map(|said| self.limit_of(said)).collect();
-        let seeds = urls.into_iter().zip(limits).map(|(url, limit)| NewUrl { limit, ..NewUrl::seed(url) });
-        let judged = admit(&self.node, seeds.chain(above));
-        let mut report = SeedReport::default();
-        for turned in judged.turned.iter().filter(|turned| turned.new.seed) {
-            let (url, reason) = (turned.new.url.to_string(), why(&self.node, turned));
-            report.rejected.push(RejectedSeed { url, reason });
-        }
-        let refused: HashSet<&str> = judged.turned.iter().map(|turned| turned.new.url.as_str()).collect();
-        said.retain(|seed| !refused.contains(seed.url.as_str()));
-        let links = match self.unseen(LinkChange { turned: Vec::new(), ..judged }, None) {
-            Ok(links) => LinkChange { seeds: said, ..links },
-            Err(e) => return self.failed(&e),
-        };
-        report.accepted = links.new.iter().chain(&links.readmitted).filter(|new| new.seed).count() as u64;
-        report.known = (asked as u64).saturating_sub(report.accepted + report.rejected.len() as u64);
-        let hook = reply.map(|reply| -> Box<dyn FnOnce() + Send> {
-            Box::new(move || {
-                let _ = reply.send(report);
-            })
-        });
-        let commit = Commit { epoch: Some(self.epoch), reply: hook, ..Commit::bare(Change::Links(Box::new(links))) };
-        self.send(commit, ctx);
-    }
-
-    /// Links that are followed from a seed, as is said of it now or was before.
-    fn limit_of(&self, said: &SeedValue) -> Option<u16> {
-        if said.says() {
-            return said.max_depth;
-        }
-        let known = self.node.crawl.seeds.of(&*self.node.storage, self.node.crawl.id, &self.node.prints, &said.url);
-        known.ok().flatten().and_then(|known| known.max_depth)
     }
 
     fn failed(&mut self, error: &StorageError) {
@@ -353,40 +325,20 @@ fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>
     (links, itself)
 }
 
-/// The folders above seeds, as if each seed linked to them.
-fn folders_above(seeds: &[PageUrl], said: &[SeedValue]) -> Vec<NewUrl> {
-    let mut known: HashSet<PageUrl> = seeds.iter().cloned().collect();
-    let mut found = Vec::new();
-    for (url, said) in seeds.iter().zip(said).filter(|(_, said)| said.max_depth != Some(0)) {
-        let from: Arc<str> = Arc::from(url.as_str());
-        for folder in url.folders().filter(|folder| known.insert(folder.clone())) {
-            let (via, origin) = (Some(from.clone()), Some(from.clone()));
-            let limit = said.max_depth;
-            found.push(NewUrl { depth: 1, limit, seed: false, via, origin, ..NewUrl::seed(folder) });
-        }
+impl Room for Deduper {
+    const KIND: Kind = Kind::Deduper;
+
+    fn fresh(&self) -> Self {
+        Self::new(self.node.clone())
     }
-    found
-}
 
-impl Actor for Deduper {
-    type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Context<Self>) {
+    fn started(&mut self, _: &mut RoomContext<Self>) {
         self.node.faults.pass("deduper.started");
-        turn::begin(self, ctx);
-    }
-}
-
-/// A rebuild of the filter goes on by the clock.
-impl Timed for Deduper {
-    const EVERY: Duration = Duration::from_millis(20);
-
-    fn clock(&self) -> &Clock {
-        &self.node.clock
     }
 
-    fn turns(&mut self) -> &mut Turns {
-        &mut self.turns
+    /// A rebuild of the filter goes on by the clock.
+    fn every(&self) -> Option<Duration> {
+        Some(Duration::from_millis(20))
     }
 
     fn tick(&mut self) {
@@ -400,22 +352,8 @@ impl Timed for Deduper {
     }
 }
 
-impl Supervised for Deduper {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone());
-    }
-}
-
-impl Room for Deduper {
-    const KIND: Kind = Kind::Deduper;
-}
-
-impl Handler<Parsed> for Deduper {
-    type Result = ();
-
-    fn handle(&mut self, parsed: Parsed, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().deduper.meter().enter();
-        turn::take(self, ctx);
+impl Handles<Parsed> for Deduper {
+    fn handle(&mut self, parsed: Parsed, ctx: &mut RoomContext<Self>) {
         let page = parsed.lease.core().clone();
         page.take(Stage::Deduper);
         self.look_at_epoch();
@@ -437,24 +375,10 @@ impl Handler<Parsed> for Deduper {
     }
 }
 
-impl Handler<Inject> for Deduper {
-    type Result = ();
+impl Handles<Settled> for Deduper {
+    const POINT: Option<&str> = Some("deduper.settled");
 
-    fn handle(&mut self, message: Inject, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().deduper.meter().enter();
-        self.look_at_epoch();
-        self.node.faults.pass("deduper.inject");
-        self.inject(message, ctx);
-    }
-}
-
-impl Handler<Settled> for Deduper {
-    type Result = ();
-
-    fn handle(&mut self, settled: Settled, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().deduper.meter().enter();
-        turn::take(self, ctx);
-        self.node.faults.pass("deduper.settled");
+    fn handle(&mut self, settled: Settled, _: &mut RoomContext<Self>) {
         if settled.epoch != self.epoch {
             return;
         }
@@ -467,11 +391,8 @@ impl Handler<Settled> for Deduper {
     }
 }
 
-impl Handler<SaveFilter> for Deduper {
-    type Result = ();
-
-    fn handle(&mut self, message: SaveFilter, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().deduper.meter().enter();
+impl Handles<SaveFilter> for Deduper {
+    fn handle(&mut self, message: SaveFilter, _: &mut RoomContext<Self>) {
         if let Err(e) = self.filter.save(&self.node) {
             log::warn!("the seen filter was not saved and will be rebuilt at the next start: {e}");
         }

@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 
-use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use actix::fut::wrap_future;
+use actix::{ActorFutureExt, AsyncContext};
 
 use super::Deduper;
 use crate::crawl::store::Commit;
+use crate::crawl::worker::{RoomContext, Worker};
 
 /// What is on its way to the Store.
 #[derive(Default)]
@@ -28,14 +30,14 @@ impl Outbox {
 
 impl Deduper {
     /// Sends a commit to the Store, after those that wait for room.
-    pub(super) fn send(&mut self, commit: Commit, ctx: &mut Context<Self>) {
+    pub(super) fn send(&mut self, commit: Commit, ctx: &mut RoomContext<Self>) {
         self.outbox.put(commit);
         if !self.outbox.waits {
             self.post(ctx);
         }
     }
 
-    fn post(&mut self, ctx: &mut Context<Self>) {
+    fn post(&mut self, ctx: &mut RoomContext<Self>) {
         while let Some(commit) = self.outbox.commits.pop_front() {
             let permits = commit.permits();
             match self.node.permits.store_room.clone().try_acquire_many_owned(permits) {
@@ -43,7 +45,7 @@ impl Deduper {
                 Err(_) => {
                     self.outbox.waits = true;
                     let room = self.node.permits.store_room.clone().acquire_many_owned(permits);
-                    return ctx.wait(room.into_actor(self).map(move |room, this, ctx| {
+                    return ctx.wait(wrap_future::<_, Worker<Self>>(room).map(move |room, this, ctx| {
                         this.outbox.waits = false;
                         this.node.mailboxes().store.tell(Commit { room: room.ok(), ..commit });
                         this.post(ctx);

@@ -14,11 +14,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use actix::{Actor, ActorContext, Context, Handler, Supervised};
-
 use super::node::Node;
-use super::supervise::{Kind, Room, die, spawn_contained};
-use crate::base::fault::Fault;
+use super::supervise::{Kind, die, spawn_contained};
+use super::worker::{Handles, Room, RoomContext};
 use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
 use crate::warc::exchange::Tools;
@@ -53,46 +51,33 @@ impl Fetcher {
     }
 }
 
-impl Actor for Fetcher {
-    type Context = Context<Self>;
-
-    fn started(&mut self, _: &mut Context<Self>) {
-        self.node.faults.pass("fetcher.started");
-    }
-}
-
-impl Supervised for Fetcher {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone(), self.number, self.make.clone());
-    }
-}
-
 impl Room for Fetcher {
     const KIND: Kind = Kind::Fetcher;
 
     fn instance(&self) -> String {
         self.number.to_string()
     }
+
+    fn fresh(&self) -> Self {
+        Self::new(self.node.clone(), self.number, self.make.clone())
+    }
+
+    fn started(&mut self, _: &mut RoomContext<Self>) {
+        self.node.faults.pass("fetcher.started");
+    }
 }
 
-impl Handler<Fetch> for Fetcher {
-    type Result = ();
+impl Handles<Fetch> for Fetcher {
+    const POINT: Option<&str> = Some("fetcher.fetch");
 
-    fn handle(&mut self, fetch: Fetch, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().fetchers.get(self.number).map(|d| d.meter().enter());
-        if self.node.faults.pass("fetcher.fetch") == Some(Fault::Stop) {
-            return ctx.stop();
-        }
+    fn handle(&mut self, fetch: Fetch, _: &mut RoomContext<Self>) {
         let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
         spawn_contained(task, |why| log::warn!("a fetch panicked and is taken up again: why={why:?}"));
     }
 }
 
-impl Handler<Hung> for Fetcher {
-    type Result = ();
-
-    fn handle(&mut self, hung: Hung, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().fetchers.get(self.number).map(|d| d.meter().enter());
+impl Handles<Hung> for Fetcher {
+    fn handle(&mut self, hung: Hung, _: &mut RoomContext<Self>) {
         if hung.begun >= self.born {
             die(hung.why);
         }

@@ -14,18 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, Context, Handler, Supervised};
-
 use super::deduper::Parsed;
 use super::lease::{Lease, LeaseCore, LeaseEnd, LeaseState};
 use super::mailbox::Mailbox;
 use super::node::{LeaseReturn, Node, Stop};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
-use super::supervise::{Kind, Room};
-use super::turn::{self, Timed, Turns};
-use crate::base::clock::{Clock, Jump};
-use crate::base::fault::Fault;
+use super::supervise::Kind;
+use super::worker::{Handles, Room, RoomContext};
+use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::{UnixMillis, millis};
 use crate::crawl::pulse::moved;
@@ -66,7 +63,6 @@ pub struct Frontier {
     held: bool,
     /// The jump of the system's clock that was heard of.
     jump: Option<Jump>,
-    turns: Turns,
 }
 
 impl Frontier {
@@ -85,7 +81,6 @@ impl Frontier {
             resting: HashMap::new(),
             held: false,
             jump: None,
-            turns: Turns::default(),
         }
     }
 
@@ -342,10 +337,14 @@ impl Frontier {
     }
 }
 
-impl Actor for Frontier {
-    type Context = Context<Self>;
+impl Room for Frontier {
+    const KIND: Kind = Kind::Frontier;
 
-    fn started(&mut self, ctx: &mut Context<Self>) {
+    fn fresh(&self) -> Self {
+        Self::new(self.node.clone(), self.start_host)
+    }
+
+    fn started(&mut self, _: &mut RoomContext<Self>) {
         self.node.faults.pass("frontier.started");
         for (_, mailbox) in lock(&self.node.actors.hosts).drain() {
             mailbox.tell(Retire);
@@ -355,21 +354,12 @@ impl Actor for Frontier {
         }
         self.load();
         self.node.faults.pass("frontier.loaded");
-        turn::begin(self, ctx);
         self.look();
     }
-}
 
-/// Times come, and room comes free, without a message.
-impl Timed for Frontier {
-    const EVERY: Duration = Duration::from_millis(25);
-
-    fn clock(&self) -> &Clock {
-        &self.node.clock
-    }
-
-    fn turns(&mut self) -> &mut Turns {
-        &mut self.turns
+    /// Times come, and room comes free, without a message.
+    fn every(&self) -> Option<Duration> {
+        Some(Duration::from_millis(25))
     }
 
     fn tick(&mut self) {
@@ -379,23 +369,10 @@ impl Timed for Frontier {
     }
 }
 
-impl Supervised for Frontier {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone(), self.start_host);
-    }
-}
+impl Handles<Committed> for Frontier {
+    const POINT: Option<&str> = Some("frontier.committed");
 
-impl Room for Frontier {
-    const KIND: Kind = Kind::Frontier;
-}
-
-impl Handler<Committed> for Frontier {
-    type Result = ();
-
-    fn handle(&mut self, message: Committed, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
-        turn::take(self, ctx);
-        self.node.faults.pass("frontier.committed");
+    fn handle(&mut self, message: Committed, _: &mut RoomContext<Self>) {
         for (core, how) in &message.ended {
             self.end_lease(core, *how);
         }
@@ -415,12 +392,8 @@ impl Handler<Committed> for Frontier {
     }
 }
 
-impl Handler<LeaseReturned> for Frontier {
-    type Result = ();
-
-    fn handle(&mut self, LeaseReturned(core): LeaseReturned, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
-        turn::take(self, ctx);
+impl Handles<LeaseReturned> for Frontier {
+    fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut RoomContext<Self>) {
         self.end_lease(&core, Ended::Unfinished);
         self.node.faults.pass("frontier.returned");
         self.serve(core.queue_key.host);
@@ -428,28 +401,19 @@ impl Handler<LeaseReturned> for Frontier {
     }
 }
 
-impl Handler<Want> for Frontier {
-    type Result = ();
+impl Handles<Want> for Frontier {
+    const POINT: Option<&str> = Some("frontier.want");
 
-    fn handle(&mut self, want: Want, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
-        turn::take(self, ctx);
+    fn handle(&mut self, want: Want, _: &mut RoomContext<Self>) {
         if let Some(active) = self.active.get_mut(&want.host) {
             active.wants = want.n;
-            if self.node.faults.pass("frontier.want") == Some(Fault::Stop) {
-                return ctx.stop();
-            }
             self.serve(want.host);
         }
     }
 }
 
-impl Handler<GaveUp> for Frontier {
-    type Result = ();
-
-    fn handle(&mut self, message: GaveUp, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
-        turn::take(self, ctx);
+impl Handles<GaveUp> for Frontier {
+    fn handle(&mut self, message: GaveUp, _: &mut RoomContext<Self>) {
         let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
         self.retire(message.host);
         self.node.faults.pass("frontier.gave_up");
@@ -459,12 +423,10 @@ impl Handler<GaveUp> for Frontier {
     }
 }
 
-impl Handler<Reload> for Frontier {
-    type Result = ();
+impl Handles<Reload> for Frontier {
+    const POINT: Option<&str> = Some("frontier.reload");
 
-    fn handle(&mut self, _: Reload, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
-        self.node.faults.pass("frontier.reload");
+    fn handle(&mut self, _: Reload, _: &mut RoomContext<Self>) {
         for core in self.node.crawl.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
         }
@@ -479,11 +441,8 @@ impl Handler<Reload> for Frontier {
     }
 }
 
-impl Handler<Look> for Frontier {
-    type Result = ();
-
-    fn handle(&mut self, _: Look, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().frontier.meter().enter();
+impl Handles<Look> for Frontier {
+    fn handle(&mut self, _: Look, _: &mut RoomContext<Self>) {
         self.look();
     }
 }

@@ -28,7 +28,7 @@ use crate::storage::{Storage, StorageError};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::notice::Notices;
 use crate::telemetry::series::Series;
-use crate::telemetry::{Attempts, Events, Troubles};
+use crate::telemetry::{Attempts, Events, StateChange, Troubles};
 
 use crate::crawl::asking::Asking;
 use crate::crawl::deduper::Deduper;
@@ -340,9 +340,11 @@ impl DeathListener for Node {
             death.why,
             death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
         );
-        self.tell_death(&death);
         if death.rest.is_none() {
-            self.stop_with(Stop::Supervisor(format!("{} died too often: {}", death.kind.as_str(), death.why)));
+            let (kind, why) = (death.kind.as_str(), &death.why);
+            let line = format!("an actor died too often, the node ends: kind={kind} why={why:?}");
+            self.changed(StateChange::Failing, line);
+            self.stop_with(Stop::Supervisor(format!("{kind} died too often: {why}")));
         }
         if let Some(mailboxes) = self.actors.mailboxes.get() {
             mailboxes.supervisor.tell(crate::crawl::supervisor::Died(death));

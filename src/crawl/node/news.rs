@@ -74,12 +74,6 @@ impl Node {
             let host = Some(&death.instance).filter(|name| !name.is_empty()).cloned();
             News { host, text: Some(death.why.clone()), ..News::new(EventKind::Restart, kind) }
         });
-        if death.rest.is_none() {
-            self.changed(
-                StateChange::Failing,
-                format!("an actor died too often, the node ends: kind={kind} why={:?}", death.why),
-            );
-        }
     }
 
     /// A notice of this moment.

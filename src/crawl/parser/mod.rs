@@ -14,14 +14,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use actix::{Actor, ActorContext, Context, Handler, Message, Supervised};
+use actix::Message;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 
 use super::lease::{Lease, Stage};
 use super::node::{Node, PagePermit};
-use super::supervise::{Kind, Room, panic_text};
+use super::supervise::{Kind, panic_text};
+use super::worker::{Handles, Room, RoomContext};
 use crate::base::clock::WorkWatch;
-use crate::base::fault::Fault;
 use crate::base::time::UnixMillis;
 use crate::domain::outcome::Verdict;
 use crate::domain::politeness::wait_for_work;
@@ -103,32 +103,22 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     }
 }
 
-impl Actor for Parser {
-    type Context = Context<Self>;
+impl Room for Parser {
+    const KIND: Kind = Kind::Parser;
 
-    fn started(&mut self, _: &mut Context<Self>) {
+    fn fresh(&self) -> Self {
+        Self::new(self.node.clone())
+    }
+
+    fn started(&mut self, _: &mut RoomContext<Self>) {
         self.node.faults.pass("parser.started");
     }
 }
 
-impl Supervised for Parser {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        *self = Self::new(self.node.clone());
-    }
-}
+impl Handles<Parse> for Parser {
+    const POINT: Option<&str> = Some("parser.parse");
 
-impl Room for Parser {
-    const KIND: Kind = Kind::Parser;
-}
-
-impl Handler<Parse> for Parser {
-    type Result = ();
-
-    fn handle(&mut self, job: Parse, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().parser.meter().enter();
-        if self.node.faults.pass("parser.parse") == Some(Fault::Stop) {
-            return ctx.stop();
-        }
+    fn handle(&mut self, job: Parse, _: &mut RoomContext<Self>) {
         match self.jobs.try_send(job) {
             Ok(()) => {}
             // The channel holds as many as there are page permits, so neither can happen; the lease comes back by Drop.

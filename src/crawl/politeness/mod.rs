@@ -19,15 +19,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix::{Actor, ActorContext, AsyncContext, Context, Handler, Message, Supervised, WrapFuture};
+use actix::fut::wrap_future;
+use actix::{ActorContext, AsyncContext, Context, Message};
 use tokio::sync::Notify;
 
 use super::lease::Lease;
 use super::mailbox::Mailbox;
 use super::node::Node;
 use super::slot::Seat;
-use super::supervise::{Guarded, Kind, Room};
-use crate::base::fault::Fault;
+use super::supervise::{Guarded, Kind};
+use super::worker::{Handles, Room, RoomContext, Tools, Worker};
 use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;
@@ -97,15 +98,24 @@ pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
     let (mailbox, receiver) = Mailbox::<Host>::of(Kind::Politeness, state.name.as_str(), &node.telemetry.metrics);
     let retired = Arc::new(AtomicBool::new(false));
     let host = Host::new(node.clone(), at, &state.name, &state.pace, mailbox.clone(), retired.clone());
-    let stats = mailbox.meter().stats().clone();
-    Guarded::spawn(Context::with_receiver(receiver), host, node.clone(), retired, stats);
+    let (stats, worker) = (mailbox.meter().stats().clone(), Worker::new(host, Tools::of(&mailbox, node)));
+    Guarded::spawn(Context::with_receiver(receiver), worker, node.clone(), retired, stats);
     mailbox
 }
 
-impl Actor for Host {
-    type Context = Context<Self>;
+impl Room for Host {
+    const KIND: Kind = Kind::Politeness;
 
-    fn started(&mut self, ctx: &mut Context<Self>) {
+    fn instance(&self) -> String {
+        self.name.to_string()
+    }
+
+    fn fresh(&self) -> Self {
+        let (pace, mailbox, retired) = (self.seat.pace().encode(), self.mailbox.clone(), self.retired.clone());
+        Self::new(self.node.clone(), self.at, &self.name, &pace, mailbox, retired)
+    }
+
+    fn started(&mut self, ctx: &mut RoomContext<Self>) {
         self.node.faults.pass("host.started");
         for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
@@ -118,53 +128,25 @@ impl Actor for Host {
                 pages: 0,
                 guess: false,
             };
-            ctx.spawn(lane.run().into_actor(self));
+            ctx.spawn(wrap_future(lane.run()));
         }
     }
 }
 
-impl Supervised for Host {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        let pace = self.seat.pace().encode();
-        *self = Self::new(
-            self.node.clone(),
-            self.at,
-            &self.name.clone(),
-            &pace,
-            self.mailbox.clone(),
-            self.retired.clone(),
-        );
-    }
-}
+impl Handles<Leases> for Host {
+    const POINT: Option<&str> = Some("host.leases");
 
-impl Room for Host {
-    const KIND: Kind = Kind::Politeness;
-
-    fn instance(&self) -> String {
-        self.name.to_string()
-    }
-}
-
-impl Handler<Leases> for Host {
-    type Result = ();
-
-    fn handle(&mut self, Leases(leases): Leases, ctx: &mut Context<Self>) {
-        let _at_work = self.mailbox.meter().enter();
-        if self.node.faults.pass("host.leases") == Some(Fault::Stop) {
-            return ctx.stop();
-        }
+    fn handle(&mut self, Leases(leases): Leases, _: &mut RoomContext<Self>) {
         self.inbox.asked.set(false);
         self.inbox.leases.borrow_mut().extend(leases);
         self.inbox.news.notify_waiters();
     }
 }
 
-impl Handler<Retire> for Host {
-    type Result = ();
+impl Handles<Retire> for Host {
+    const POINT: Option<&str> = Some("host.retire");
 
-    fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
-        let _at_work = self.mailbox.meter().enter();
-        self.node.faults.pass("host.retire");
+    fn handle(&mut self, _: Retire, ctx: &mut RoomContext<Self>) {
         self.retired.store(true, Ordering::Release);
         self.inbox.leases.borrow_mut().clear();
         ctx.stop();

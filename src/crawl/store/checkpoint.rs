@@ -1,20 +1,16 @@
 //! The Store's part in a checkpoint: a moment between two commits at which no archive file is open.
 
-use actix::{Context, Handler};
-
 use super::messages::{TakeCheckpoint, Taken};
 use super::open::Open;
 use super::{Store, StoreError};
 use crate::crawl::node::Node;
+use crate::crawl::worker::{Handles, RoomContext};
 use crate::recovery::checkpoint::CheckpointError;
 use crate::recovery::checkpoint::make::{Draft, Position};
 use crate::storage::txn::Txn;
 
-impl Handler<TakeCheckpoint> for Store {
-    type Result = ();
-
-    fn handle(&mut self, take: TakeCheckpoint, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().store.meter().enter();
+impl Handles<TakeCheckpoint> for Store {
+    fn handle(&mut self, take: TakeCheckpoint, _: &mut RoomContext<Self>) {
         let TakeCheckpoint { draft, turn, reply } = take;
         let taken = self.take_checkpoint(&draft);
         // Nobody waits any more: the draft goes with the answer.

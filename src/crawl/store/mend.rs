@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use actix::{Context, Handler, Message};
+use actix::Message;
 
 use super::{Commit, Open, Store, StoreError};
 use crate::base::disk::policy::Next;
@@ -16,6 +16,7 @@ use crate::base::sync::lock;
 use crate::base::units::format_duration;
 use crate::crawl::frontier::Reload;
 use crate::crawl::node::Stop;
+use crate::crawl::worker::{Handles, RoomContext};
 use crate::telemetry::StateChange;
 
 /// Bytes written to each folder before the database is closed and opened again: while the disk takes none, it stays open for
@@ -151,12 +152,10 @@ impl StoreError {
     }
 }
 
-impl Handler<Mend> for Store {
-    type Result = ();
+impl Handles<Mend> for Store {
+    const POINT: Option<&str> = Some("store.mend");
 
-    fn handle(&mut self, _: Mend, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().store.meter().enter();
-        self.node.faults.pass("store.mend");
+    fn handle(&mut self, _: Mend, _: &mut RoomContext<Self>) {
         if self.open.is_some() || self.closed || self.node.stop.borrow().is_some() {
             return;
         }

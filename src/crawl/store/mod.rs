@@ -15,17 +15,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use actix::{Actor, ActorContext, AsyncContext as _, Context, Handler, Supervised};
+use actix::AsyncContext as _;
 
 use super::deduper::Settled;
 use super::frontier::{Committed, Ended};
 use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
-use super::supervise::{Kind, Room};
-use super::turn::{self, Timed, Turns};
-use crate::base::clock::Clock;
+use super::supervise::Kind;
+use super::worker::{Handles, Room, RoomContext};
 use crate::base::disk::DiskFault;
-use crate::base::fault::{Fault, Injected};
+use crate::base::fault::Injected;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::config::Sync;
@@ -77,7 +76,6 @@ pub struct Store {
     /// The files were opened again after a fault, and nothing was committed since.
     on_trial: bool,
     closed: bool,
-    turns: Turns,
 }
 
 impl Store {
@@ -95,7 +93,6 @@ impl Store {
             written: false,
             on_trial: false,
             closed: false,
-            turns: Turns::default(),
         }
     }
 
@@ -357,33 +354,25 @@ impl Written {
     }
 }
 
-impl Actor for Store {
-    type Context = Context<Self>;
+impl Room for Store {
+    const KIND: Kind = Kind::Store;
 
-    fn started(&mut self, ctx: &mut Context<Self>) {
+    fn fresh(&self) -> Self {
+        self.node.crawl.epoch.raise(); // the group in hand is lost; nothing may hang on it
+        Self::new(self.node.clone())
+    }
+
+    fn started(&mut self, _: &mut RoomContext<Self>) {
         self.node.faults.pass("store.started");
         self.open();
-        turn::begin(self, ctx);
     }
-}
 
-/// The sync comes by the clock, whatever waits: between two groups.
-impl Timed for Store {
-    const EVERY: Duration = Duration::from_secs(1);
-
-    fn every(&self) -> Duration {
-        match self.node.crawl.rules.settings.durability.sync {
+    /// The sync comes by the clock, whatever waits: between two groups.
+    fn every(&self) -> Option<Duration> {
+        Some(match self.node.crawl.rules.settings.durability.sync {
             Sync::Every(interval) => interval,
-            Sync::Commit => Self::EVERY,
-        }
-    }
-
-    fn clock(&self) -> &Clock {
-        &self.node.clock
-    }
-
-    fn turns(&mut self) -> &mut Turns {
-        &mut self.turns
+            Sync::Commit => Duration::from_secs(1),
+        })
     }
 
     fn tick(&mut self) {
@@ -392,26 +381,10 @@ impl Timed for Store {
     }
 }
 
-impl Supervised for Store {
-    fn restarting(&mut self, _: &mut Context<Self>) {
-        self.node.crawl.epoch.raise(); // the group in hand is lost; nothing may hang on it
-        *self = Self::new(self.node.clone());
-    }
-}
+impl Handles<Commit> for Store {
+    const POINT: Option<&str> = Some("store.commit");
 
-impl Room for Store {
-    const KIND: Kind = Kind::Store;
-}
-
-impl Handler<Commit> for Store {
-    type Result = ();
-
-    fn handle(&mut self, commit: Commit, ctx: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().store.meter().enter();
-        turn::take(self, ctx);
-        if self.node.faults.pass("store.commit") == Some(Fault::Stop) {
-            return ctx.stop();
-        }
+    fn handle(&mut self, commit: Commit, ctx: &mut RoomContext<Self>) {
         self.group_bytes += commit.bytes();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
@@ -423,11 +396,8 @@ impl Handler<Commit> for Store {
     }
 }
 
-impl Handler<Close> for Store {
-    type Result = ();
-
-    fn handle(&mut self, close: Close, _: &mut Context<Self>) {
-        let _at_work = self.node.mailboxes().store.meter().enter();
+impl Handles<Close> for Store {
+    fn handle(&mut self, close: Close, _: &mut RoomContext<Self>) {
         let mut closed = self.close(close.drained);
         if matches!(&closed, Err(e) if e.fault() == DiskFault::Full) && self.node.reserve.free() {
             self.forget_files();

@@ -1,7 +1,7 @@
 //! Own supervision: what `actix::Supervisor` cannot do (docs/adr/0004).
 //!
 //! A panic in an actor's handler, timer, spawned future or `started` is caught around the poll of its whole context.
-//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory (`Room::fresh`),
+//! The address and the queued messages stay; the actor itself is replaced by a fresh one from its factory (`Respawn::fresh`),
 //! for the old one may be half mutated; pending futures are dropped (their leases, permits and slots come back by Drop);
 //! after a back-off `started` runs again. An actor that stops by itself is restarted in the same way, unless it retired.
 //! A wait that hangs ends its actor too ([`bounded`]).
@@ -57,8 +57,8 @@ pub trait DeathListener: Send + Sync + 'static {
     fn restarted(&self, kind: Kind);
 }
 
-/// An actor under supervision.
-pub trait Room: Actor<Context = Context<Self>> + Supervised {
+/// An actor that is brought back after its death.
+pub trait Respawn: Actor<Context = Context<Self>> + Supervised {
     /// Its kind.
     const KIND: Kind;
     /// Its instance name.
@@ -77,7 +77,7 @@ enum Phase {
 }
 
 /// The future that runs a supervised actor: `ctx.into_future(actor)` guarded.
-pub struct Guarded<A: Room> {
+pub struct Guarded<A: Respawn> {
     fut: Pin<Box<GuardedContext<A>>>,
     phase: Phase,
     record: Record,
@@ -88,7 +88,7 @@ pub struct Guarded<A: Room> {
 
 type GuardedContext<A> = ContextFut<A, Context<A>>;
 
-impl<A: Room> Guarded<A> {
+impl<A: Respawn> Guarded<A> {
     /// Runs `actor` in `ctx` on the current arbiter under supervision.
     /// `retired` is set by the actor before it stops on purpose.
     pub fn spawn(
@@ -212,13 +212,13 @@ impl Record {
 
 /// A context that is dropped alive runs its actor once more, be it to start it or to handle what is in its mailbox: at the
 /// end of an arbiter, without a runtime. What is in the mailbox comes back by Drop instead.
-impl<A: Room> Drop for Guarded<A> {
+impl<A: Respawn> Drop for Guarded<A> {
     fn drop(&mut self) {
         self.fut.ctx().terminate();
     }
 }
 
-impl<A: Room> Future for Guarded<A> {
+impl<A: Respawn> Future for Guarded<A> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {

@@ -61,7 +61,7 @@ impl Supervised for Worker {
     }
 }
 
-impl Room for Worker {
+impl Respawn for Worker {
     const KIND: Kind = Kind::Parser;
 
     fn instance(&self) -> String {
