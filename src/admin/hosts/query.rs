@@ -102,7 +102,7 @@ impl Row {
         Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
     }
 
-    /// What its seat goes by: the settings, or what the operator has said.
+    /// What its pacer goes by: the settings, or what the operator has said.
     fn rules(&self, node: &Node) -> PaceRules {
         let own = node.crawl.live().host_rules(&self.state.name).pace;
         match node.crawl.orders.of(&self.at.host).min_delay {

@@ -122,23 +122,14 @@ impl Deduper {
             new.rank = Some(NewUrl::LAST);
         }
         match (state, turned) {
-            (None, None) => match pending {
-                Some(pending) if back || !pending.turned_away => self.found_again(key.url, pending, new, out),
-                Some(_) => {}
-                None => self.first_found(key, new, finder, out),
-            },
-            (None, Some(reason)) if pending.is_none() => {
-                self.mark(key.url, Pending { reach: new.reach(), turned_away: true, last: false });
-                out.turned.push(RejectedUrl { new, reason });
-            }
-            // A better way to what is too deep all the same is kept with it, for a later, wider limit.
-            (None, Some(Rejection::TooDeep)) => {
-                if let Some(known) = pending.filter(|known| known.turned_away && new.reach().beats(known.reach, most)) {
-                    self.pending.insert(key.url, Pending { reach: new.reach(), ..known });
-                    out.nearer.push(new);
+            (None, turned) => match (turned, pending) {
+                (None, Some(pending)) if back || !pending.turned_away => {
+                    self.found_again(key.url, pending, new, out);
                 }
-            }
-            (None, Some(_)) => {}
+                (None, Some(_)) => {}
+                (None, None) => self.first_found(key, new, finder, out),
+                (Some(reason), pending) => self.turned_away(key.url, new, reason, pending, out),
+            },
             (Some(UrlState::Waiting { reach, .. }), None)
                 if new.reach().beats(reach, most)
                     || new.found.is_sitemap()
@@ -174,6 +165,31 @@ impl Deduper {
             (Some(UrlState::Error { .. }), _) => self.popular.put(key.url, Reach::BEST),
         }
         Ok(())
+    }
+
+    /// Of a URL that is not on disk and that the rules turn away.
+    fn turned_away(
+        &mut self,
+        key: UrlKey,
+        new: NewUrl,
+        reason: Rejection,
+        pending: Option<Pending>,
+        out: &mut LinkChange,
+    ) {
+        match (pending, reason) {
+            (None, _) => {
+                self.mark(key, Pending { reach: new.reach(), turned_away: true, last: false });
+                out.turned.push(RejectedUrl { new, reason });
+            }
+            // A better way to what is too deep all the same is kept with it, for a later, wider limit.
+            (Some(known), Rejection::TooDeep)
+                if known.turned_away && new.reach().beats(known.reach, self.max_depth) =>
+            {
+                self.pending.insert(key, Pending { reach: new.reach(), ..known });
+                out.nearer.push(new);
+            }
+            (Some(_), _) => {}
+        }
     }
 
     /// Why a URL that redirected may answer otherwise when a redirect leads back to it: with the cookies set on the way, or asked

@@ -33,7 +33,7 @@ pub enum FetchPurpose {
     /// robots.txt: its text goes back in the report.
     Robots {
         /// Another host's robots.txt redirects there.
-        foreign: bool,
+        cross_host: bool,
     },
 }
 

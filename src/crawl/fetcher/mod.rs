@@ -6,7 +6,6 @@
 //! a restart: no connections; requests under way go on, they are tasks of their own whose panic costs one page. One that
 //! hangs is given up, and the Fetcher is replaced, for its connections may be the cause.
 
-mod again;
 mod messages;
 mod task;
 

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::again::condition;
 use super::messages::{Fetch, FetchPurpose, Hung, Report, RobotsAnswer};
+use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Parsed;
 use crate::crawl::lease::{Lease, Stage};
-use crate::crawl::node::Node;
+use crate::crawl::node::{Node, PagePermit};
 use crate::crawl::parser::Parse;
 use crate::crawl::supervise::die;
 use crate::domain::outcome::{FetchOutcome, FinalState, Verdict, judge, pace_signal};
@@ -19,12 +19,15 @@ use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::PageUrl;
 use crate::net::answer::outcome_of;
-use crate::net::protocol::{FetchFault, FetchRequest, Fetched, Protocols};
+use crate::net::protocol::{Conditional, FetchFault, FetchRequest, Fetched, Protocols};
 use crate::net::robots::{robots_limits, robots_text};
 use crate::storage::ledger::Ending;
 use crate::storage::values::{DoneKind, PageRecord};
 use crate::telemetry::trouble::CERTIFICATE;
 use crate::warc::exchange::Tools;
+
+/// Longest validators that are sent; longer ones are kept in part only.
+const LONGEST: [usize; 2] = [255, 63];
 
 pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
     let page = match &fetch.purpose {
@@ -39,34 +42,16 @@ pub(super) async fn run(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell
 }
 
 async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools>>, fetch: Fetch) {
-    let Fetch { url, addresses, via, slot, on_wire, guess, purpose, reply } = fetch;
     let (begun, asked_at) = (node.clock.date(), node.clock.now());
-    let stopwatch = crate::base::clock::Stopwatch::start();
-    let conditional = match &purpose {
-        FetchPurpose::Page { lease, last, .. } if node.crawl.rules.settings.store.keeps_status(304) => {
-            condition(lease, last.as_deref())
-        }
-        FetchPurpose::Page { .. } | FetchPurpose::Robots { .. } => None,
+    let stopwatch = Stopwatch::start();
+    let request = request_of(&node, &fetch);
+    let Fetch { url, slot, on_wire, guess, purpose, reply, .. } = fetch;
+    let (asked, anonymous) = (request.conditional.is_some(), request.anonymous);
+    let sent = send(&node, &protocols, request);
+    let result = match tokio::time::timeout(node.crawl.rules.settings.hung_after(), sent).await {
+        Ok(result) => result,
+        Err(_) => hung(&node, &url, asked_at),
     };
-    let asked = conditional.is_some();
-    let anonymous = is_anonymous(&node, &purpose, &url);
-    let request = FetchRequest {
-        url: url.clone(),
-        addresses,
-        headers: node.crawl.live().request_headers(&node.crawl.rules.headers, url.host()),
-        via,
-        anonymous,
-        conditional,
-        limits: match purpose {
-            FetchPurpose::Page { .. } => node.crawl.rules.limits.clone(),
-            FetchPurpose::Robots { .. } => robots_limits(&node.crawl.rules.limits),
-        },
-    };
-    let result =
-        match tokio::time::timeout(node.crawl.rules.settings.hung_after(), send(&node, &protocols, request)).await {
-            Ok(result) => result,
-            Err(_) => hung(&node, &url, asked_at),
-        };
     node.faults.pass_url("fetcher.fetched", &url);
     if let Err(FetchFault { failure: Failure::Spill, detail, .. }) = &result {
         node.spill_failed(detail);
@@ -79,49 +64,107 @@ async fn exchange(node: Arc<Node>, protocols: Protocols, tools: Rc<RefCell<Tools
         false => (stopwatch.elapsed(), signal_of(anonymous, &outcome)),
     };
     if slot.finish(took, signal) {
-        node.host_blocked(
-            url.host(),
-            "refusals",
-            "so many refusals in a row (fetch.waf_brake) that the host is left alone",
-        );
+        let why = "so many refusals in a row (fetch.waf_brake) that the host is left alone";
+        node.host_blocked(url.host(), "refusals", why);
     }
-    drop(on_wire);
+    drop(on_wire); // slot and connection are free before anybody hears of the answer
     match purpose {
         FetchPurpose::Page { lease, usage, last, permit } => {
+            let answered = Answered { outcome, result, begun, took: stopwatch.elapsed() };
             let _ = reply.send(Report { outcome, robots: None });
             node.faults.pass("fetcher.reported");
-            let half = half_of(&lease, last.as_deref());
-            let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
-            let verdict = match judged.beside_half(half.map(|half| half.bytes), &outcome) {
-                Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
-                    Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
-                }
-                verdict => verdict,
-            };
-            node.faults.pass_url("fetcher.hand_over", &url);
-            lease.core().let_go(Stage::Fetcher);
-            match result {
-                Ok(fetched) if verdict.stores() => {
-                    note_certificate(&node, &url, &fetched);
-                    let parse =
-                        Parse { lease: *lease, permit, fetched: Box::new(fetched), verdict, usage, last, begun };
-                    node.mailboxes().parser.tell(parse);
-                }
-                result => {
-                    if let Err(fault) = result {
-                        log::debug!("fetch failed: url={url} reason={} detail={:?}", fault.failure, fault.detail);
-                    }
-                    let parsed = Parsed::bare(*lease, Some(permit), ending_of_verdict(&verdict, half));
-                    node.mailboxes()
-                        .deduper
-                        .tell(parsed.with_timing(begun, stopwatch.elapsed()).answered(status_of(&outcome)));
-                }
-            }
+            hand_over(&node, *lease, permit, (usage, last), answered);
         }
         FetchPurpose::Robots { .. } => {
             let robots =
                 result.ok().map(|fetched| robots_answer(&node, &mut tools.borrow_mut(), &url, begun, &fetched));
             let _ = reply.send(Report { outcome, robots });
+        }
+    }
+}
+
+/// What is sent: of a page known before, a question whether it has changed.
+fn request_of(node: &Node, fetch: &Fetch) -> FetchRequest {
+    let (conditional, limits) = match &fetch.purpose {
+        FetchPurpose::Page { lease, last, .. } => {
+            let conditional = condition(lease, last.as_deref());
+            let keeps = node.crawl.rules.settings.store.keeps_status(304);
+            (conditional.filter(|_| keeps), node.crawl.rules.limits.clone())
+        }
+        FetchPurpose::Robots { .. } => (None, robots_limits(&node.crawl.rules.limits)),
+    };
+    FetchRequest {
+        url: fetch.url.clone(),
+        addresses: fetch.addresses.clone(),
+        headers: node.crawl.live().request_headers(&node.crawl.rules.headers, fetch.url.host()),
+        via: fetch.via.clone(),
+        anonymous: is_anonymous(node, &fetch.purpose, &fetch.url),
+        conditional,
+        limits,
+    }
+}
+
+/// The condition under which a page that was fetched before is asked for, where the last capture was whole and its server gave validators. A recrawl that the operator has ordered asks for
+/// everything, and so do one for the sake of the page's links and a sitemap that says what was not heeded yet.
+fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
+    let (again, last) = (lease.entry.again.as_ref()?, last?);
+    let needed = matches!(again.why, RequeueReason::Recrawl | RequeueReason::Depth)
+        || again.why.is_led()
+        || last.sitemap.as_ref().is_some_and(|sitemap| sitemap.put_off);
+    if needed { None } else { validators(last) }
+}
+
+fn validators(last: &PageRecord) -> Option<Conditional> {
+    let whole = matches!(last.status, 200 | 304) && last.cut.is_none() && last.content.is_some();
+    let sendable =
+        |value: &String, longest| value.len() <= longest && value.bytes().all(|b| (b' '..=b'~').contains(&b));
+    let [etag, date] = LONGEST;
+    let known = Conditional {
+        etag: last.etag.clone().filter(|value| sendable(value, etag)),
+        last_modified: last.last_modified.clone().filter(|value| sendable(value, date)),
+    };
+    Some(known).filter(|known| whole && *known != Conditional::default())
+}
+
+/// What came of a page's request.
+struct Answered {
+    outcome: FetchOutcome,
+    result: Result<Fetched, FetchFault>,
+    begun: UnixMillis,
+    took: Duration,
+}
+
+/// A document goes to the Parser, a failure to the Deduper.
+fn hand_over(
+    node: &Node,
+    lease: Lease,
+    permit: PagePermit,
+    (usage, last): (Option<String>, Option<Box<PageRecord>>),
+    answered: Answered,
+) {
+    let Answered { outcome, result, begun, took } = answered;
+    let half = half_of(&lease, last.as_deref());
+    let judged = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
+    let verdict = match judged.beside_half(half.map(|half| half.bytes), &outcome) {
+        Verdict::Retry { reason: reason @ Failure::Spill, .. } => {
+            Verdict::Retry { at: node.after_spill(&lease.core().url_key), reason }
+        }
+        verdict => verdict,
+    };
+    node.faults.pass_url("fetcher.hand_over", &lease.url);
+    lease.core().let_go(Stage::Fetcher);
+    match result {
+        Ok(fetched) if verdict.stores() => {
+            note_certificate(node, &lease.url, &fetched);
+            let fetched = Box::new(fetched);
+            node.mailboxes().parser.tell(Parse { lease, permit, fetched, verdict, usage, last, begun });
+        }
+        result => {
+            if let Err(fault) = result {
+                log::debug!("fetch failed: url={} reason={} detail={:?}", lease.url, fault.failure, fault.detail);
+            }
+            let parsed = Parsed::bare(lease, Some(permit), ending_of_verdict(&verdict, half));
+            node.mailboxes().deduper.tell(parsed.with_timing(begun, took).answered(status_of(&outcome)));
         }
     }
 }
@@ -137,7 +180,7 @@ fn status_of(outcome: &FetchOutcome) -> Option<u16> {
 /// robots.txt's redirect, a sitemap.
 fn is_anonymous(node: &Node, purpose: &FetchPurpose, url: &PageUrl) -> bool {
     match purpose {
-        FetchPurpose::Robots { foreign } => *foreign,
+        FetchPurpose::Robots { cross_host } => *cross_host,
         FetchPurpose::Page { lease, .. } => {
             let scope = node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             lease.entry.found.is_sitemap() && scope.judge(url, lease.entry.depth).is_err()
@@ -205,8 +248,8 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
 #[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
     let half = half_of(lease, last);
-    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
-    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), outcome), half)
+    let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
+    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), &outcome), half)
 }
 
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
@@ -229,7 +272,7 @@ mod tests {
     #[test]
     fn overload_is_heard_whoever_asked_and_a_refusal_is_not_held_against_a_host_that_a_stranger_named() {
         let throttled = PaceSignal::Throttled { retry_after: None };
-        for (status, own, foreign) in [
+        for (status, own, cross_host) in [
             (200, PaceSignal::Ok, PaceSignal::Ok),
             (404, PaceSignal::Ok, PaceSignal::Ok),
             (403, PaceSignal::Challenge, PaceSignal::Neutral),
@@ -238,7 +281,7 @@ mod tests {
             (500, PaceSignal::ServerError, PaceSignal::ServerError),
         ] {
             let outcome = FetchOutcome::Answer(Answer::of(status));
-            assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &outcome)), [own, foreign], "{status}");
+            assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &outcome)), [own, cross_host], "{status}");
         }
         let reset = FetchOutcome::Fault(Failure::Reset);
         assert_eq!([false, true].map(|anonymous| signal_of(anonymous, &reset)), [PaceSignal::Fault; 2]);

@@ -7,7 +7,6 @@
 pub mod inspect;
 mod links;
 mod page;
-mod revisit;
 mod sitemap;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

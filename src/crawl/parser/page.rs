@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Parse, links, revisit, sitemap};
+use super::{Parse, links, sitemap};
 use crate::base::time::UnixMillis;
+use crate::content::html::Page;
 use crate::content::modules::HeaderDirectives;
 use crate::crawl::deduper::{PageParts, Parsed};
 use crate::crawl::fetcher::ending_of_verdict;
@@ -13,12 +14,13 @@ use crate::crawl::link_room::LinkPlaces;
 use crate::crawl::node::Node;
 use crate::crawl::parser::inspect::{Inspection, Redirect};
 use crate::crawl::pulse::moved;
+use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::outcome::Verdict;
 use crate::domain::reason::Failure;
 use crate::net::protocol::Fetched;
 use crate::storage::ledger::{Ending, LinkChange};
-use crate::storage::values::{DoneKind, PageRecord, Remarks};
+use crate::storage::values::{AsSitemap, DoneKind, PageRecord, Remarks};
 use crate::warc::digest::WarcDigest;
 use crate::warc::exchange::{Said, Tools, payload_of};
 use crate::warc::page::PageRecords;
@@ -45,12 +47,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         looked.bounded(&node.crawl.live().canon, &lease.url, node.crawl.rules.settings.parse.max_links_per_page);
     node.faults.pass("parser.looked");
     lease.room = Some(room_for(node, looked.page.as_ref().map_or(0, links::at_most)));
-    let set = head.sets_cookies && node.crawl.rules.settings.cookies.enabled;
-    let onward = Redirect::of(&node.crawl.live().canon, &lease.url, &fetched, &verdict, looked.page.as_ref());
-    let onward = onward.with_cookies(&lease.url, set);
-    if let (Redirect::Itself, Some(note)) = (&onward, onward.note()) {
-        node.telemetry.troubles.tally(note.as_str(), lease.url.to_string());
-    }
+    let onward = redirect(node, &lease, &fetched, &verdict, &looked, &head);
     let reach = links::reach(node, &lease);
     let found = links::found(node, (&lease, reach), &verdict, &onward, looked.page.as_ref(), &head);
     node.faults.pass("parser.links");
@@ -76,7 +73,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         remarks: Remarks { usage, ..remarks(&lease, &fetched, &looked, &verdict, &head, (&onward, found.refused)) },
         ..record(&lease, begun, &fetched, &looked, payload, &change)
     };
-    record = revisit::after(last.as_deref(), record);
+    record = after(last.as_deref(), record);
     let mut ending = sitemap::ending(&lease, fetched.status, ending_of_verdict(&verdict, None));
     let mut content = looked.content;
     if skipped {
@@ -97,6 +94,24 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
         begun,
         took: fetched.timings.total,
     }
+}
+
+/// Where the page leads at once, if it does.
+fn redirect(
+    node: &Node,
+    lease: &Lease,
+    fetched: &Fetched,
+    verdict: &Verdict,
+    looked: &Inspection,
+    head: &HeaderDirectives,
+) -> Redirect {
+    let set = head.sets_cookies && node.crawl.rules.settings.cookies.enabled;
+    let onward = Redirect::of(&node.crawl.live().canon, &lease.url, fetched, verdict, looked.page.as_ref());
+    let onward = onward.with_cookies(&lease.url, set);
+    if let (Redirect::Itself, Some(note)) = (&onward, onward.note()) {
+        node.telemetry.troubles.tally(note.as_str(), lease.url.to_string());
+    }
+    onward
 }
 
 /// The records of a page and its payload digest; of one that the settings leave out, of which nothing is `said`, the digest alone.
@@ -154,7 +169,7 @@ fn record(
         charset: looked.page.as_ref().map(|p| p.charset.name().to_ascii_lowercase()),
         remarks: Remarks::default(),
         origin: lease.entry.origin.clone(),
-        sitemap: revisit::as_sitemap(lease, fetched.status, looked.page.as_ref()),
+        sitemap: as_sitemap(lease, fetched.status, looked.page.as_ref()),
         unchanged: 0,
         spelling: lease.url.spelling().map(str::to_owned),
         refused: None, // the seen test says it
@@ -196,4 +211,35 @@ fn how(verdict: &Verdict) -> DoneKind {
 /// The first `max` characters.
 fn short(text: &str, max: usize) -> String {
     text.chars().take(max).collect()
+}
+
+/// As what sitemap a page was found, if it is one: by its content, or because robots.txt or an index says so.
+fn as_sitemap(lease: &Lease, status: u16, page: Option<&Page>) -> Option<AsSitemap> {
+    let announced = matches!(lease.entry.found, FoundAs::SitemapFile { .. }) && status < 400;
+    let read = page.is_some_and(|page| page.facts.sitemap.is_some());
+    let via = lease.entry.via.clone().filter(|_| lease.entry.found.is_sitemap());
+    (announced || read).then_some(AsSitemap { found: lease.entry.found, via, put_off: false })
+}
+
+/// The record of a page that was fetched before. One that has not changed keeps what was found then.
+fn after(last: Option<&PageRecord>, record: PageRecord) -> PageRecord {
+    let Some(last) = last else { return record };
+    if record.how != DoneKind::NotModified {
+        let same = record.payload_digest == last.payload_digest && record.remarks.target == last.remarks.target;
+        return PageRecord { unchanged: if same { last.unchanged.saturating_add(1) } else { 0 }, ..record };
+    }
+    PageRecord {
+        mime: last.mime.clone(),
+        payload_digest: last.payload_digest,
+        content: last.content,
+        etag: record.etag.or_else(|| last.etag.clone()),
+        last_modified: record.last_modified.or_else(|| last.last_modified.clone()),
+        title: last.title.clone(),
+        out_links: last.out_links,
+        charset: last.charset.clone(),
+        remarks: Remarks { notes: record.remarks.notes, ..last.remarks.clone() },
+        sitemap: last.sitemap.clone(),
+        unchanged: last.unchanged.saturating_add(1),
+        ..record
+    }
 }

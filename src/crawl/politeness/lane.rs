@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::pacers::{Place, pacers};
 use super::reach::RobotsUnreachable;
 use super::robots::{self, Standing};
-use super::seats::{Place, seats};
 use super::{Inbox, Next};
 use crate::base::clock::Stopwatch;
 use crate::base::time::UnixMillis;
@@ -19,7 +19,7 @@ use crate::crawl::fetcher::{Fetch, FetchPurpose, Report, ending_of};
 use crate::crawl::frontier::{GaveUp, Want};
 use crate::crawl::lease::{Lease, Stage};
 use crate::crawl::node::{Node, PagePermit};
-use crate::crawl::slot::{Seat, Seats, Slot};
+use crate::crawl::slot::{Pacer, Pacers, Slot};
 use crate::crawl::supervise::bounded;
 use crate::domain::fingerprint::HostKey;
 use crate::domain::outcome::FetchOutcome;
@@ -48,7 +48,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Lane {
     pub node: Arc<Node>,
     pub at: HostAt,
-    pub seat: Arc<Seat>,
+    pub pacer: Arc<Pacer>,
     pub inbox: Rc<Inbox>,
     pub robots: Rc<robots::Cache>,
     pub since: UnixMillis,
@@ -157,7 +157,7 @@ impl Lane {
             Standing::Unreachable(away) => return Err(NotReady::RobotsUnreachable(away)),
             Standing::Later(until) => return Err(NotReady::Later(until)),
         }
-        let place = Place { host: url.host(), address: route.ip(), seat: &self.seat };
+        let place = Place { host: url.host(), address: route.ip(), pacer: &self.pacer };
         let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(NotReady::Later)?;
         Ok((route, leave))
     }
@@ -259,16 +259,16 @@ impl Lane {
     ) -> Result<SendPermits, UnixMillis> {
         let began = self.node.clock.now();
         let own = *host == self.at.host;
-        let _in_line = own.then(|| place.seat.queue());
+        let _in_line = own.then(|| place.pacer.queue());
         loop {
             let live = self.node.crawl.live();
-            let seats = seats(&self.node, &live, place);
-            self.earliest(host, &seats, worth_waiting).await?;
-            if !own && !place.seat.lets_foreign() {
+            let pacers = pacers(&self.node, &live, place);
+            self.earliest(host, &pacers, worth_waiting).await?;
+            if !own && !place.pacer.lets_cross_host() {
                 tokio::time::sleep(LOOK).await;
                 continue;
             }
-            let Some(slot) = seats.take(&self.node.clock).await else { return std::future::pending().await };
+            let Some(slot) = pacers.take(&self.node.clock).await else { return std::future::pending().await };
             self.node.faults.pass("host.slot");
             if !self.may_go(host, &slot, live.generation) {
                 let now = self.node.clock.now();
@@ -291,7 +291,7 @@ impl Lane {
         }
     }
 
-    /// Not when other rules hold than those its seats have taken up: they may ask for a longer gap.
+    /// Not when other rules hold than those its pacers have taken up: they may ask for a longer gap.
     fn may_go(&self, host: &HostKey, slot: &Slot, generation: u32) -> bool {
         slot.earliest() <= self.node.clock.now()
             && !self.is_held(host)
@@ -304,9 +304,14 @@ impl Lane {
     }
 
     /// Waits, without any token, until the time has come and nothing is on hold.
-    async fn earliest(&self, host: &HostKey, seats: &Seats, worth_waiting: Option<Duration>) -> Result<(), UnixMillis> {
+    async fn earliest(
+        &self,
+        host: &HostKey,
+        pacers: &Pacers,
+        worth_waiting: Option<Duration>,
+    ) -> Result<(), UnixMillis> {
         loop {
-            let earliest = seats.earliest();
+            let earliest = pacers.earliest();
             let wait = earliest.since(self.node.clock.now());
             if worth_waiting.is_some_and(|most| wait > most) {
                 return Err(earliest);
@@ -334,16 +339,16 @@ impl Lane {
         if !self.node.crawl.rules.settings.politeness.respect_robots {
             return Standing::Allowed;
         }
-        if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
+        if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.pacer) {
             return standing;
         }
         // Else it would keep the host's place for as long as that.
-        let earliest = self.seat.earliest();
+        let earliest = self.pacer.earliest();
         if earliest.since(self.node.clock.now()) > WORTH_WAITING {
             return Standing::Later(earliest);
         }
         let _one_at_a_time = self.robots.fetching.lock().await; // may last: who holds it waits for the host's slot
-        if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.seat) {
+        if let Some(standing) = self.robots.standing(&self.node, self.at, url, &self.pacer) {
             return standing; // another lane was faster
         }
         bounded(self.node.crawl.rules.settings.hung_after(), "robots.txt", self.node.faults.wait("host.robots")).await;
@@ -351,7 +356,7 @@ impl Lane {
         let asked = self.node.net.asking.begin(key, self.node.clock.now());
         let learned = robots::fetch(self, url).await;
         self.node.faults.pass("host.robots.learned");
-        self.robots.learn(&self.node, self.at, lease, &self.seat, learned);
+        self.robots.learn(&self.node, self.at, lease, &self.pacer, learned);
         drop(asked);
         self.robots.says(&self.node, url) // also when robots.max_age is so short that the next one is due by now
     }
@@ -366,7 +371,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The address whose seat is taken: the first, which is most often the one that answers.
+    /// The address whose pacer is taken: the first, which is most often the one that answers.
     pub(super) fn ip(&self) -> Option<IpAddr> {
         self.addresses.first().map(SocketAddr::ip)
     }

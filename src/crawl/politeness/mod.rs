@@ -2,14 +2,14 @@
 //!
 //! Owns: the leases it was given and not yet begun, its robots.txt. Receives: [`Leases`], [`Retire`]. Sends: `Fetch` to its
 //! Fetcher, `Want` and `GaveUp` to the Frontier, rejections to the Deduper, robots.txt to the Store. Never: sends a request
-//! without the host's slot; keeps pace in itself (the slot's seat outlives it). After a restart: no leases (they came back
+//! without the host's slot; keeps pace in itself (the slot's pacer outlives it). After a restart: no leases (they came back
 //! by Drop), it asks for new ones; robots.txt is read from storage.
 
 mod lane;
+mod pacers;
 mod reach;
 mod robots;
 mod robots_request;
-mod seats;
 mod sitemaps;
 mod targets;
 
@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 use super::lease::Lease;
 use super::mailbox::Mailbox;
 use super::node::Node;
-use super::slot::Seat;
+use super::slot::Pacer;
 use super::supervise::{Guarded, Kind};
 use super::worker::{Handles, Room, RoomContext, Tools, Worker};
 use crate::base::time::UnixMillis;
@@ -62,7 +62,7 @@ pub struct Host {
     name: Arc<str>,
     mailbox: Mailbox<Self>,
     retired: Arc<AtomicBool>,
-    seat: Arc<Seat>,
+    pacer: Arc<Pacer>,
     inbox: Rc<Inbox>,
     robots: Rc<robots::Cache>,
 }
@@ -79,7 +79,7 @@ impl Host {
         retired: Arc<AtomicBool>,
     ) -> Self {
         node.faults.pass("host.new");
-        let seat = seats::own(&node, at.host, name, || pace.to_vec());
+        let pacer = pacers::own(&node, at.host, name, || pace.to_vec());
         Self {
             name: Arc::from(name),
             inbox: Rc::new(Inbox::default()),
@@ -88,7 +88,7 @@ impl Host {
             at,
             mailbox,
             retired,
-            seat,
+            pacer,
         }
     }
 }
@@ -111,7 +111,7 @@ impl Room for Host {
     }
 
     fn fresh(&self) -> Self {
-        let (pace, mailbox, retired) = (self.seat.pace().encode(), self.mailbox.clone(), self.retired.clone());
+        let (pace, mailbox, retired) = (self.pacer.pace().encode(), self.mailbox.clone(), self.retired.clone());
         Self::new(self.node.clone(), self.at, &self.name, &pace, mailbox, retired)
     }
 
@@ -121,7 +121,7 @@ impl Room for Host {
             let lane = Lane {
                 node: self.node.clone(),
                 at: self.at,
-                seat: self.seat.clone(),
+                pacer: self.pacer.clone(),
                 inbox: self.inbox.clone(),
                 robots: self.robots.clone(),
                 since: self.node.clock.now(),

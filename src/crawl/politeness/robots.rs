@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::reach::RobotsUnreachable;
-use super::{lane::Lane, seats, sitemaps};
+use super::{lane::Lane, pacers, sitemaps};
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Announced;
 use crate::crawl::fetcher::{Report, RobotsAnswer};
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
-use crate::crawl::slot::Seat;
+use crate::crawl::slot::Pacer;
 use crate::crawl::store::Commit;
 use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::reason::Failure;
@@ -98,11 +98,11 @@ pub(super) struct Learned {
 
 impl Cache {
     /// What holds for `url` by the copy at hand; `None` when one must be fetched first.
-    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, seat: &Seat) -> Option<Standing> {
+    pub fn standing(&self, node: &Node, at: HostAt, url: &PageUrl, pacer: &Pacer) -> Option<Standing> {
         let place = (url.scheme(), url.port());
         if !self.kept.borrow().contains_key(&place) {
             let stored = read::robots(&*node.storage, at.robots(url.scheme(), url.port())).ok().flatten()?;
-            self.keep(place, Kept::new(node, stored, None), seat);
+            self.keep(place, Kept::new(node, stored, None), pacer);
         }
         let is_due = self
             .kept
@@ -133,14 +133,14 @@ impl Cache {
     }
 
     /// Keeps a copy. The longest Crawl-delay of all copies holds: a host has one pace, whatever scheme and port.
-    fn keep(&self, place: (Scheme, u16), copy: Kept, seat: &Seat) {
+    fn keep(&self, place: (Scheme, u16), copy: Kept, pacer: &Pacer) {
         let mut kept = self.kept.borrow_mut();
         kept.insert(place, copy);
-        seat.set_crawl_delay(kept.values().filter_map(|k| k.rules.crawl_delay()).max());
+        pacer.set_crawl_delay(kept.values().filter_map(|k| k.rules.crawl_delay()).max());
     }
 
     /// Takes in what was fetched, and has it stored with the host's politeness.
-    pub fn learn(&self, node: &Node, at: HostAt, lease: &Lease, seat: &Seat, learned: Learned) {
+    pub fn learn(&self, node: &Node, at: HostAt, lease: &Lease, pacer: &Pacer, learned: Learned) {
         let url = &lease.url;
         let place = (url.scheme(), url.port());
         let now = node.clock.now();
@@ -150,22 +150,22 @@ impl Cache {
         let known = old
             .as_ref()
             .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
-        let value = value_of(node, known, learned.status.as_ref(), now, now.max(seat.earliest()));
+        let value = value_of(node, known, learned.status.as_ref(), now, now.max(pacer.earliest()));
         let fault = learned.status.as_ref().err().copied();
         if let (Some(old), Some(None)) = (old, text)
             && value.failures > 0
         {
             // What stands in is still on its way to the disk: this failure must not take its place there.
-            return self.keep(place, Kept { value, rules: old.rules, fault }, seat);
+            return self.keep(place, Kept { value, rules: old.rules, fault }, pacer);
         }
         let kept = Kept::new(node, value.clone(), fault);
         let found = if value.failures > 0 { Vec::new() } else { sitemaps::announced(node, lease, &kept.rules) };
-        self.keep(place, kept, seat);
+        self.keep(place, kept, pacer);
         let change = Change::Robots {
             key,
             host: url.host().to_owned(),
             value: Box::new(value),
-            pace: Some(seat.pace().encode()),
+            pace: Some(pacer.pace().encode()),
             sitemaps: Box::default(),
         };
         let commit = match learned.status {
@@ -233,9 +233,12 @@ pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
         if !own && !is_allowed_elsewhere(&lane.node, &here) {
             break; // as if there were none
         }
-        let seat = if own { lane.seat.clone() } else { seats::of_host(&lane.node, here.host()) };
-        let asked =
-            if own { lane.request_robots(&here, &seat).await } else { lane.request_foreign_robots(&here, &seat).await };
+        let pacer = if own { lane.pacer.clone() } else { pacers::of_host(&lane.node, here.host()) };
+        let asked = if own {
+            lane.request_robots(&here, &pacer).await
+        } else {
+            lane.request_foreign_robots(&here, &pacer).await
+        };
         let Some(report) = asked else {
             return Learned { status: Err(Failure::FirstByteTimeout) };
         };

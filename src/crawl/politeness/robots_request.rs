@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::lane::{Lane, SendPermits};
-use super::seats::Place;
+use super::pacers::Place;
 use crate::base::clock::Stopwatch;
 use crate::crawl::fetcher::{FetchPurpose, Report};
-use crate::crawl::slot::Seat;
+use crate::crawl::slot::Pacer;
 use crate::domain::outcome::FetchOutcome;
 use crate::domain::reason::Failure;
 use crate::domain::robots::{RobotsStatus, classify};
@@ -35,13 +35,13 @@ fn is_out_of_reach(report: &Report) -> bool {
 
 impl Lane {
     /// One request of this lane's host for robots.txt.
-    pub(super) async fn request_robots(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
-        self.ask(url, seat, Duration::MAX, false).await
+    pub(super) async fn request_robots(&self, url: &PageUrl, pacer: &Arc<Pacer>) -> Option<Report> {
+        self.ask(url, pacer, Duration::MAX, false).await
     }
 
     /// The same of another host to which it was redirected. Whoever asks there first asks for all that are led to the same place;
     /// one of them at a time stands behind that host's own lanes.
-    pub(super) async fn request_foreign_robots(&self, url: &PageUrl, seat: &Arc<Seat>) -> Option<Report> {
+    pub(super) async fn request_foreign_robots(&self, url: &PageUrl, pacer: &Arc<Pacer>) -> Option<Report> {
         let (node, began) = (&self.node, Stopwatch::start());
         let known = || node.net.targets.known(url, node.clock.now(), node.crawl.rules.robots.max_age);
         if node.crawl.orders.blocks().on(url.host()) {
@@ -52,13 +52,13 @@ impl Lane {
         }
         let away = || {
             let now = node.clock.now();
-            seat.turns_strangers_away(now) || seat.earliest() > now.plus(PATIENCE)
+            pacer.refuses_cross_host(now) || pacer.earliest() > now.plus(PATIENCE)
         };
         let out_of_reach = || Some(Report::fault(Failure::RobotsUnreachable));
         if away() {
             return out_of_reach(); // who waits for a host that rests keeps others from their turn
         }
-        let Ok(turn) = tokio::time::timeout(PATIENCE, seat.foreign()).await else { return out_of_reach() };
+        let Ok(turn) = tokio::time::timeout(PATIENCE, pacer.cross_host()).await else { return out_of_reach() };
         let _turn = turn?;
         if let Some(report) = known() {
             return Some(report); // another host was led there too
@@ -66,30 +66,31 @@ impl Lane {
         if away() {
             return out_of_reach();
         }
-        let report = self.ask(url, seat, PATIENCE.saturating_sub(began.elapsed()), true).await;
+        let report = self.ask(url, pacer, PATIENCE.saturating_sub(began.elapsed()), true).await;
         if report.as_ref().is_none_or(is_out_of_reach) {
-            seat.refuse_foreign(node.clock.now().plus(REST));
+            pacer.refuse_cross_host(node.clock.now().plus(REST));
         }
         let Some(report) = report else { return out_of_reach() };
         node.net.targets.keep(url, &report, node.clock.now());
         Some(report)
     }
 
-    /// `foreign`: the host is not this lane's own.
-    async fn ask(&self, url: &PageUrl, seat: &Arc<Seat>, patience: Duration, foreign: bool) -> Option<Report> {
+    /// `cross_host`: the host is not this lane's own.
+    async fn ask(&self, url: &PageUrl, pacer: &Arc<Pacer>, patience: Duration, cross_host: bool) -> Option<Report> {
         let host = self.node.prints.host(url.host());
         let route = match self.route(url).await {
             Ok(route) => route,
             Err(failure) => return Some(Report::fault(failure)),
         };
-        let place = Place { host: url.host(), address: route.ip(), seat };
+        let place = Place { host: url.host(), address: route.ip(), pacer };
         for fault in 0..OWN_FAULTS {
             let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
             let SendPermits { slot, page: _page, on_wire } = leave;
-            let report =
-                self.request(&host, url.clone(), route.clone(), slot, on_wire, FetchPurpose::Robots { foreign }).await;
-            if foreign {
-                seat.served_a_stranger();
+            let report = self
+                .request(&host, url.clone(), route.clone(), slot, on_wire, FetchPurpose::Robots { cross_host })
+                .await;
+            if cross_host {
+                pacer.served_cross_host();
             }
             // The fetch died, or our disk refused the answer: that is no fault of the host, and its robots.txt must not count
             // as unreachable.

@@ -57,7 +57,7 @@ fn robots_txt_comes_first_and_then_one_request_at_a_time_each_a_gap_after_the_la
         let mailbox = started(&bench).await;
         let robots = bench.fetcher.next::<Fetch>().await;
         assert_eq!(robots.url.tail(), "/robots.txt");
-        assert!(matches!(robots.purpose, FetchPurpose::Robots { foreign: false }));
+        assert!(matches!(robots.purpose, FetchPurpose::Robots { cross_host: false }));
         quiet().await;
         assert!(bench.fetcher.take::<Fetch>().is_empty(), "nothing is asked before its rules are known");
         answer(robots, 404);

@@ -4,7 +4,7 @@
 //! must obtain it first, so no second request can start. A slot that is dropped without a report waits one full gap.
 //!
 //! Hosts may share tokens: that of their registrable domain, that of their address (`politeness.group_by`,
-//! `per_ip_connections`, `per_ip_gap`). Such a token is a seat like a host's. All are taken in one order, domain, address,
+//! `per_ip_connections`, `per_ip_gap`). Such a group has a pacer like a host's. All are taken in one order, domain, address,
 //! host, so that they cannot block each other in a ring, and held until the response ends.
 
 use std::collections::HashMap;
@@ -27,15 +27,15 @@ use crate::base::sync::lock;
 /// many hosts could slow one down by leading there.
 const OWN_FIRST: u32 = 8;
 
-/// One host's place in the registry.
-pub struct Seat {
+/// Paces the requests of one host, or of a group of hosts, and hands out its slots.
+pub struct Pacer {
     free: Arc<Semaphore>,
-    /// Lanes of the host itself that stand in line for a slot.
+    /// Lanes of the host itself that are queued for a slot.
     own: AtomicUsize,
     /// The turn of those who come for the sake of other hosts: one at a time.
-    foreign: Arc<Semaphore>,
+    cross_host: Arc<Semaphore>,
     /// Until when they are turned away, in milliseconds: what they came for was out of reach.
-    foreign_refused_until: AtomicU64,
+    cross_host_refused_until: AtomicU64,
     standing: Mutex<Standing>,
     between_starts: Duration,
     heeds_throttling: bool,
@@ -56,7 +56,7 @@ struct Standing {
     /// Tokens too many, to be kept back when they return.
     owed: usize,
     /// Requests begun since the last one for the sake of another host.
-    since_foreign: u32,
+    since_cross_host: u32,
     /// What its pages have cost, to be waited for after the request that ends next: the earliest time of one that is under way is
     /// not moved.
     debt: Duration,
@@ -70,7 +70,7 @@ impl Standing {
     }
 
     fn begun_one(&mut self) {
-        self.since_foreign = self.since_foreign.saturating_add(1);
+        self.since_cross_host = self.since_cross_host.saturating_add(1);
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Pace, &PaceRules)) {
@@ -80,7 +80,7 @@ impl Standing {
     }
 }
 
-impl Seat {
+impl Pacer {
     /// The politeness state as it stands.
     #[must_use]
     pub fn pace(&self) -> Pace {
@@ -148,65 +148,65 @@ impl Seat {
         self.change(|pace, rules| pace.set_crawl_delay(delay, rules));
     }
 
-    /// A lane of the host itself stands in line, until this is dropped.
-    pub fn queue(&self) -> InLine<'_> {
+    /// A lane of the host itself is queued, until this is dropped.
+    pub fn queue(&self) -> Queued<'_> {
         self.own.fetch_add(1, Ordering::AcqRel);
-        InLine(&self.own)
+        Queued(&self.own)
     }
 
     /// The turn of whoever comes for the sake of another host; `None` only when the registry was closed.
-    pub async fn foreign(&self) -> Option<OwnedSemaphorePermit> {
-        self.foreign.clone().acquire_owned().await.ok()
+    pub async fn cross_host(&self) -> Option<OwnedSemaphorePermit> {
+        self.cross_host.clone().acquire_owned().await.ok()
     }
 
     /// Whether such a request may be begun beside the host's own.
     #[must_use]
-    pub fn lets_foreign(&self) -> bool {
-        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_foreign >= OWN_FIRST
+    pub fn lets_cross_host(&self) -> bool {
+        self.own.load(Ordering::Acquire) == 0 || lock(&self.standing).since_cross_host >= OWN_FIRST
     }
 
     /// Nobody is to come for the sake of another host before `until`.
-    pub fn refuse_foreign(&self, until: UnixMillis) {
-        self.foreign_refused_until.fetch_max(until.0, Ordering::AcqRel);
+    pub fn refuse_cross_host(&self, until: UnixMillis) {
+        self.cross_host_refused_until.fetch_max(until.0, Ordering::AcqRel);
     }
 
     /// Whether that holds.
     #[must_use]
-    pub fn turns_strangers_away(&self, now: UnixMillis) -> bool {
-        now.0 < self.foreign_refused_until.load(Ordering::Acquire)
+    pub fn refuses_cross_host(&self, now: UnixMillis) -> bool {
+        now.0 < self.cross_host_refused_until.load(Ordering::Acquire)
     }
 
     /// Such a request is over.
-    pub fn served_a_stranger(&self) {
-        lock(&self.standing).since_foreign = 0;
+    pub fn served_cross_host(&self) {
+        lock(&self.standing).since_cross_host = 0;
     }
 
     async fn take(self: &Arc<Self>, clock: &Clock) -> Option<Slot> {
         let permit = self.free.clone().acquire_owned().await.ok()?;
-        Some(Slot { seat: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
+        Some(Slot { pacer: self.clone(), clock: clock.clone(), shared: Vec::new(), begun: false, permit: Some(permit) })
     }
 }
 
-/// See [`Seat::queue`].
-pub struct InLine<'s>(&'s AtomicUsize);
+/// See [`Pacer::queue`].
+pub struct Queued<'s>(&'s AtomicUsize);
 
-impl Drop for InLine<'_> {
+impl Drop for Queued<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// Where a request must find room: the host's seat, and those of the groups it belongs to.
+/// Where a request must find room: the host's pacer, and those of the groups it belongs to.
 #[derive(Clone)]
-pub struct Seats {
-    groups: Vec<Arc<Seat>>,
-    host: Arc<Seat>,
+pub struct Pacers {
+    groups: Vec<Arc<Pacer>>,
+    host: Arc<Pacer>,
 }
 
-impl Seats {
+impl Pacers {
     /// `groups` in the order domain, address.
     #[must_use]
-    pub fn new(groups: Vec<Arc<Seat>>, host: Arc<Seat>) -> Self {
+    pub fn new(groups: Vec<Arc<Pacer>>, host: Arc<Pacer>) -> Self {
         Self { groups, host }
     }
 
@@ -231,7 +231,7 @@ impl Seats {
 
 /// The right to send one request to a host. It comes back on Drop, with the tokens that hosts share.
 pub struct Slot {
-    seat: Arc<Seat>,
+    pacer: Arc<Pacer>,
     clock: Clock,
     shared: Vec<Slot>,
     begun: bool,
@@ -242,7 +242,7 @@ impl Slot {
     /// The earliest moment of its request, all tokens regarded.
     #[must_use]
     pub fn earliest(&self) -> UnixMillis {
-        self.shared.iter().map(Self::earliest).fold(self.seat.earliest(), UnixMillis::max)
+        self.shared.iter().map(Self::earliest).fold(self.pacer.earliest(), UnixMillis::max)
     }
 
     /// Notes that a request goes out now. I1: never before the earliest time.
@@ -257,9 +257,9 @@ impl Slot {
 
     fn mark(&mut self, now: UnixMillis) {
         self.begun = true;
-        lock(&self.seat.standing).begun_one();
-        if !self.seat.between_starts.is_zero() {
-            self.seat.change(|pace, _| pace.hold_until(now.plus(self.seat.between_starts), PaceWhy::Gap));
+        lock(&self.pacer.standing).begun_one();
+        if !self.pacer.between_starts.is_zero() {
+            self.pacer.change(|pace, _| pace.hold_until(now.plus(self.pacer.between_starts), PaceWhy::Gap));
         }
         self.shared.iter_mut().for_each(|token| token.mark(now));
     }
@@ -267,9 +267,9 @@ impl Slot {
     /// The response is over: `took` from its request to the end of its body. Sets the earliest time of the next one.
     /// True when this was one refusal too many, so that the host is left alone for long.
     pub fn finish(mut self, took: Duration, signal: PaceSignal) -> bool {
-        let before = self.seat.earliest();
+        let before = self.pacer.earliest();
         self.over(took, signal);
-        let pace = self.seat.pace();
+        let pace = self.pacer.pace();
         pace.why() == PaceWhy::Brake && pace.earliest() > before
     }
 
@@ -277,23 +277,23 @@ impl Slot {
         for token in &mut self.shared {
             // What one host does wrong is not the others' fault; a request to slow down may be meant for all of a group.
             let heard = match signal {
-                PaceSignal::Throttled { .. } => token.seat.heeds_throttling,
+                PaceSignal::Throttled { .. } => token.pacer.heeds_throttling,
                 other => other == PaceSignal::Ok,
             };
             token.over(took, if heard { signal } else { PaceSignal::Neutral });
         }
         let end = self.end();
-        self.seat.change(|pace, rules| pace.finished(end, took, signal, rules));
-        let debt = std::mem::take(&mut lock(&self.seat.standing).debt);
+        self.pacer.change(|pace, rules| pace.finished(end, took, signal, rules));
+        let debt = std::mem::take(&mut lock(&self.pacer.standing).debt);
         if !debt.is_zero() {
-            self.seat.change(|pace, rules| pace.hold_until(end.plus(debt.min(rules.max_delay)), PaceWhy::Work));
+            self.pacer.change(|pace, rules| pace.hold_until(end.plus(debt.min(rules.max_delay)), PaceWhy::Work));
         }
         self.begun = false;
     }
 
     /// This moment, rounded up where a gap follows, so that no gap is a part of a millisecond short.
     fn end(&self) -> UnixMillis {
-        let up = if self.seat.gap().is_zero() { 0 } else { 1 };
+        let up = if self.pacer.gap().is_zero() { 0 } else { 1 };
         self.clock.now().plus(Duration::from_millis(up))
     }
 }
@@ -302,9 +302,9 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if self.begun {
             let end = self.end();
-            self.seat.change(|pace, rules| pace.wait_one_full_gap(end, rules));
+            self.pacer.change(|pace, rules| pace.wait_one_full_gap(end, rules));
         }
-        if !self.seat.takes_back()
+        if !self.pacer.takes_back()
             && let Some(permit) = self.permit.take()
         {
             permit.forget();
@@ -321,8 +321,8 @@ pub enum Group {
     Address(IpAddr),
 }
 
-/// How a seat is made.
-pub struct SeatRules {
+/// How a pacer is made.
+pub struct PacerRules {
     /// Its pace.
     pub pace: PaceRules,
     /// Requests in flight at a time.
@@ -333,9 +333,9 @@ pub struct SeatRules {
     pub heeds_throttling: bool,
 }
 
-impl SeatRules {
-    fn seat(self, pace: Pace) -> Arc<Seat> {
-        Arc::new(Seat {
+impl PacerRules {
+    fn pacer(self, pace: Pace) -> Arc<Pacer> {
+        Arc::new(Pacer {
             free: Arc::new(Semaphore::new(self.connections.max(1))),
             standing: Mutex::new(Standing {
                 pace,
@@ -346,12 +346,12 @@ impl SeatRules {
                 generation: 0,
                 connections: self.connections.max(1),
                 owed: 0,
-                since_foreign: 0,
+                since_cross_host: 0,
                 debt: Duration::ZERO,
             }),
             own: AtomicUsize::new(0),
-            foreign: Arc::new(Semaphore::new(1)),
-            foreign_refused_until: AtomicU64::new(0),
+            cross_host: Arc::new(Semaphore::new(1)),
+            cross_host_refused_until: AtomicU64::new(0),
             between_starts: self.between_starts,
             heeds_throttling: self.heeds_throttling,
         })
@@ -361,51 +361,52 @@ impl SeatRules {
 /// Every host that was contacted lately, and what hosts share.
 #[derive(Default)]
 pub struct Slots {
-    hosts: Mutex<HashMap<HostKey, Arc<Seat>>>,
-    groups: Mutex<HashMap<Group, Arc<Seat>>>,
+    hosts: Mutex<HashMap<HostKey, Arc<Pacer>>>,
+    groups: Mutex<HashMap<Group, Arc<Pacer>>>,
 }
 
 impl Slots {
     /// The host's place; made from `stored` (its state on disk) when it has none.
-    pub fn seat(
+    pub fn pacer(
         &self,
         host: HostKey,
         rules: &PaceRules,
         connections: usize,
         stored: impl FnOnce() -> Pace,
-    ) -> Arc<Seat> {
-        if let Some(seat) = lock(&self.hosts).get(&host) {
-            return seat.clone();
+    ) -> Arc<Pacer> {
+        if let Some(pacer) = lock(&self.hosts).get(&host) {
+            return pacer.clone();
         }
         let pace = stored(); // a disk read: not under the lock
         let pace_rules = rules.clone();
-        let rules = SeatRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
-        lock(&self.hosts).entry(host).or_insert_with(|| rules.seat(pace)).clone()
+        let rules =
+            PacerRules { pace: pace_rules, connections, between_starts: Duration::ZERO, heeds_throttling: true };
+        lock(&self.hosts).entry(host).or_insert_with(|| rules.pacer(pace)).clone()
     }
 
     /// The operator says another least gap for a host.
     pub fn set_min_delay(&self, host: &HostKey, delay: Option<Duration>) {
-        let seat = lock(&self.hosts).get(host).cloned();
-        if let Some(seat) = seat {
-            seat.set_min_delay(delay);
+        let pacer = lock(&self.hosts).get(host).cloned();
+        if let Some(pacer) = pacer {
+            pacer.set_min_delay(delay);
         }
     }
 
     /// A page of the host has cost the processor more than its bytes are worth: it waits so long before a later request.
     pub fn worked(&self, host: &HostKey, wait: Duration) {
-        if let Some(seat) = lock(&self.hosts).get(host).filter(|_| !wait.is_zero()) {
-            let mut standing = lock(&seat.standing);
+        if let Some(pacer) = lock(&self.hosts).get(host).filter(|_| !wait.is_zero()) {
+            let mut standing = lock(&pacer.standing);
             standing.debt = standing.debt.saturating_add(wait);
         }
     }
 
     /// The place of a group; the first since `start` waits one full gap, for nothing of a group is kept on disk.
-    pub fn group(&self, group: Group, start: UnixMillis, rules: impl FnOnce() -> SeatRules) -> Arc<Seat> {
+    pub fn group(&self, group: Group, start: UnixMillis, rules: impl FnOnce() -> PacerRules) -> Arc<Pacer> {
         let make = || {
             let rules = rules();
             let mut pace = Pace::new();
             pace.wait_one_full_gap(start, &rules.pace);
-            rules.seat(pace)
+            rules.pacer(pace)
         };
         lock(&self.groups).entry(group).or_insert_with(make).clone()
     }
@@ -420,10 +421,10 @@ impl Slots {
     /// needs it reads it again.
     pub fn stored(&self, host: &HostKey, pace: &[u8]) {
         let mut hosts = lock(&self.hosts);
-        let Some(seat) = hosts.get(host) else { return };
-        let mut standing = lock(&seat.standing);
+        let Some(pacer) = hosts.get(host) else { return };
+        let mut standing = lock(&pacer.standing);
         standing.stored = standing.pace.encode() == pace;
-        let forget = standing.stored && Arc::strong_count(seat) == 1;
+        let forget = standing.stored && Arc::strong_count(pacer) == 1;
         drop(standing);
         if forget {
             hosts.remove(host);
@@ -433,9 +434,9 @@ impl Slots {
     /// Forgets hosts that nobody holds and whose state is on disk, or does not matter because they may be contacted again
     /// anyway. Of groups nothing is on disk: they stay until they may be contacted.
     pub fn sweep(&self, now: UnixMillis) {
-        let held = |seat: &Arc<Seat>| Arc::strong_count(seat) > 1;
-        lock(&self.hosts).retain(|_, seat| held(seat) || (seat.earliest() > now && !lock(&seat.standing).stored));
-        lock(&self.groups).retain(|_, seat| held(seat) || seat.earliest() > now);
+        let held = |pacer: &Arc<Pacer>| Arc::strong_count(pacer) > 1;
+        lock(&self.hosts).retain(|_, pacer| held(pacer) || (pacer.earliest() > now && !lock(&pacer.standing).stored));
+        lock(&self.groups).retain(|_, pacer| held(pacer) || pacer.earliest() > now);
     }
 
     /// Hosts in the registry.

@@ -9,10 +9,9 @@
 //! A restart that is asked for ([`ActorStats::ask_restart`]) takes the same way between two polls, when no handler runs, with no
 //! rest (a rest under way ends) and no entry in the record of deaths: it is no fault, and must not bring the node nearer to its end.
 
+mod contained;
 mod deaths;
-mod wait;
 
-use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -29,8 +28,8 @@ use super::stats::{ActorStats, Life};
 use crate::base::time::UnixMillis;
 
 pub use crate::telemetry::metrics::ActorKind as Kind;
+pub use contained::{Contained, bounded, die, panic_text, spawn_contained};
 pub use deaths::{Deaths, Jitter, RestartRules};
-pub use wait::{bounded, die};
 
 /// What the guard tells about a death.
 #[derive(Clone, Debug)]
@@ -256,44 +255,6 @@ impl<A: Respawn> Future for Guarded<A> {
             }
         }
     }
-}
-
-/// The message of a panic.
-#[must_use]
-pub fn panic_text(panic: &(dyn Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|s| (*s).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panic without a message".into())
-}
-
-/// A future whose panic becomes `Err(message)`; the only way in which rooms spawn tasks.
-pub struct Contained<F>(Pin<Box<F>>);
-
-impl<F: Future> Future for Contained<F> {
-    type Output = Result<F::Output, String>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        let fut = &mut self.0;
-        match catch_unwind(AssertUnwindSafe(|| fut.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(v)) => Poll::Ready(Ok(v)),
-            Err(panic) => Poll::Ready(Err(panic_text(&*panic))),
-        }
-    }
-}
-
-/// Spawns `fut` on the current arbiter; its panic costs this task alone and is handed to `on_panic`.
-pub fn spawn_contained<F>(fut: F, on_panic: impl FnOnce(String) + 'static)
-where
-    F: Future<Output = ()> + 'static,
-{
-    actix_rt::spawn(async move {
-        if let Err(why) = Contained(Box::pin(fut)).await {
-            on_panic(why);
-        }
-    });
 }
 
 #[cfg(test)]

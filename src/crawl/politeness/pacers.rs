@@ -8,7 +8,7 @@ use crate::base::time::UnixMillis;
 use crate::config::GroupBy;
 use crate::crawl::live::Live;
 use crate::crawl::node::Node;
-use crate::crawl::slot::{Group, Seat, SeatRules, Seats};
+use crate::crawl::slot::{Group, Pacer, PacerRules, Pacers};
 use crate::domain::fingerprint::HostKey;
 use crate::domain::host::registrable_domain;
 use crate::domain::partition::Partition;
@@ -22,17 +22,17 @@ pub(super) struct Place<'a> {
     pub host: &'a str,
     /// None where a proxy looks the name up.
     pub address: Option<IpAddr>,
-    pub seat: &'a Arc<Seat>,
+    pub pacer: &'a Arc<Pacer>,
 }
 
-/// The seats for a request, in the order in which they are taken; each has taken up the rules in force.
-pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
-    let Place { host, address, seat } = *place;
+/// The pacers for a request, in the order in which they are taken; each has taken up the rules in force.
+pub(super) fn pacers(node: &Node, live: &Live, place: &Place<'_>) -> Pacers {
+    let Place { host, address, pacer } = *place;
     let rules = &node.crawl.rules.settings.politeness;
     let own = live.host_rules(host);
-    seat.take_up(live.generation, &own.pace, own.connections);
+    pacer.take_up(live.generation, &own.pace, own.connections);
     let whole = |group| {
-        let group = node.slots.group(group, node.telemetry.started, || SeatRules {
+        let group = node.slots.group(group, node.telemetry.started, || PacerRules {
             pace: own.pace.clone(),
             connections: own.connections,
             between_starts: Duration::ZERO,
@@ -50,35 +50,35 @@ pub(super) fn seats(node: &Node, live: &Live, place: &Place<'_>) -> Seats {
     // A server that many sites share. Not for sites of the user's own, nor for private networks, where an address says little
     // (a proxy, a test).
     if let Some(address) = address.filter(|ip| rules.group_by != GroupBy::Ip && is_public(*ip) && !own.own_site) {
-        groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || SeatRules {
+        groups.push(node.slots.group(Group::Address(address), UnixMillis(0), || PacerRules {
             pace: PaceRules { min_delay: Duration::ZERO, delay_factor: 0.0, ..own.pace.clone() },
             connections: usize::try_from(rules.per_ip_connections).unwrap_or(usize::MAX),
             between_starts: rules.per_ip_gap,
             heeds_throttling: false,
         }));
     }
-    Seats::new(groups, seat.clone())
+    Pacers::new(groups, pacer.clone())
 }
 
-/// The seat of a host that is not this lane's own.
-pub(super) fn of_host(node: &Node, host: &str) -> Arc<Seat> {
+/// The pacer of a host that is not this lane's own.
+pub(super) fn of_host(node: &Node, host: &str) -> Arc<Pacer> {
     let at = HostAt { partition: Partition::of_host(host), host: node.prints.host(host) };
     own(node, at.host, host, || read::host_state(&*node.storage, at).ok().flatten().unwrap_or_default().pace)
 }
 
-/// A host's seat, with the gap that the operator says; `stored` reads its politeness.
-pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Seat> {
+/// A host's pacer, with the gap that the operator says; `stored` reads its politeness.
+pub(super) fn own(node: &Node, host: HostKey, name: &str, stored: impl FnOnce() -> Vec<u8>) -> Arc<Pacer> {
     let own = node.crawl.live().host_rules(name);
     let said = || node.crawl.orders.of(&host).min_delay;
-    let seat = node.slots.seat(host, &own.pace, own.connections, || {
+    let pacer = node.slots.pacer(host, &own.pace, own.connections, || {
         let rules = said().map_or_else(|| own.pace.clone(), |delay| own.pace.with_min_delay(delay));
         stored_pace(node, &stored(), &rules)
     });
-    // Asked for when the seat is in the registry: an order that comes later finds it there.
+    // Asked for when the pacer is in the registry: an order that comes later finds it there.
     if let delay @ Some(_) = said() {
-        seat.set_min_delay(delay);
+        pacer.set_min_delay(delay);
     }
-    seat
+    pacer
 }
 
 /// The pace on disk. The former run may have ended before it stored what it last asked of this host: one full gap counts
