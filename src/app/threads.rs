@@ -92,7 +92,7 @@ fn end_threads(arbiters: Vec<Arbiter>) {
     }
 }
 
-/// The order matters only for the log; doors exist already, so early messages wait in their mailboxes.
+/// The order matters only for the log; mailboxes exist already, so early messages wait in their mailboxes.
 fn spawn(
     node: &Arc<Node>,
     placement: Placement,

@@ -60,7 +60,7 @@ pub fn run(
     let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
     let fetched = Fetched::saved(200, headers, Document::from_bytes(bytes));
     let (head, verdict) = (HeaderDirectives::default(), Verdict::Store);
-    let looked = rules.eyes().look((&url, false), &fetched, &verdict, &head, &mut vec![0; PIECE]);
+    let looked = rules.inspector().look((&url, false), &fetched, &verdict, &head, &mut vec![0; PIECE]);
     let looked = looked.bounded(&rules.canon, &url, rules.settings.parse.max_links_per_page);
     let onward = Redirect::of(&rules.canon, &url, &fetched, &verdict, looked.page.as_ref());
     let notes = looked.notes(&fetched, &verdict, &head, &onward);

@@ -1,4 +1,4 @@
-//! A node without threads, for tests of one actor: storage in memory, a clock that stands still, and doors behind which nobody is. What
+//! A node without threads, for tests of one actor: storage in memory, a clock that stands still, and mailboxes that nobody empties. What
 //! the actor tells the others is there to be looked at.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -99,7 +99,7 @@ impl LeaseCore {
     }
 }
 
-/// Told when a lease ends; the Frontier's door in the running node.
+/// Told when a lease ends; the Frontier's mailbox in the running node.
 pub trait LeaseEnd: Send + Sync + 'static {
     /// It was dropped without a commit.
     fn returned(&self, core: &Arc<LeaseCore>);

@@ -78,7 +78,7 @@ impl<A: Room> Clone for Mailbox<A> {
 }
 
 impl<A: Room> Mailbox<A> {
-    /// A door to the only actor of its kind, and the receiving end that it is started with, so that doors exist before actors.
+    /// A mailbox of the only actor of its kind, and the receiving end that it is started with, so that mailboxes exist before actors.
     #[must_use]
     pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
         Self::of(kind, ONLY, metrics)
@@ -121,7 +121,7 @@ impl<A: Room> Mailbox<A> {
     }
 }
 
-/// A door without an actor behind it: tests of one actor look at what the others are told.
+/// A mailbox without an actor behind it: tests of one actor look at what the others are told.
 #[cfg(test)]
 pub(crate) mod probe {
     use std::any::Any;
@@ -170,7 +170,7 @@ pub(crate) mod probe {
     }
 
     impl<A: Room> Mailbox<A> {
-        /// Such a door, and what goes through it.
+        /// Such a mailbox, and what is put into it.
         pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();
             (Self { probe: Some(told.clone()), ..Self::new(kind, metrics).0 }, told)

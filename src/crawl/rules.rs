@@ -88,7 +88,7 @@ impl Rules {
 
     /// What bodies are looked at with.
     #[must_use]
-    pub fn eyes(&self) -> Inspector<'_> {
+    pub fn inspector(&self) -> Inspector<'_> {
         Inspector { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
     }
 

@@ -43,7 +43,7 @@ pub struct ActorStats {
     queued: AtomicI64,
     handled: AtomicU64,
     times: [AtomicU64; BOUNDS.len() + 1],
-    wish: AtomicBool,
+    restart: AtomicBool,
     waker: Mutex<Option<Waker>>,
     news: Notify,
 }
@@ -63,7 +63,7 @@ impl ActorStats {
             queued: AtomicI64::new(0),
             handled: AtomicU64::new(0),
             times: Default::default(),
-            wish: AtomicBool::new(false),
+            restart: AtomicBool::new(false),
             waker: Mutex::new(None),
             news: Notify::new(),
         }
@@ -136,7 +136,7 @@ impl ActorStats {
 
     /// Begins the next life as soon as the actor's thread comes to it. Nothing is lost that a death would not lose.
     pub fn ask_restart(&self) {
-        self.wish.store(true, Ordering::Release);
+        self.restart.store(true, Ordering::Release);
         if let Some(waker) = &*lock(&self.waker) {
             waker.wake_by_ref();
         }
@@ -175,8 +175,8 @@ impl ActorStats {
         *lock(&self.waker) = Some(waker.clone());
     }
 
-    pub(super) fn take_wish(&self) -> bool {
-        self.wish.load(Ordering::Acquire) && self.wish.swap(false, Ordering::AcqRel)
+    pub(super) fn take_restart(&self) -> bool {
+        self.restart.load(Ordering::Acquire) && self.restart.swap(false, Ordering::AcqRel)
     }
 
     pub(super) fn queue(&self, change: i64) {

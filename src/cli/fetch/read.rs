@@ -40,7 +40,7 @@ impl Read {
         let named = session.names_as_sitemap(url);
         let found = if named { FoundAs::SitemapFile { nesting: 0 } } else { FoundAs::Link };
         let via = format!("{}://{}/robots.txt", url.scheme().as_str(), url.authority());
-        let looked = rules.eyes().look((url, named), fetched, &verdict, &head, &mut vec![0; PIECE]);
+        let looked = rules.inspector().look((url, named), fetched, &verdict, &head, &mut vec![0; PIECE]);
         let looked = looked.bounded(&session.live.canon, url, rules.settings.parse.max_links_per_page);
         let set = head.sets_cookies && rules.settings.cookies.enabled;
         let onward = Redirect::of(&session.live.canon, url, fetched, &verdict, looked.page.as_ref());

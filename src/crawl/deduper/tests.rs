@@ -1,4 +1,4 @@
-//! The Deduper alone: storage in memory, and doors behind which nobody is.
+//! The Deduper alone: storage in memory, and mailboxes that nobody empties.
 
 use actix::System;
 

@@ -1,4 +1,4 @@
-//! The Frontier alone: storage in memory, and doors behind which nobody is.
+//! The Frontier alone: storage in memory, and mailboxes that nobody empties.
 
 use std::cell::RefCell;
 

@@ -108,7 +108,7 @@ pub struct Node {
     pub reserve: Reserve,
     /// What is told to the outside.
     pub telemetry: Telemetry,
-    /// The actors' doors and beats.
+    /// The actors' mailboxes and beats.
     pub actors: Actors,
     /// Background jobs.
     pub jobs: Arc<Jobs>,
@@ -213,7 +213,7 @@ impl Telemetry {
 /// Where the actors are reached.
 #[derive(Default)]
 pub struct Actors {
-    /// Meter and door of each room.
+    /// The mailbox of each room.
     pub mailboxes: OnceLock<Mailboxes>,
     /// Hosts that are active, so that a new Frontier can retire those of the old one.
     pub hosts: Mutex<HashMap<HostKey, Mailbox<Host>>>,
@@ -243,14 +243,14 @@ impl Rate {
 }
 
 impl Node {
-    /// The rooms' doors.
+    /// The rooms' mailboxes.
     ///
     /// # Panics
     /// Before the composition root has set them, which happens before any actor is started.
     #[must_use]
     #[expect(clippy::expect_used, reason = "set once by the composition root before the first actor starts")]
     pub fn mailboxes(&self) -> &Mailboxes {
-        self.actors.mailboxes.get().expect("doors are set before actors start")
+        self.actors.mailboxes.get().expect("mailboxes are set before actors start")
     }
 
     /// The fetcher that serves `host`: always the same one, so that its connection is found again.

@@ -74,10 +74,10 @@ pub(super) fn found<'p>(
         return if collected.follow { sitemap::found(node, (lease, reach), page, map, next) } else { Found::default() };
     }
     let live = node.crawl.live();
-    for lead in leads(&live.canon, &lease.url, page, head) {
-        match lead.url {
-            Ok(_) => collected.add(node, FoundLink { nofollow: obeyed && lead.nofollow, ..lead }),
-            Err(why) => collected.refused |= refuse(node, lease, why, lead.href),
+    for link in leads(&live.canon, &lease.url, page, head) {
+        match link.url {
+            Ok(_) => collected.add(node, FoundLink { nofollow: obeyed && link.nofollow, ..link }),
+            Err(why) => collected.refused |= refuse(node, lease, why, link.href),
         }
     }
     if node.crawl.rules.settings.crawl.ascend {
@@ -139,10 +139,10 @@ fn redirect<'p>(next: &NewUrl, context: &'static str) -> Outlink<'p> {
 }
 
 /// How the place of a link is written in the archive.
-fn context(lead: &FoundLink<'_>) -> &'static str {
-    match lead.kind {
-        LinkKind::MetaRefresh if lead.in_header => "Refresh:",
-        _ if lead.in_header => "Link:",
+fn context(link: &FoundLink<'_>) -> &'static str {
+    match link.kind {
+        LinkKind::MetaRefresh if link.in_header => "Refresh:",
+        _ if link.in_header => "Link:",
         LinkKind::A => "a/@href",
         LinkKind::Area => "area/@href",
         LinkKind::Frame => "frame/@src",
@@ -196,20 +196,20 @@ impl<'p> Collected<'p> {
         }
     }
 
-    fn add(&mut self, node: &Node, lead: FoundLink<'p>) {
-        let Ok(url) = &lead.url else { return };
+    fn add(&mut self, node: &Node, link: FoundLink<'p>) {
+        let Ok(url) = &link.url else { return };
         let key = node.prints.url(url);
         if key == self.own {
             return; // a link to itself is none
         }
-        if self.listed.insert((key, lead.kind, lead.text)) {
-            let hop = if lead.kind == LinkKind::Asset { 'E' } else { 'L' };
-            let (url, context, text) = (url.as_str().to_owned().into(), context(&lead), lead.text);
+        if self.listed.insert((key, link.kind, link.text)) {
+            let hop = if link.kind == LinkKind::Asset { 'E' } else { 'L' };
+            let (url, context, text) = (url.as_str().to_owned().into(), context(&link), link.text);
             self.outlinks.push(Outlink { url, hop, context, text });
         }
-        let Ok(url) = lead.url else { return };
-        let follow = self.follow && !lead.nofollow;
-        match lead.kind {
+        let Ok(url) = link.url else { return };
+        let follow = self.follow && !link.nofollow;
+        match link.kind {
             LinkKind::SitemapFile => self.sitemap(node, key, url, follow),
             _ => self.find(key, url, follow),
         }

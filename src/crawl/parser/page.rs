@@ -42,7 +42,7 @@ pub(super) fn read(node: &Arc<Node>, tools: &mut Tools, job: Parse) -> Parsed {
     node.faults.pass_url("parser.page", &lease.url);
     let head = HeaderDirectives::of(&fetched.headers, &node.crawl.rules.settings.agent.robots_tokens);
     let at = (&lease.url, lease.entry.found.is_sitemap());
-    let looked = node.crawl.rules.eyes().look(at, &fetched, &verdict, &head, &mut tools.buffer);
+    let looked = node.crawl.rules.inspector().look(at, &fetched, &verdict, &head, &mut tools.buffer);
     let looked =
         looked.bounded(&node.crawl.live().canon, &lease.url, node.crawl.rules.settings.parse.max_links_per_page);
     node.faults.pass("parser.looked");

@@ -108,7 +108,7 @@ impl Lane {
         }
         self.guess = matches!(self.node.guess_of(&lease), Ok(Some(_)));
         let core = lease.core().clone();
-        let (route, leave) = match core.held(Stage::Host, self.prepare(&lease)).await {
+        let (route, permits) = match core.held(Stage::Host, self.prepare(&lease)).await {
             Ok(ready) => ready,
             Err(NotReady::Unreachable(failure)) => return self.without_fetch(lease, failure).await,
             Err(NotReady::Disallowed) => {
@@ -120,11 +120,11 @@ impl Lane {
         };
         // It may have waited for long.
         if let Err(turned) = judge_queued(&self.node, &lease, judged) {
-            drop(leave);
+            drop(permits);
             return self.turn_away(lease, turned).await;
         }
         self.pages += 1;
-        let SendPermits { slot, page, on_wire } = leave;
+        let SendPermits { slot, page, on_wire } = permits;
         let url = lease.url.clone();
         let usage = self.robots.usage(&url);
         let last = self.last_capture(&lease);
@@ -158,8 +158,8 @@ impl Lane {
             Standing::Later(until) => return Err(NotReady::Later(until)),
         }
         let place = Place { host: url.host(), address: route.ip(), pacer: &self.pacer };
-        let leave = self.leave(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(NotReady::Later)?;
-        Ok((route, leave))
+        let permits = self.send_permits(&self.at.host, &place, Some(WORTH_WAITING)).await.map_err(NotReady::Later)?;
+        Ok((route, permits))
     }
 
     /// Sends a request and waits for its report; `None` when it died.
@@ -251,7 +251,7 @@ impl Lane {
     /// when others of a crowded group were faster for a whole quantum: then hosts of other groups get the place.
     ///
     /// Order: slot, page permit, place on the wire. Who holds a permit never waits for a slot, so no ring can close.
-    pub(super) async fn leave(
+    pub(super) async fn send_permits(
         &self,
         host: &HostKey,
         place: &Place<'_>,

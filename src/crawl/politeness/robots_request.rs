@@ -84,8 +84,8 @@ impl Lane {
         };
         let place = Place { host: url.host(), address: route.ip(), pacer };
         for fault in 0..OWN_FAULTS {
-            let leave = tokio::time::timeout(patience, self.leave(&host, &place, None)).await.ok()?.ok()?;
-            let SendPermits { slot, page: _page, on_wire } = leave;
+            let permits = tokio::time::timeout(patience, self.send_permits(&host, &place, None)).await.ok()?.ok()?;
+            let SendPermits { slot, page: _page, on_wire } = permits;
             let report = self
                 .request(&host, url.clone(), route.clone(), slot, on_wire, FetchPurpose::Robots { cross_host })
                 .await;

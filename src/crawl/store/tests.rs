@@ -1,4 +1,4 @@
-//! The Store alone: storage in memory, an archive in a folder, and doors behind which nobody is.
+//! The Store alone: storage in memory, an archive in a folder, and mailboxes that nobody empties.
 
 use actix::System;
 

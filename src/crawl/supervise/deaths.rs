@@ -27,9 +27,9 @@ pub struct Deaths(VecDeque<UnixMillis>);
 impl Deaths {
     /// Notes a death at `now`; gives the rest before the next life, or `None` when the budget is spent.
     ///
-    /// `dice` (0 to 1) says which part of the rest's second half is taken, so that actors that died of one cause do not all
+    /// `jitter` (0 to 1) says which part of the rest's second half is taken, so that actors that died of one cause do not all
     /// come back in the same moment.
-    pub fn note(&mut self, now: UnixMillis, dice: f64, rules: &RestartRules) -> Option<Duration> {
+    pub fn note(&mut self, now: UnixMillis, jitter: f64, rules: &RestartRules) -> Option<Duration> {
         while self.0.front().is_some_and(|t| now.since(*t) > rules.window) {
             self.0.pop_front();
         }
@@ -39,7 +39,7 @@ impl Deaths {
         }
         let doublings = u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX).min(16);
         let half = rules.backoff.saturating_mul(1 << doublings).min(rules.backoff_max) / 2;
-        Some(half + half.mul_f64(dice.clamp(0.0, 1.0)))
+        Some(half + half.mul_f64(jitter.clamp(0.0, 1.0)))
     }
 }
 
@@ -87,7 +87,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_dice_shorten_a_rest_to_its_half_at_most() {
-        let rest = |dice| Deaths::default().note(UnixMillis(0), dice, &rules());
+        let rest = |jitter| Deaths::default().note(UnixMillis(0), jitter, &rules());
         assert_eq!(rest(0.0), Some(Duration::from_millis(25)));
         assert_eq!(rest(0.5), Some(Duration::from_micros(37_500)));
         assert_eq!(rest(f64::NAN.max(7.0)), Some(Duration::from_millis(50)));
@@ -96,8 +96,8 @@ pub(super) mod tests {
     #[test]
     fn two_actors_roll_different_numbers_and_each_the_same_in_every_run() {
         let rolls = |instance| {
-            let mut dice = Jitter::of("politeness", instance);
-            [dice.roll(), dice.roll(), dice.roll()]
+            let mut jitter = Jitter::of("politeness", instance);
+            [jitter.roll(), jitter.roll(), jitter.roll()]
         };
         let (one, other) = (rolls("a.test"), rolls("b.test"));
         assert_eq!(one, rolls("a.test"));

@@ -136,7 +136,7 @@ impl<A: Respawn> Guarded<A> {
             self.record.stats.wakes(waker);
             self.waker = Some(waker.clone());
         }
-        self.record.stats.take_wish()
+        self.record.stats.take_restart()
     }
 
     /// Ends this life, or the rest after the last one, and begins the next, with nothing noted.
@@ -188,21 +188,21 @@ struct Record {
     kind: Kind,
     instance: String,
     deaths: Deaths,
-    dice: Jitter,
+    jitter: Jitter,
     listener: Arc<dyn DeathListener>,
     stats: Arc<ActorStats>,
 }
 
 impl Record {
     fn new(kind: Kind, instance: String, listener: Arc<dyn DeathListener>, stats: Arc<ActorStats>) -> Self {
-        let dice = Jitter::of(kind.as_str(), &instance);
-        Self { kind, instance, deaths: Deaths::default(), dice, listener, stats }
+        let jitter = Jitter::of(kind.as_str(), &instance);
+        Self { kind, instance, deaths: Deaths::default(), jitter, listener, stats }
     }
 
     /// Notes a death and tells it; gives the rest before the next life.
     fn note(&mut self, why: String) -> Option<Duration> {
         let now = self.listener.now();
-        let rest = self.deaths.note(now, self.dice.roll(), &self.listener.rules());
+        let rest = self.deaths.note(now, self.jitter.roll(), &self.listener.rules());
         self.stats.died(now, &why);
         self.listener.died(Death { kind: self.kind, instance: self.instance.clone(), why, rest });
         rest

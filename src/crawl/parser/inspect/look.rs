@@ -1,4 +1,4 @@
-//! What looking at an answer's body gives. Crawl and `lycosa fetch` look through the same eyes.
+//! What looking at an answer's body gives. Crawl and `lycosa fetch` look through the same inspector.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
