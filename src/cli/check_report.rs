@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use super::args::FolderArgs;
 use super::check::shown;
-use crate::recovery::check::report::Told;
-use crate::recovery::check::{Event, Fault, Report};
+use crate::recovery::check::{Event, Fault, Report, Told};
 use crate::telemetry::log::escaped;
 
 /// A data folder in which no crawl has begun: a first start was killed.

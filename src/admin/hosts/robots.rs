@@ -25,7 +25,7 @@ pub(in crate::admin) struct Look {
 impl Look {
     /// `kept`: what is on disk for this scheme and port.
     pub fn new(node: &Node, key: RobotsKey, kept: Option<&RobotsValue>, now: UnixMillis) -> Self {
-        let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(node, kept));
+        let rules = kept.map_or_else(RobotsRules::allow_all, |kept| rules_of(&node.crawl.rules, kept));
         let policy = &node.crawl.rules.robots;
         let standing = match kept.map(copy_of) {
             _ if !node.crawl.live().settings.politeness.respect_robots => RobotsStanding::Ignored,

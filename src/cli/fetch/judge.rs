@@ -61,6 +61,11 @@ impl<'s> Judge<'s> {
         self.is_seed
     }
 
+    /// The scope of that crawl.
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// What traps, scope and filters say of a URL at a depth.
     pub(super) fn rules(&self, url: &PageUrl, depth: u16, way: FoundWay<'_>) -> Judged {
         let (verdict, rule) = explain(&self.session.live, &self.scope, url, depth, way);

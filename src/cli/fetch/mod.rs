@@ -1,8 +1,6 @@
 //! `lycosa fetch URL`: one URL the way a crawl would fetch it, and what happened on the way.
 
 mod answer;
-mod checks;
-mod entries;
 mod judge;
 mod page;
 mod read;

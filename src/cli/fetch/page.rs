@@ -1,13 +1,15 @@
 //! What is shown of a document: what was read of it, and what a crawl would do with its links.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
-use super::entries;
 use super::judge::{Judge, Links, TAKE};
 use super::read::Read;
 use super::report::Rows;
-use crate::content::html::Directives;
+use crate::content::html::{Directives, Page};
 use crate::content::modules::{FoundLink, leads};
+use crate::content::sitemap::{Choice, Chooser, Entry, Sitemap, Sites, by_urgency};
 use crate::domain::url::PageUrl;
 
 #[derive(Debug, Serialize)]
@@ -122,7 +124,7 @@ pub(super) fn links(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Vec<LinkRe
     }
     let page = read.looked.page.as_ref();
     if let Some((page, map)) = page.and_then(|page| Some((page, page.facts.sitemap.as_ref()?))) {
-        return entries::reports(judge, read, url, page, map);
+        return entries(judge, read, url, page, map);
     }
     let mut links = Links::new(judge, url, read.next().map(|(next, _)| next));
     let (mut reports, mut followed) = (Vec::new(), Vec::new());
@@ -160,4 +162,41 @@ fn folder(url: &PageUrl, verdict: String) -> LinkReport {
         text: String::new(),
         verdict,
     }
+}
+
+/// The entries of the sitemap at `url`, in the order of the file; judged in the order in which a crawl takes them.
+fn entries(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sitemap) -> Vec<LinkReport> {
+    let (rules, (found, via)) = (&judge.session.rules, read.way());
+    let named = map.entries.iter().map(|entry| entry.loc.as_str());
+    let joiner = judge.session.live.canon.joiner_of(named, url.to_url(), Some(page.charset));
+    let sites = Sites::of(url, via, found.is_sitemap()).given(judge.is_seed());
+    let mut chooser = Chooser::new(sites, found, rules.settings.sitemaps.file_rules());
+    let mut known: HashSet<PageUrl> = read.next().into_iter().map(|(next, _)| next).chain([url]).cloned().collect();
+    let mut report = |entry: &Entry| {
+        let at = joiner.join(&entry.loc);
+        let verdict = match &at {
+            Err(e) => e.rejection().to_string(),
+            _ if read.nofollow() => "nofollow".into(),
+            Ok(at) if at == url => "itself".into(),
+            Ok(at) if !known.insert(at.clone()) => "known: listed above".into(),
+            Ok(at) => match chooser.choose(entry, at) {
+                Choice::Take => judge.found(at, (chooser.found_as(entry), Some(url.as_str()))),
+                Choice::TurnAway(reason) => reason.to_string(),
+                Choice::LeaveOut => "left out: sitemaps.use, sitemaps.max_files".into(),
+            },
+        };
+        LinkReport {
+            url: at.ok().map(|at| at.to_string()),
+            href: entry.loc.clone(),
+            kind: entry.kind().as_str(),
+            in_header: false,
+            nofollow: false,
+            text: entry.said(),
+            verdict,
+        }
+    };
+    let order = rules.ranker.order();
+    let mut all: Vec<_> = by_urgency(&map.entries, order).into_iter().map(|entry| (entry, report(entry))).collect();
+    all.sort_by_key(|(entry, _)| std::ptr::from_ref::<Entry>(entry)); // they lie in one list
+    all.into_iter().map(|(_, report)| report).collect()
 }

@@ -1,4 +1,5 @@
-//! What is shown of a fetch, as text or JSON.
+//! What is shown of a fetch, as text or JSON: the checks that each URL on the way passes (canonical form, rules, robots.txt,
+//! address policy), and how it ended.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -6,8 +7,8 @@ use std::io::Read as _;
 use serde::Serialize;
 
 use super::answer::Answer;
-use super::checks::Checks;
-use super::session::{NoAnswer, Reply};
+use super::judge::Judged;
+use super::session::{NoAnswer, Reply, Robots};
 use super::visit::Stopped;
 use crate::cli::exit::CliError;
 use crate::crawl::parser::inspect::RedirectKind;
@@ -141,6 +142,77 @@ impl Report {
             rows.add("stopped", &stopped.detail);
         }
         rows.0
+    }
+}
+
+/// The checks of one URL.
+#[derive(Debug, Serialize)]
+pub(super) struct Checks {
+    pub url: String,
+    /// As it was written, where that is not its canonical form.
+    written: Option<String>,
+    rules: RulesReport,
+    pub robots: Option<Robots>,
+    /// Those that its name has; none where a proxy looks it up.
+    addresses: Vec<String>,
+    /// Those that may not be connected to, each with the reason.
+    refused_addresses: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct RulesReport {
+    /// `take`, or why a crawl turns it away.
+    verdict: String,
+    /// The rule that decided.
+    rule: String,
+}
+
+impl Checks {
+    /// Begins with what needs no network.
+    pub(super) fn of(url: &PageUrl, written: Option<String>, judged: &Judged) -> Self {
+        Self {
+            url: url.to_string(),
+            written: written.filter(|written| *written != url.as_str()),
+            rules: RulesReport { verdict: judged.verdict(), rule: judged.rule.clone() },
+            robots: None,
+            addresses: Vec::new(),
+            refused_addresses: Vec::new(),
+        }
+    }
+
+    /// And what was found at the name.
+    pub(super) fn addresses(&mut self, reply: &Reply) {
+        self.addresses = reply.addresses.iter().map(ToString::to_string).collect();
+        self.refused_addresses.clone_from(&reply.refused);
+    }
+
+    /// Lines about the URL: of a hop under its own name, else under the names of the checks.
+    pub(super) fn rows(&self, is_hop: bool, rows: &mut Rows) {
+        let name = |name: &'static str| if is_hop { "" } else { name };
+        if let Some(written) = &self.written {
+            rows.add(name("written"), &format!("{}{written}", if is_hop { "written as " } else { "" }));
+        }
+        let rules = &self.rules;
+        let said = if rules.verdict == "take" { format!("take: {}", rules.rule) } else { rules.verdict.clone() };
+        rows.add(name("rules"), &format!("{}{said}", if is_hop { "rules: " } else { "" }));
+        if let Some(robots) = &self.robots {
+            robots.rows(name("robots.txt"), rows);
+        }
+        if is_hop && !self.addresses.is_empty() {
+            rows.add("", &format!("addresses: {}", self.addresses.join(", ")));
+        }
+        self.refused_addresses.iter().for_each(|why| rows.add(name("refused"), why));
+    }
+}
+
+impl Robots {
+    fn rows(&self, name: &str, rows: &mut Rows) {
+        rows.add(name, &format!("{} {}", self.url, self.outcome));
+        rows.add("", &format!("{}: {}", if self.allowed { "allow" } else { "disallow" }, self.line));
+        if let Some(delay) = self.crawl_delay_seconds {
+            rows.add("", &format!("Crawl-delay: {delay} s"));
+        }
+        self.sitemaps.iter().for_each(|map| rows.add("", &format!("Sitemap: {map}")));
     }
 }
 

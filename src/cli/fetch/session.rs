@@ -1,5 +1,6 @@
 //! Resolving, checking and asking, as a crawl does it, for one URL at a time.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
@@ -8,17 +9,23 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
 use crate::base::clock::Clock;
 use crate::base::units::roughly;
 use crate::cli::exit::CliError;
 use crate::config::{Layers, Settings};
+use crate::crawl::fetcher::{Report, RobotsAnswer};
 use crate::crawl::live::Live;
+use crate::crawl::politeness::{Nowhere, copy_of, follow, rules_of, value_of};
 use crate::crawl::rules::Rules;
 use crate::document::{SpillBudget, SpillConfig};
 use crate::domain::login::login_refused;
 use crate::domain::reason::Failure;
-use crate::domain::robots::{RobotsRules, RobotsStatus, classify};
+use crate::domain::robots::{RobotsAccess, RobotsRules, RobotsStatus, classify};
+use crate::domain::scope::Scope;
 use crate::domain::url::PageUrl;
+use crate::net::answer::outcome_of;
 use crate::net::guard::AddressPolicy;
 use crate::net::protocol::FetchLimits;
 use crate::net::proxy::Routes;
@@ -27,8 +34,6 @@ use crate::net::tls::STRICT;
 use crate::net::{FetchRequest, Fetched, Http, HttpConfig, Protocol, Resolver};
 use crate::telemetry::advice::advice;
 
-/// Redirects of a robots.txt followed (RFC 9309, section 2.3.1.2).
-const ROBOTS_REDIRECTS: usize = 5;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
@@ -98,9 +103,6 @@ impl fmt::Display for NoAnswer {
     }
 }
 
-/// Status, text or why there is none, and how redirects ended that led nowhere.
-type RobotsReply = (u16, Result<Vec<u8>, String>, &'static str);
-
 #[derive(Clone)]
 struct Known {
     outcome: String,
@@ -109,7 +111,17 @@ struct Known {
     none: &'static str,
 }
 
+impl Known {
+    /// Whether a URL is allowed, and the deciding line or why there is none.
+    fn verdict(&self, url: &PageUrl) -> (bool, String) {
+        let verdict = self.rules.verdict(url.asked_tail());
+        let line = verdict.line.filter(|_| self.reachable).unwrap_or_else(|| self.none.into());
+        (self.reachable && verdict.allowed, line)
+    }
+}
+
 /// What robots.txt says about the URL.
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Robots {
     pub url: String,
     /// Its status code.
@@ -119,7 +131,7 @@ pub(super) struct Robots {
     pub reachable: bool,
     /// The deciding line, or why there is none.
     pub line: String,
-    pub crawl_delay: Option<Duration>,
+    pub crawl_delay_seconds: Option<f64>,
     /// What it says of the use of the URL's content.
     pub usage: Option<String>,
     /// The sitemaps it names, absolute.
@@ -256,25 +268,25 @@ impl Session {
     ///
     /// # Errors
     /// No answer at all: then none is to be had from the host.
-    pub(super) async fn robots(&self, url: &PageUrl) -> Result<Robots, NoAnswer> {
+    pub(super) async fn robots(&self, url: &PageUrl, scope: &Scope) -> Result<Robots, NoAnswer> {
         let place = place(url);
         let known = self.robots.borrow().get(&place).cloned();
         let known = match known {
             Some(known) => known,
-            None => self.learn(url).await?,
+            None => self.learn(url, scope).await?,
         };
         let crawl_delay = known.rules.crawl_delay();
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().crawl_delay = crawl_delay.unwrap_or_default();
         self.robots.borrow_mut().insert(place.clone(), known.clone());
-        let verdict = known.rules.verdict(url.asked_tail());
+        let (allowed, line) = known.verdict(url);
         let sitemaps = self.sitemaps(&known, url).map(|map| map.to_string()).collect();
         Ok(Robots {
             url: format!("{place}/robots.txt"),
             outcome: known.outcome,
-            allowed: (known.reachable && verdict.allowed) || !self.rules.settings.politeness.respect_robots,
+            allowed: allowed || !self.rules.settings.politeness.respect_robots,
             reachable: known.reachable,
-            line: verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()),
-            crawl_delay,
+            line,
+            crawl_delay_seconds: crawl_delay.map(|delay| delay.as_secs_f64()),
             usage: known.rules.usage(url.asked_tail()),
             sitemaps,
         })
@@ -284,9 +296,8 @@ impl Session {
     pub(super) fn forbidden(&self, url: &PageUrl) -> Option<String> {
         let all = self.robots.borrow();
         let known = all.get(&place(url)).filter(|_| self.rules.settings.politeness.respect_robots)?;
-        let verdict = known.rules.verdict(url.asked_tail());
-        let forbidden = !known.reachable || !verdict.allowed;
-        forbidden.then(|| verdict.line.filter(|_| known.reachable).unwrap_or_else(|| known.none.into()))
+        let (allowed, line) = known.verdict(url);
+        (!allowed).then_some(line)
     }
 
     /// Whether a robots.txt already read names the URL as a sitemap of its own host.
@@ -302,48 +313,56 @@ impl Session {
         known.rules.sitemaps().iter().filter_map(move |text| self.live.canon.join(&base, text.trim(), None).ok())
     }
 
-    async fn learn(&self, url: &PageUrl) -> Result<Known, NoAnswer> {
-        const UNREACHABLE: &str = "out of reach: nothing is allowed for now";
-        let (status, text, ends) = match PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt") {
-            Ok(at) => self.robots_text(at).await?,
-            Err(_) => (404, Ok(Vec::new()), ""), // an address without a place for robots.txt has none
-        };
-        let mut outcome = format!("{status}{ends}");
-        let (rules, none) = match (classify(status), text) {
-            (RobotsStatus::Found, Ok(text)) => (Some(self.parse(&text)), "no rule matches"),
-            (RobotsStatus::Found, Err(why)) => {
-                outcome += &format!(", but {why}");
-                (None, UNREACHABLE)
-            }
-            (RobotsStatus::Unavailable, _) => (Some(RobotsRules::allow_all()), "there is none: all is allowed"),
-            (RobotsStatus::Unreachable, _) => (None, UNREACHABLE),
-        };
-        let reachable = rules.is_some();
-        let rules = rules.unwrap_or_else(RobotsRules::disallow_all);
-        Ok(Known { outcome, rules, reachable, none })
-    }
-
-    fn parse(&self, text: &[u8]) -> RobotsRules {
-        let tokens: Vec<&str> = self.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
-        RobotsRules::parse(text, &tokens)
-    }
-
-    /// The last status and the text, or why there is no text; redirects followed, and how they end where that is nowhere: as if
-    /// there were none (section 2.3.1.2).
-    async fn robots_text(&self, mut at: PageUrl) -> Result<RobotsReply, NoAnswer> {
-        let mut last = 0;
-        for _ in 0..=ROBOTS_REDIRECTS {
-            let fetched = self.get_within(&at, robots_limits(&self.rules.limits)).await?.fetched;
-            last = fetched.status;
-            let target =
-                fetched.reference("location").map(|l| self.rules.canon.join_as_written(&at.to_url(), &l, None));
-            match target.filter(|_| (300..400).contains(&last)) {
-                Some(Ok(next)) => at = next,
-                Some(Err(_)) => return Ok((last, Ok(Vec::new()), ", and its redirect leads to no URL")),
-                None => return Ok((last, robots_text(&fetched), "")),
-            }
+    /// Asks for the robots.txt of a URL as a crawl does.
+    async fn learn(&self, url: &PageUrl, scope: &Scope) -> Result<Known, NoAnswer> {
+        let (mut status, mut unread, mut fault) = (404, None, None);
+        let limits = robots_limits(&self.rules.limits);
+        let learned = follow(
+            &self.rules,
+            url,
+            |to| scope.judge_sitemap(to).is_err(),
+            async |at| {
+                let fetched = match self.get_within(at, limits.clone()).await {
+                    Ok(reply) => reply.fetched,
+                    Err(why) => {
+                        let report = Report::fault(why.reason);
+                        fault = Some(why);
+                        return Some(report);
+                    }
+                };
+                status = fetched.status;
+                let read = robots_text(&fetched);
+                unread = read.as_ref().err().cloned();
+                let location = fetched.reference("location").map(Cow::into_owned);
+                let outcome = outcome_of(Ok(&fetched), false, self.clock.now());
+                Some(Report {
+                    outcome,
+                    robots: Some(RobotsAnswer { status, text: read.ok(), location, records: Vec::new() }),
+                })
+            },
+        );
+        let learned = learned.await;
+        if let (Err(_), Some(fault)) = (&learned.status, fault) {
+            return Err(fault);
         }
-        Ok((last, Ok(Vec::new()), ", and its redirects do not end (five are followed)"))
+        let said = match learned.nowhere {
+            Some(Nowhere::Endless) => ", and its redirects do not end (five are followed)",
+            Some(Nowhere::NoUrl) => ", and its redirect leads to no URL",
+            Some(Nowhere::RuledOut) => ", and its redirect leads to what the rules turn away",
+            Some(Nowhere::Refused) => ", and its redirect leads to an address that must not be contacted",
+            None if learned.status.is_err() => ", but a firewall answered in place of the site",
+            None => "",
+        };
+        let unread = unread.filter(|_| classify(status) == RobotsStatus::Found).map(|why| format!(", but {why}"));
+        let now = self.clock.now();
+        let value = value_of(&self.rules, None, learned.status.as_ref(), now, now);
+        let (rules, none) = match self.rules.robots.standing(&copy_of(&value), now) {
+            RobotsAccess::Fetched | RobotsAccess::Stale => (rules_of(&self.rules, &value), "no rule matches"),
+            RobotsAccess::AllowAll => (RobotsRules::allow_all(), "there is none: all is allowed"),
+            RobotsAccess::DisallowAll => (RobotsRules::disallow_all(), "out of reach: nothing is allowed for now"),
+        };
+        let outcome = format!("{status}{said}{}", unread.unwrap_or_default());
+        Ok(Known { outcome, rules, reachable: value.failures == 0, none })
     }
 }
 

@@ -12,8 +12,8 @@ const PAGE: &str = "<title>A\u{1b}</title><a href='/next?utm_source=x'>next</a><
 const MAP: &str =
     "<urlset><url><loc>/next</loc><priority>0.8</priority></url><url><loc>/private/x</loc></url></urlset>";
 
-/// Answers every request on one thread until the test's process ends.
-fn serve(robots: &'static str) -> SocketAddr {
+/// Answers every request for a path with these bytes, on one thread until the test's process ends.
+fn serve_with(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -22,21 +22,42 @@ fn serve(robots: &'static str) -> SocketAddr {
             let mut head = [0; 4_096];
             let n = stream.read(&mut head).unwrap_or(0);
             let asked = String::from_utf8_lossy(&head[..n]).into_owned();
-            let (kind, body) = match asked.split(' ').nth(1) {
-                Some("/robots.txt") => ("text/plain", robots),
-                Some("/list") => ("text/html", "http://other.test/x\n"),
-                Some("/s.xml") => ("text/xml", MAP),
-                Some("/report.pdf") => ("application/pdf", PAGE),
-                _ => ("text/html", PAGE),
-            };
-            let length = body.len();
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-            );
-            let _ = stream.write_all(answer.as_bytes());
+            let _ = stream.write_all(&answer(asked.split(' ').nth(1).unwrap_or("/")));
         }
     });
     address
+}
+
+/// A few pages beside this robots.txt.
+fn serve(robots: &'static str) -> SocketAddr {
+    serve_with(move |path| {
+        let (kind, body) = match path {
+            "/robots.txt" => ("text/plain", robots),
+            "/list" => ("text/html", "http://other.test/x\n"),
+            "/s.xml" => ("text/xml", MAP),
+            "/report.pdf" => ("application/pdf", PAGE),
+            _ => ("text/html", PAGE),
+        };
+        whole(&format!("200 OK\nContent-Type: {kind}\n\n{body}"))
+    })
+}
+
+/// Answers robots.txt, and everything else, with these bytes.
+fn serve_raw(robots: &'static [u8], other: &'static [u8]) -> SocketAddr {
+    serve_with(move |path| if path == "/robots.txt" { robots } else { other }.to_vec())
+}
+
+/// Answers by path, and with 404 for robots.txt.
+fn serve_paths(answer: fn(&str) -> String) -> SocketAddr {
+    serve_with(move |path| whole(&if path == "/robots.txt" { "404 X".to_owned() } else { answer(path) }))
+}
+
+/// The bytes of status, head and body; an empty line is the border.
+fn whole(answer: &str) -> Vec<u8> {
+    let (head, body) = answer.split_once("\n\n").unwrap_or((answer, ""));
+    let head: String = head.lines().map(|line| format!("{line}\r\n")).collect();
+    let length = body.len();
+    format!("HTTP/1.1 {head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").into_bytes()
 }
 
 fn args(address: SocketAddr, path: &str) -> FetchArgs {
@@ -115,22 +136,6 @@ fn the_report_is_json_on_request() {
     assert_eq!(value["answer"]["page"]["links"][0]["url"], format!("http://{address}/next"));
 }
 
-/// Answers robots.txt, and everything else, with these bytes, then closes.
-fn serve_raw(robots: &'static [u8], other: &'static [u8]) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = [0; 4_096];
-            let n = stream.read(&mut head).unwrap_or(0);
-            let rules = head[..n].starts_with(b"GET /robots.txt ");
-            let _ = stream.write_all(if rules { robots } else { other });
-        }
-    });
-    address
-}
-
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
@@ -176,16 +181,24 @@ fn a_robots_txt_that_did_not_come_whole_forbids_everything() {
 }
 
 #[test]
-fn redirects_of_robots_txt_that_lead_nowhere_are_told_as_what_they_are() {
-    let head = |to: &str| format!("HTTP/1.1 302 X\r\nContent-Length: 0\r\nLocation: {to}\r\n\r\n");
-    for (to, told) in [
-        ("/robots.txt", "302, and its redirects do not end (five are followed)"),
-        ("mailto:a@b.example", "302, and its redirect leads to no URL"),
+fn what_robots_txt_answered_is_told_and_means_what_it_means_to_a_crawl() {
+    let to = |to: &str| format!("302 X\nLocation: {to}");
+    let (all, none) = ("allow: there is none: all is allowed", "disallow: out of reach: nothing is allowed for now");
+    for (answer, told, means) in [
+        (to("/robots.txt"), "302, and its redirects do not end (five are followed)", all),
+        (to("mailto:a@b.example"), "302, and its redirect leads to no URL", all),
+        (to("http://no.test/robots.txt"), "302, and its redirect leads to what the rules turn away", all),
+        (to("http://10.0.0.1/"), "302, and its redirect leads to an address that must not be contacted", all),
+        ("403 X".to_owned(), "403", all),
+        ("403 X\ncf-mitigated: challenge".to_owned(), "403, but a firewall answered in place of the site", none),
+        ("429 X".to_owned(), "429", none),
+        ("500 X".to_owned(), "500", none),
     ] {
-        let answer: &'static [u8] = head(to).leak().as_bytes();
-        let (_, text) = fetch(&args(serve_raw(answer, NO_RULES), "/start"));
-        assert!(text.contains(&format!("robots.txt {told}\n")), "{text}");
-        assert!(text.contains("there is none: all is allowed"), "{text}");
+        let answer: &'static [u8] = whole(&answer).leak();
+        let mut args = args(serve_raw(answer, NO_RULES), "/start");
+        args.settings.sets.push("scope.deny_hosts=no.test".into());
+        let (_, text) = fetch(&args);
+        assert!(text.contains(&format!("robots.txt {told}\n")) && text.contains(means), "{text}");
     }
 }
 
@@ -243,32 +256,6 @@ fn a_public_url_needs_a_contact_and_a_bad_one_is_bad_usage() {
         let args = FetchArgs { url: url.into(), ..args("127.0.0.1:9".parse().unwrap(), "/") };
         assert_eq!(run(&args, &mut Vec::new()).unwrap_err().exit, Exit::Usage);
     }
-}
-
-/// Answers by path, and with 404 for robots.txt.
-fn serve_paths(answer: fn(&str) -> String) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = [0; 4_096];
-            let n = stream.read(&mut head).unwrap_or(0);
-            let asked = String::from_utf8_lossy(&head[..n]).into_owned();
-            let path = asked.split(' ').nth(1).unwrap_or("/");
-            let said = if path == "/robots.txt" { ("404 X\r\n".into(), String::new()) } else { split(&answer(path)) };
-            let length = said.1.len();
-            let text = format!("HTTP/1.1 {}Content-Length: {length}\r\nConnection: close\r\n\r\n{}", said.0, said.1);
-            let _ = stream.write_all(text.as_bytes());
-        }
-    });
-    address
-}
-
-/// Head and body, of which an empty line is the border.
-fn split(answer: &str) -> (String, String) {
-    let (head, body) = answer.split_once("\n\n").unwrap_or((answer, ""));
-    (head.lines().map(|line| format!("{line}\r\n")).collect(), body.to_owned())
 }
 
 /// A chain `/0` -> `/1` -> … without end, a ring of refreshes, and pages that lead on in other ways.

@@ -3,10 +3,9 @@
 use serde::Serialize;
 
 use super::answer::{Answer, RedirectReport};
-use super::checks::Checks;
 use super::judge::{Judge, Judged};
 use super::read::Read;
-use super::report::{Hop, Report};
+use super::report::{Checks, Hop, Report};
 use super::session::{Reply, Session};
 use crate::cli::exit::CliError;
 use crate::crawl::admit::LINK;
@@ -28,11 +27,11 @@ pub(super) async fn visit(session: &Session, start: PageUrl, written: &str, foll
     let (mut at, mut written, mut been, mut hops) = (start, Some(written.to_owned()), Vec::new(), Vec::new());
     loop {
         let mut checks = Checks::of(&at, written.take(), &judge.rules(&at, 0, LINK));
-        let robots = match session.robots(&at).await {
+        let robots = match session.robots(&at, judge.scope()).await {
             Ok(robots) => robots,
             Err(fault) => return Ok(Report::failed(hops, checks, &fault)),
         };
-        checks.robots(&robots);
+        checks.robots = Some(robots.clone());
         if !robots.allowed {
             return Ok(Report::refused(hops, checks));
         }

@@ -1,15 +1,26 @@
-//! robots.txt of one host: kept copy, freshness, fetching with redirects (RFC 9309, 2.3.1).
+//! robots.txt of one host: fetching with redirects (RFC 9309, 2.3.1), kept copy, freshness.
+//!
+//! [`follow`] and [`value_of`] are all that a crawl and `lycosa fetch` know of it:
+//!
+//! | the last answer | access | asked again |
+//! |---|---|---|
+//! | 2xx whose text came whole, or as whole lines up to the limits of size | as its rules say | after `robots.max_age` |
+//! | 2xx whose text was cut, or is in a coding that is broken or unknown | as for 5xx | as for 5xx |
+//! | 3xx that leads nowhere ([`Nowhere`]), 4xx but 429 | all is allowed | after `robots.max_age` |
+//! | 429, 5xx, any other status, a firewall's own page, none at all | as what was known before says, for `robots.keep_stale`; then, or where nothing was, nothing is allowed | after the next step of `robots.error_retry`, from the host's next request on |
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
+use super::lane::Lane;
 use super::reach::RobotsUnreachable;
-use super::{lane::Lane, pacers, sitemaps};
+use super::{pacers, sitemaps};
 use crate::base::time::UnixMillis;
 use crate::crawl::deduper::Announced;
 use crate::crawl::fetcher::{Report, RobotsAnswer};
 use crate::crawl::lease::Lease;
 use crate::crawl::node::Node;
+use crate::crawl::rules::Rules;
 use crate::crawl::slot::Pacer;
 use crate::crawl::store::Commit;
 use crate::domain::outcome::{Answer, FetchOutcome};
@@ -57,7 +68,7 @@ struct Kept {
 
 impl Kept {
     fn new(node: &Node, value: RobotsValue, fault: Option<Failure>) -> Self {
-        let rules = rules_of(node, &value);
+        let rules = rules_of(&node.crawl.rules, &value);
         Self { value: RobotsValue { text: Vec::new(), ..value }, rules, fault }
     }
 
@@ -91,9 +102,24 @@ pub(super) struct Cache {
     pub mixed: Cell<bool>,
 }
 
-/// What a request for robots.txt brought.
-pub(super) struct Learned {
-    status: Result<RobotsAnswer, Failure>,
+/// What a request for robots.txt brought: the last answer, with the records of all of them.
+pub(crate) struct Learned {
+    pub status: Result<RobotsAnswer, Failure>,
+    /// How its redirects ended, when that was not at an answer.
+    pub nowhere: Option<Nowhere>,
+}
+
+/// How redirects end that lead to no robots.txt: it is as if there were none (RFC 9309, 2.3.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nowhere {
+    /// There are more than [`MAX_HOPS`].
+    Endless,
+    /// At what is no http(s) URL.
+    NoUrl,
+    /// At a host or URL that the operator has ruled out.
+    RuledOut,
+    /// At an address that must not be contacted.
+    Refused,
 }
 
 impl Cache {
@@ -150,7 +176,7 @@ impl Cache {
         let known = old
             .as_ref()
             .map(|old| RobotsValue { text: text.clone().flatten().unwrap_or_default(), ..old.value.clone() });
-        let value = value_of(node, known, learned.status.as_ref(), now, now.max(pacer.earliest()));
+        let value = value_of(&node.crawl.rules, known, learned.status.as_ref(), now, now.max(pacer.earliest()));
         let fault = learned.status.as_ref().err().copied();
         if let (Some(old), Some(None)) = (old, text)
             && value.failures > 0
@@ -187,15 +213,15 @@ pub(crate) fn copy_of(value: &RobotsValue) -> RobotsCopy {
 }
 
 /// The rules in it that are meant for this crawler.
-pub(crate) fn rules_of(node: &Node, value: &RobotsValue) -> RobotsRules {
-    let tokens: Vec<&str> = node.crawl.rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
+pub(crate) fn rules_of(rules: &Rules, value: &RobotsValue) -> RobotsRules {
+    let tokens: Vec<&str> = rules.settings.agent.robots_tokens.iter().map(String::as_str).collect();
     RobotsRules::parse(&value.text, &tokens)
 }
 
 /// The record after a request: a failure keeps what was learned before as a stand-in. A text that did not come whole is one
 /// too (RFC 9309, 2.3.1.4). `earliest`: the host's next request.
-fn value_of(
-    node: &Node,
+pub(crate) fn value_of(
+    rules: &Rules,
     old: Option<RobotsValue>,
     answer: Result<&RobotsAnswer, &Failure>,
     now: UnixMillis,
@@ -207,61 +233,77 @@ fn value_of(
     if answer.is_err() || classify(status) == RobotsStatus::Unreachable || found && text.is_none() {
         let (text, fetched, failures) = old.map_or((Vec::new(), UnixMillis(0), 0), |o| (o.text, o.fetched, o.failures));
         let failures = failures.saturating_add(1);
-        let retry_at = Some(node.crawl.rules.robots.retry_at(earliest, u32::from(failures)));
+        let retry_at = Some(rules.robots.retry_at(earliest, u32::from(failures)));
         return RobotsValue { status, fetched, text, failures, retry_at };
     }
     let text = text.filter(|_| found).cloned().unwrap_or_default();
     RobotsValue { status, fetched: now, text, failures: 0, retry_at: None }
 }
 
-/// A redirect to another host is followed (RFC 9309, 2.3.1.2), unless the operator has ruled that host or URL out. It goes there
-/// without credentials, and a mere refusal that it meets there is not held against that host.
-fn is_allowed_elsewhere(node: &Node, target: &PageUrl) -> bool {
-    let scope = node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-    scope.judge_sitemap(target).is_ok()
-}
-
-/// Requests robots.txt for `url`'s scheme, host and port; follows up to five redirects, each hop checked, each under the
-/// slot of the host it goes to.
-pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
+/// Asks for the robots.txt of `url`'s scheme, host and port, and follows its redirects, also to other hosts (RFC 9309,
+/// 2.3.1.2) unless `is_ruled_out`. `ask` makes one request, whose redirect is an answer; `None` when it had no turn.
+pub(crate) async fn follow(
+    rules: &Rules,
+    url: &PageUrl,
+    is_ruled_out: impl Fn(&PageUrl) -> bool,
+    mut ask: impl AsyncFnMut(&PageUrl) -> Option<Report>,
+) -> Learned {
+    let failed = |failure| Learned { status: Err(failure), nowhere: None };
     let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
-    let mut records = Vec::new();
-    let mut last = 404; // an address without a place for robots.txt has none
+    let (mut status, mut records) = (404, Vec::new()); // an address without a place for robots.txt has none
+    let mut nowhere = Nowhere::Endless;
     for _ in 0..=MAX_HOPS {
-        let Ok(here) = target else { break };
+        let Ok(here) = target else {
+            nowhere = Nowhere::NoUrl;
+            break;
+        };
         let own = here.host() == url.host();
-        if !own && !is_allowed_elsewhere(&lane.node, &here) {
-            break; // as if there were none
+        if !own && is_ruled_out(&here) {
+            nowhere = Nowhere::RuledOut;
+            break;
         }
-        let pacer = if own { lane.pacer.clone() } else { pacers::of_host(&lane.node, here.host()) };
-        let asked = if own {
-            lane.request_robots(&here, &pacer).await
-        } else {
-            lane.request_foreign_robots(&here, &pacer).await
-        };
-        let Some(report) = asked else {
-            return Learned { status: Err(Failure::FirstByteTimeout) };
-        };
-        let Report { outcome, robots } = report;
-        let answer = match (outcome, robots) {
+        let answer = match ask(&here).await {
+            None => return failed(Failure::FirstByteTimeout),
             // A firewall in between says nothing about what the site allows.
-            (FetchOutcome::Answer(Answer { challenge: true, .. }), _) => {
-                return Learned { status: Err(Failure::Challenge) };
+            Some(Report { outcome: FetchOutcome::Answer(Answer { challenge: true, .. }), .. }) => {
+                return failed(Failure::Challenge);
             }
-            (FetchOutcome::Answer(_), Some(answer)) => answer,
-            // A redirect to an address that must not be contacted leads nowhere: as if there were no robots.txt.
-            (FetchOutcome::Fault(Failure::AddressRefused), _) if !own => break,
-            (FetchOutcome::Fault(failure), _) => return Learned { status: Err(failure) },
-            (FetchOutcome::Answer(_), None) => return Learned { status: Err(Failure::BadHttp) },
+            Some(Report { outcome: FetchOutcome::Fault(Failure::AddressRefused), .. }) if !own => {
+                nowhere = Nowhere::Refused;
+                break;
+            }
+            Some(Report { outcome: FetchOutcome::Fault(failure), .. }) => return failed(failure),
+            Some(Report { outcome: FetchOutcome::Answer(_), robots }) => match robots {
+                Some(answer) => answer,
+                None => return failed(Failure::BadHttp),
+            },
         };
-        let RobotsAnswer { status, text, location, records: mut more } = answer;
-        records.append(&mut more);
-        last = status;
-        match location.filter(|_| (300..400).contains(&status)) {
-            Some(next) => target = lane.node.crawl.rules.canon.join_as_written(&here.to_url(), &next, None),
-            None => return Learned { status: Ok(RobotsAnswer { status, text, location: None, records }) },
+        status = answer.status;
+        records.extend(answer.records);
+        match answer.location.filter(|_| (300..400).contains(&status)) {
+            Some(next) => target = rules.canon.join_as_written(&here.to_url(), &next, None),
+            None => {
+                let answer = RobotsAnswer { status, text: answer.text, location: None, records };
+                return Learned { status: Ok(answer), nowhere: None };
+            }
         }
     }
-    // Too many hops, or a place that is none: as if there were none (RFC 9309, 2.3.1.2). What is kept is what was answered.
-    Learned { status: Ok(RobotsAnswer { status: last, text: None, location: None, records }) }
+    // What is kept is what was answered.
+    Learned { status: Ok(RobotsAnswer { status, text: None, location: None, records }), nowhere: Some(nowhere) }
+}
+
+/// The same in a crawl: each request under the slot of the host it goes to, to another host without credentials, and a mere
+/// refusal that it meets there is not held against that host.
+pub(super) async fn fetch(lane: &Lane, url: &PageUrl) -> Learned {
+    let is_ruled_out = |target: &PageUrl| {
+        let scope = lane.node.crawl.scope.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        scope.judge_sitemap(target).is_err()
+    };
+    follow(&lane.node.crawl.rules, url, is_ruled_out, async |here| {
+        if here.host() == url.host() {
+            return lane.request_robots(here, &lane.pacer).await;
+        }
+        lane.request_cross_host_robots(here, &pacers::of_host(&lane.node, here.host())).await
+    })
+    .await
 }

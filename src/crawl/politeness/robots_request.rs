@@ -41,7 +41,7 @@ impl Lane {
 
     /// The same of another host to which it was redirected. Whoever asks there first asks for all that are led to the same place;
     /// one of them at a time stands behind that host's own lanes.
-    pub(super) async fn request_foreign_robots(&self, url: &PageUrl, pacer: &Arc<Pacer>) -> Option<Report> {
+    pub(super) async fn request_cross_host_robots(&self, url: &PageUrl, pacer: &Arc<Pacer>) -> Option<Report> {
         let (node, began) = (&self.node, Stopwatch::start());
         let known = || node.net.targets.known(url, node.clock.now(), node.crawl.rules.robots.max_age);
         if node.crawl.orders.blocks().on(url.host()) {

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::error::{CheckError, Result};
-use super::fault::{Fault, Note};
-use super::findings::Findings;
+use super::pass::Pass;
+use super::{CheckError, Fault, Note, Result};
 use crate::storage::keys::PageKey;
 use crate::storage::read;
 use crate::storage::values::{DoneKind, FileLengths, PageRecord};
@@ -70,8 +69,8 @@ struct Uploaded {
 
 impl Files {
     /// Looks at the folder.
-    pub fn look(findings: &mut Findings<'_>, place: &ArchivePlace) -> Result<Self> {
-        let file_lengths = read::meta::<FileLengths>(findings.storage, ()).ok().flatten();
+    pub fn look(pass: &mut Pass<'_>, place: &ArchivePlace) -> Result<Self> {
+        let file_lengths = read::meta::<FileLengths>(pass.storage, ()).ok().flatten();
         let names = names_in(&place.warc)?;
         let mut files = Self {
             elsewhere: uploaded(&place.data.join("uploaded.jsonl"))?,
@@ -81,13 +80,13 @@ impl Files {
             doubtful: BTreeSet::new(),
         };
         for name in &names {
-            files.take(findings, name, &names)?;
+            files.take(pass, name, &names)?;
         }
-        files.judge_tails(findings, &names)?;
+        files.judge_tails(pass, &names)?;
         Ok(files)
     }
 
-    fn take(&mut self, findings: &mut Findings<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
+    fn take(&mut self, pass: &mut Pass<'_>, name: &str, names: &BTreeSet<String>) -> Result<()> {
         let open = closed_name(name);
         let closed = open.unwrap_or(name);
         if !closed.ends_with(".warc.gz") {
@@ -95,7 +94,7 @@ impl Files {
         }
         let own = self.file_lengths.as_ref().is_none_or(|t| t.warc.as_ref().is_some_and(|(warc, _)| warc == closed));
         if open.is_some() && !own {
-            findings.note(Note::TidiedAtStart, || name.to_owned());
+            pass.note(Note::TidiedAtStart, || name.to_owned());
             return Ok(());
         }
         if open.is_none() && names.contains(&open_name(closed)) && own {
@@ -110,7 +109,7 @@ impl Files {
         let index = cdxj_name(closed);
         let limit = tail(committed.and_then(|t| t.warc.as_ref()), closed).min(len);
         if limit < len {
-            findings.note(Note::CutAtStart, || format!("{name}: {} bytes", len - limit));
+            pass.note(Note::CutAtStart, || format!("{name}: {} bytes", len - limit));
         }
         let index_limit = tail(committed.and_then(|t| t.cdxj.as_ref()), &index);
         let index = self.place.warc.join(if open.is_some() { open_name(&index) } else { index });
@@ -120,7 +119,7 @@ impl Files {
     }
 
     /// The files that the last commit names are there.
-    fn judge_tails(&mut self, findings: &mut Findings<'_>, names: &BTreeSet<String>) -> Result<()> {
+    fn judge_tails(&mut self, pass: &mut Pass<'_>, names: &BTreeSet<String>) -> Result<()> {
         let Some(file_lengths) = self.file_lengths.clone() else { return Ok(()) };
         if let Some((name, _)) = &file_lengths.warc
             && !names.contains(name)
@@ -128,13 +127,11 @@ impl Files {
             && !self.elsewhere.contains(name)
         {
             let left = FileLengths { warc: None, cdxj: None, ..file_lengths.clone() };
-            findings.find(Fault::TailMissing, name, "is neither open nor closed there", |batch| {
-                batch.put_meta((), &left)
-            })?;
+            pass.find(Fault::TailMissing, name, "is neither open nor closed there", |batch| batch.put_meta((), &left))?;
         }
         let lines = len_of(&self.lines())?;
         if lines > file_lengths.jsonl {
-            findings.note(Note::CutAtStart, || format!("crawl.jsonl: {} bytes", lines - file_lengths.jsonl));
+            pass.note(Note::CutAtStart, || format!("crawl.jsonl: {} bytes", lines - file_lengths.jsonl));
         }
         Ok(())
     }
@@ -177,12 +174,12 @@ impl Files {
     }
 
     /// Tells of what is kept elsewhere, and counts the files.
-    pub fn tell(&self, findings: &mut Findings<'_>) {
+    pub fn tell(&self, pass: &mut Pass<'_>) {
         let absent: Vec<_> = self.elsewhere.iter().filter(|name| !self.warcs.contains_key(*name)).collect();
         for name in &absent {
-            findings.note(Note::KeptElsewhere, || (*name).clone());
+            pass.note(Note::KeptElsewhere, || (*name).clone());
         }
-        let files = findings.report.files.get_or_insert_default();
+        let files = pass.report.files.get_or_insert_default();
         files.warcs = self.warcs.len() as u64;
         files.elsewhere = absent.len() as u64;
     }

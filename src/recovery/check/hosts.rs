@@ -1,17 +1,16 @@
 //! The pass over all hosts: seven families whose keys begin with the host are read side by side, so that each host is seen
-//! whole and counted in passing.
+//! whole and counted in passing; its counts against their recount, and the one place it has (I9).
 
-use super::context::Context;
-use super::error::Result;
-use super::fault::Fault;
-use super::findings::Findings;
-use super::queue;
-use super::stream::{Stream, look_one};
-use super::tally::{HostTally, Totals};
-use super::{places, urls};
+use super::judge::{HostTally, right_place};
+use super::pass::Pass;
+use super::stream::{Stream, each_chunk};
+use super::{Fault, Result, queue, urls};
+use crate::domain::fingerprint::{CrawlId, HostKey};
+use crate::domain::partition::Partition;
+use crate::storage::Batch;
 use crate::storage::keys::{HostAt, HostCrawl, Key};
-use crate::storage::tables::{Failed, HostCounts, HostState, Pages, Queue, Rejected, Seen, Table};
-use crate::storage::values;
+use crate::storage::tables::{self, Failed, HostState, Pages, Parked, Queue, Rejected, Seen, Table, Waiting};
+use crate::storage::values::{self, HostCounts, Place};
 
 /// The families side by side.
 pub struct Walk {
@@ -19,7 +18,7 @@ pub struct Walk {
     /// The host named last: it may have records in several crawls.
     named: Option<(HostAt, String, bool)>,
     pub queue: Stream<Queue>,
-    pub counts: Stream<HostCounts>,
+    counts: Stream<tables::HostCounts>,
     pub seen: Stream<Seen>,
     pub pages: Stream<Pages>,
     pub rejected: Stream<Rejected>,
@@ -52,7 +51,7 @@ impl Unit {
 }
 
 /// The pass.
-pub fn hosts(context: &mut Context<'_>, findings: &mut Findings<'_>, totals: &mut Totals) -> Result<()> {
+pub fn hosts(pass: &mut Pass<'_>) -> Result<()> {
     let mut walk = Walk {
         names: Stream::all(),
         named: None,
@@ -63,69 +62,61 @@ pub fn hosts(context: &mut Context<'_>, findings: &mut Findings<'_>, totals: &mu
         rejected: Stream::all(),
         failed: Stream::all(),
     };
-    let kept_any = !findings.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
-    while let Some(at) = walk.next_unit(findings)? {
+    let kept_any = !pass.storage.scan(Rejected::FAMILY, &[], &[], 1)?.is_empty();
+    while let Some(at) = walk.next_unit(pass)? {
         let prefix = at.encode();
-        let (name, held) = walk.name_of(context, findings, totals, at.host_at())?.unzip();
+        let (name, held) = walk.name_of(pass, at.host_at())?.unzip();
         let held = held.unwrap_or_default();
         let mut unit = Unit { at, prefix, name, held, hint: None, tally: HostTally::default(), bound: 0, waiting: 0 };
-        let before = findings.report.total();
-        urls::urls(context, findings, &mut walk, &mut unit, totals, kept_any)?;
-        queue::entries(context, findings, &mut walk, &mut unit, totals)?;
+        let before = pass.report.total();
+        urls::urls(pass, &mut walk, &mut unit, kept_any)?;
+        queue::entries(pass, &mut walk, &mut unit)?;
         if unit.bound != unit.waiting {
-            queue::look_for_entries(context, findings, &unit)?;
+            queue::look_for_entries(pass, &unit)?;
         }
-        nameless(context, findings, &unit)?;
-        let changing = findings.repairing() && findings.report.total() > before;
-        places::counts(context, findings, &mut walk, &unit, totals, changing)?;
+        nameless(pass, &unit)?;
+        let changing = pass.repairing && pass.report.total() > before;
+        let stored = walk.counts.next_in(pass, &unit.prefix)?.map(|row| row.value).unwrap_or_default();
+        counts(pass, &unit, &stored, changing)?;
     }
-    walk.name_of(context, findings, totals, LAST).map(drop)
+    walk.name_of(pass, LAST).map(drop)
 }
 
 /// Above every host.
-const LAST: HostAt = HostAt {
-    partition: crate::domain::partition::Partition(u16::MAX),
-    host: crate::domain::fingerprint::HostKey([u8::MAX; 8]),
-};
+const LAST: HostAt = HostAt { partition: Partition(u16::MAX), host: HostKey([u8::MAX; 8]) };
 
 impl Walk {
     /// The next host with any record, in one crawl.
-    fn next_unit(&mut self, findings: &mut Findings<'_>) -> Result<Option<HostCrawl>> {
-        fn least<T: Table>(stream: &mut Stream<T>, findings: &mut Findings<'_>) -> Result<Option<Vec<u8>>> {
-            Ok(stream.peek(findings)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
+    fn next_unit(&mut self, pass: &mut Pass<'_>) -> Result<Option<HostCrawl>> {
+        fn least<T: Table>(stream: &mut Stream<T>, pass: &mut Pass<'_>) -> Result<Option<Vec<u8>>> {
+            Ok(stream.peek(pass)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
         }
         let all = [
-            least(&mut self.queue, findings)?,
-            least(&mut self.counts, findings)?,
-            least(&mut self.seen, findings)?,
-            least(&mut self.pages, findings)?,
-            least(&mut self.rejected, findings)?,
-            least(&mut self.failed, findings)?,
+            least(&mut self.queue, pass)?,
+            least(&mut self.counts, pass)?,
+            least(&mut self.seen, pass)?,
+            least(&mut self.pages, pass)?,
+            least(&mut self.rejected, pass)?,
+            least(&mut self.failed, pass)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }
 
     /// The name of a host, and whether it is held; every record up to its own is judged on the way.
-    fn name_of(
-        &mut self,
-        context: &Context<'_>,
-        findings: &mut Findings<'_>,
-        totals: &mut Totals,
-        at: HostAt,
-    ) -> Result<Option<(String, bool)>> {
+    fn name_of(&mut self, pass: &mut Pass<'_>, at: HostAt) -> Result<Option<(String, bool)>> {
         let until = at.encode();
-        while self.names.peek(findings)?.is_some_and(|row| row.raw <= until)
-            && let Some(row) = self.names.next_in(findings, &[])?
+        while self.names.peek(pass)?.is_some_and(|row| row.raw <= until)
+            && let Some(row) = self.names.next_in(pass, &[])?
         {
             let (name, held) = (row.value.name, row.value.orders.holds());
             if name.is_empty() {
                 continue; // its pace is known, nothing else
             }
-            totals.counters.hosts += 1;
-            if context.host_at(&name) == row.key {
+            pass.totals.counters.hosts += 1;
+            if pass.host_at(&name) == row.key {
                 self.named = Some((row.key, name, held));
             } else {
-                findings.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
+                pass.find(Fault::HostMisnamed, &name, &format!("stands at the key {}", row.key.host), |batch| {
                     batch.delete::<HostState>(&row.key);
                 })?;
             }
@@ -135,19 +126,107 @@ impl Walk {
 }
 
 /// A host with URLs to fetch needs its name, for its entries hold the rest of their URLs only.
-fn nameless(context: &mut Context<'_>, findings: &mut Findings<'_>, unit: &Unit) -> Result<()> {
+fn nameless(pass: &mut Pass<'_>, unit: &Unit) -> Result<()> {
     let needs = unit.tally.queued.iter().any(|n| *n > 0) || unit.tally.due > 0;
     if unit.name.is_some() || !needs {
         return Ok(());
     }
     let at = unit.at.host_at();
-    if unit.hint.is_none() && !context.lost.gave_up(at) {
-        context.lost.host(at);
+    if unit.hint.is_none() && !pass.lost.gave_up(at) {
+        pass.lost.host(at);
     }
-    let known = look_one::<HostState>(findings.storage, &at)?.unwrap_or_default();
-    findings.find(Fault::HostNameless, &unit.shown(), "has URLs to fetch", |batch| {
+    let known = pass.look_one::<HostState>(&at)?.unwrap_or_default();
+    pass.find(Fault::HostNameless, &unit.shown(), "has URLs to fetch", |batch| {
         if let Some(name) = unit.hint.clone() {
             batch.put::<HostState>(&at, &values::HostState { name, ..known });
         }
     })
+}
+
+/// The counts of a host. `changing`: other repairs of the host come first, so that it is counted in the next round.
+fn counts(pass: &mut Pass<'_>, unit: &Unit, stored: &HostCounts, changing: bool) -> Result<()> {
+    pass.totals.host(&unit.tally, stored.place);
+    if changing {
+        return Ok(());
+    }
+    let mut right = unit.tally.counts(stored);
+    right.heads = unit.tally.heads(&stored.heads);
+    let standing = stands(pass, unit.at.host_at(), stored.place)?;
+    let place = right_place(&right, unit.held);
+    let misplaced = !standing || place != Some(stored.place);
+    right.place = match place {
+        Some(place) => place,
+        None => Place::Waiting { rank: right.best_rank().unwrap_or(0), order: pass.host_order()? },
+    };
+    let (at, right) = (unit.at, &right);
+    let plain = |c: &HostCounts| (c.queued, c.due, c.done, c.errors, c.bytes);
+    if plain(stored) != plain(right) {
+        let detail = format!("stored {:?}, counted {:?}", plain(stored), plain(right));
+        pass.find(Fault::HostCounts, &unit.shown(), &detail, |batch| batch.put::<tables::HostCounts>(&at, right))?;
+    }
+    if stored.heads != right.heads {
+        let detail = format!("stored {:?}, first entries {:?}", stored.heads, unit.tally.lowest);
+        pass.find(Fault::HostHeads, &unit.shown(), &detail, |batch| batch.put::<tables::HostCounts>(&at, right))?;
+    }
+    if misplaced {
+        let detail = format!("{:?} with {} URLs in its queue", stored.place, right.queued_total());
+        pass.find(Fault::HostPlace, &unit.shown(), &detail, |batch| {
+            leave(batch, at.host_at(), stored.place);
+            enter(batch, at.host_at(), right.place);
+            batch.put::<tables::HostCounts>(&at, right);
+        })?;
+    }
+    Ok(())
+}
+
+/// True when the host has the row entry that its place says.
+fn stands(pass: &Pass<'_>, at: HostAt, place: Place) -> Result<bool> {
+    Ok(match place {
+        Place::None | Place::Held => true,
+        Place::Waiting { rank, order } => pass.look_one::<Waiting>(&at.waiting(rank, order))?.is_some(),
+        Place::Parked { time } => pass.look_one::<Parked>(&at.parked(time))?.is_some(),
+    })
+}
+
+fn leave(batch: &mut Batch, at: HostAt, place: Place) {
+    match place {
+        Place::None | Place::Held => {}
+        Place::Waiting { rank, order } => batch.delete::<Waiting>(&at.waiting(rank, order)),
+        Place::Parked { time } => batch.delete::<Parked>(&at.parked(time)),
+    }
+}
+
+fn enter(batch: &mut Batch, at: HostAt, place: Place) {
+    match place {
+        Place::None | Place::Held => {}
+        Place::Waiting { rank, order } => batch.put::<Waiting>(&at.waiting(rank, order), &()),
+        Place::Parked { time } => batch.put::<Parked>(&at.parked(time), &()),
+    }
+}
+
+/// Every entry of `waiting` and `parked` is its host's place.
+pub fn rows(pass: &mut Pass<'_>) -> Result<()> {
+    row::<Waiting>(pass, |key| (key.host_at(), Place::Waiting { rank: key.rank, order: key.order }))?;
+    row::<Parked>(pass, |key| (key.host_at(), Place::Parked { time: key.time }))
+}
+
+fn row<T: Table<Value = ()>>(pass: &mut Pass<'_>, place_of: impl Fn(&T::Key) -> (HostAt, Place)) -> Result<()> {
+    each_chunk::<T>(pass, |pass, rows| {
+        let hosts: Vec<HostCrawl> = rows.iter().map(|row| place_of(&row.key).0.crawl(CrawlId::default())).collect();
+        for (row, counts) in rows.iter().zip(pass.look::<tables::HostCounts>(&hosts)?) {
+            let (at, place) = place_of(&row.key);
+            if counts.as_ref().map(|c| c.place) != Some(place) {
+                let stored = counts.map(|c| c.place).unwrap_or_default();
+                let detail = format!("is at {place:?} in {}, its place is {stored:?}", T::FAMILY);
+                pass.find(Fault::RowStray, &shown(pass, at)?, &detail, |batch| batch.delete::<T>(&row.key))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A host's name, or its key.
+fn shown(pass: &Pass<'_>, at: HostAt) -> Result<String> {
+    let state = pass.look_one::<tables::HostState>(&at)?;
+    Ok(state.map_or_else(|| format!("host {}", at.host), |state| state.name))
 }

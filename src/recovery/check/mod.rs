@@ -2,15 +2,14 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | [`fault`] | what can be wrong: names, invariants, repairs |
-//! | [`report`] | what was found |
-//! | `judge`, `tally` | pure: whether records fit together; recounts |
-//! | `stream`, `findings` | records in key order, a chunk at a time; findings, and changes in bounded batches |
-//! | `hosts`, `urls`, `queue`, `places` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
-//! | `singles` | `meta`, robots.txt, contents |
-//! | [`files`], `index`, `archive` | WARC and CDXJ |
-//! | `lines`, `pending`, `unlined` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
-//! | `lost`, `texts` | URLs known by their key only, looked for in every text there is |
+//! | `report` | what can be wrong: names, invariants, repairs; what was found |
+//! | `judge` | pure: whether records fit together; recounts |
+//! | `pass`, `stream` | what every pass works with: findings, changes in bounded batches, records in key order |
+//! | `hosts`, `urls`, `queue` | the pass over all hosts: states, captures, rejections, queues, counts, rows |
+//! | `meta` | `meta`, robots.txt, contents, seeds, sitemaps |
+//! | `files`, `archive` | WARC and CDXJ |
+//! | `lines` | `crawl.jsonl`: its lines, those not yet safe, captures without one |
+//! | `lost` | URLs known by their key only, looked for in every text there is |
 //!
 //! Memory does not grow with the number of URLs: families are merged in key order, looked up in sorted batches, and counted
 //! host by host; keys of lines are sorted in temporary files. Held are: the lines of one index, the list of WARC files, the pages listed as not yet safe, and in a repair
@@ -20,47 +19,36 @@
 //! idempotent, and one that is killed is gone on with by the next.
 
 mod archive;
-mod context;
-mod error;
-pub mod fault;
-pub mod files;
-mod findings;
+mod files;
 mod hosts;
-mod index;
 mod judge;
 mod lines;
 mod lost;
-mod pending;
-mod places;
+mod meta;
+mod pass;
 mod queue;
-pub mod report;
-mod singles;
-mod sitemaps;
+mod report;
 mod stream;
-mod tally;
-mod texts;
-mod unlined;
 mod urls;
 
-use crate::domain::fingerprint::{CrawlId, Fingerprinter};
-use crate::storage::keys::{QueueKey, WaitingKey};
-use crate::storage::tables::{Queue, Waiting};
-use crate::storage::values::{Counters, Format};
-use crate::storage::{Storage, read};
+use std::io;
+use std::path::{Path, PathBuf};
 
-pub use context::CheckRules;
-use context::Context;
-pub use error::CheckError;
-use error::Result;
-pub use fault::{Fault, Note};
+use crate::domain::fingerprint::CrawlId;
+use crate::domain::rank::Ranker;
+use crate::domain::url::Canonicaliser;
+use crate::storage::tables::{Queue, Waiting};
+use crate::storage::values::Counters;
+use crate::storage::{Storage, StorageError, read};
+use crate::warc::WarcError;
+
 pub use files::ArchivePlace;
 use files::Files;
-pub use findings::Event;
-use findings::Findings;
-use lost::Lost;
-pub use report::Report;
-use stream::Stream;
-use tally::Totals;
+use judge::Totals;
+pub use pass::Event;
+use pass::Pass;
+pub use report::{Fault, FilesRead, Note, Report, Told};
+use stream::each;
 
 /// Rounds of a repair at most.
 const ROUNDS: u32 = 20;
@@ -76,16 +64,68 @@ pub struct Check {
     pub full: bool,
 }
 
+/// The rules a folder is checked by; a repair needs all of them, a check the first only.
+#[derive(Clone, Debug)]
+pub struct CheckRules {
+    /// True when rejected URLs are kept in full (`scope.record_rejected`).
+    pub record_rejected: bool,
+    /// Places for URLs that are queued again.
+    pub ranker: Ranker,
+    /// Canonical form of links found in the archive.
+    pub canon: Canonicaliser,
+}
+
+/// Why a check ended early. What it finds wrong is no error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The database refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The archive refused a repair.
+    #[error(transparent)]
+    Warc(#[from] WarcError),
+    /// A file could not be read or written.
+    #[error("could not {doing} {path}: {source}; mend the disk or the permissions, then check again")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
+    /// The database has no format record: without its seed no key can be compared with its URL.
+    #[error(
+        "the database has no readable record of its format and seed; restore the folder from a checkpoint or a copy"
+    )]
+    NoFormat,
+    /// A repair that does not come to its end.
+    #[error("the repair still changes things after {rounds} rounds; this is a fault of the program, please report it")]
+    Restless {
+        /// Rounds made.
+        rounds: u32,
+    },
+}
+
+impl CheckError {
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+type Result<T> = std::result::Result<T, CheckError>;
+
 impl Check {
     /// Checks; changes nothing.
     ///
     /// # Errors
     /// [`CheckError`] when something cannot be read. What is found wrong is in the report.
     pub fn check(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
-        let mut findings = Findings::new(storage, false, tell);
-        let mut lost = Lost::default();
-        self.round(&mut findings, &mut lost)?;
-        Ok(findings.report)
+        let mut pass = Pass::new(self, storage, false, tell)?;
+        self.round(&mut pass)?;
+        Ok(pass.report)
     }
 
     /// Checks and mends until nothing is found; the report is that of the last round.
@@ -93,74 +133,60 @@ impl Check {
     /// # Errors
     /// As [`Check::check`]; what was mended until then stays so.
     pub fn repair(&self, storage: &dyn Storage, tell: &mut dyn FnMut(Event<'_>)) -> Result<Report> {
-        let mut findings = Findings::new(storage, true, tell);
-        findings.numbers_from(first_free_number(storage)?);
-        let mut lost = Lost::default();
+        let mut pass = Pass::new(self, storage, true, tell)?;
+        let first_free = first_free_number(&mut pass)?;
+        pass.numbers_from(first_free);
         for _ in 0..ROUNDS {
-            findings.changes = 0;
-            self.round(&mut findings, &mut lost)?;
-            if findings.changes == 0 {
+            pass.changes = 0;
+            self.round(&mut pass)?;
+            if pass.changes == 0 {
                 storage.sync()?;
-                return Ok(findings.report);
+                return Ok(pass.report);
             }
         }
         Err(CheckError::Restless { rounds: ROUNDS })
     }
 
     /// Goes through everything once.
-    fn round(&self, findings: &mut Findings<'_>, lost: &mut Lost) -> Result<()> {
-        findings.report.again();
-        let format = read::meta::<Format>(findings.storage, ()).ok().flatten().ok_or(CheckError::NoFormat)?;
-        singles::meta(findings)?;
-        let files = self.archive.as_ref().map(|place| Files::look(findings, place)).transpose()?;
-        let prints = Fingerprinter::new(format.seed);
-        let mut context = Context {
-            rules: &self.rules,
-            prints,
-            crawl: CrawlId::default(),
-            files,
-            lost: std::mem::take(lost),
-            full: self.full,
-        };
-        let stored: Counters = read::meta(findings.storage, context.crawl).ok().flatten().unwrap_or_default();
-        let mut totals = Totals::like(&stored);
-        singles::robots(findings)?;
-        singles::unsynced(&mut context, findings, &mut totals)?;
-        places::rows(&context, findings)?;
-        queue::retries(&mut context, findings)?;
-        sitemaps::rows(findings)?;
-        findings.flush()?;
-        hosts::hosts(&mut context, findings, &mut totals)?;
-        findings.flush()?;
-        singles::contents(findings)?;
-        singles::seeds(&context, findings)?;
-        archive::archive(&context, findings)?;
-        lines::lines(&context, findings)?;
-        if findings.repairing() {
-            findings.flush()?;
-            lost::search(&mut context, findings)?;
+    fn round(&self, pass: &mut Pass<'_>) -> Result<()> {
+        pass.report.again();
+        meta::meta(pass)?;
+        pass.totals = Totals::like(&stored_counters(pass.storage));
+        pass.files = self.archive.as_ref().map(|place| Files::look(pass, place)).transpose()?;
+        meta::robots(pass)?;
+        meta::unsynced(pass)?;
+        hosts::rows(pass)?;
+        queue::retries(pass)?;
+        meta::sitemaps(pass)?;
+        pass.flush()?;
+        hosts::hosts(pass)?;
+        pass.flush()?;
+        meta::contents(pass)?;
+        meta::seeds(pass)?;
+        archive::archive(pass)?;
+        lines::lines(pass)?;
+        if pass.repairing {
+            pass.flush()?;
+            lost::search(pass)?;
         }
-        singles::counters(&context, findings, &totals)?;
-        *lost = context.lost;
-        Ok(())
+        meta::counters(pass)
     }
 }
 
+fn stored_counters(storage: &dyn Storage) -> Counters {
+    read::meta(storage, CrawlId::default()).ok().flatten().unwrap_or_default()
+}
+
 /// A number above all that queue entries and rows use, whatever the counters say.
-fn first_free_number(storage: &dyn Storage) -> Result<u64> {
-    let mut quiet = |_: Event<'_>| {};
-    let mut findings = Findings::new(storage, false, &mut quiet);
+fn first_free_number(pass: &mut Pass<'_>) -> Result<u64> {
     let mut totals = Totals::default();
-    let mut queue = Stream::<Queue>::quiet();
-    while let Some(row) = queue.next_in(&mut findings, &[])? {
-        let QueueKey { order, .. } = row.key;
-        totals.order(order);
-    }
-    let mut waiting = Stream::<Waiting>::quiet();
-    while let Some(row) = waiting.next_in(&mut findings, &[])? {
-        let WaitingKey { order, .. } = row.key;
-        totals.order(order);
-    }
-    let stored: Counters = read::meta(storage, CrawlId::default()).ok().flatten().unwrap_or_default();
-    Ok(stored.next_seq.max(totals.counters.next_seq))
+    each::<Queue>(pass, |_, row| {
+        totals.order(row.key.order);
+        Ok(())
+    })?;
+    each::<Waiting>(pass, |_, row| {
+        totals.order(row.key.order);
+        Ok(())
+    })?;
+    Ok(stored_counters(pass.storage).next_seq.max(totals.counters.next_seq))
 }

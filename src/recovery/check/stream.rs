@@ -2,19 +2,20 @@
 
 use std::collections::VecDeque;
 
-use super::error::Result;
-use super::fault::Fault;
-use super::findings::Findings;
+use super::pass::Pass;
+use super::{Fault, Result};
 use crate::domain::fingerprint::CrawlId;
 use crate::storage::error::hex;
 use crate::storage::keys::{Key, after, successor};
 use crate::storage::tables::Table;
 use crate::storage::values::Value;
-use crate::storage::{Family, Pair, Storage};
+use crate::storage::{Family, Pair};
 
 /// Records read at a time, of families whose values are small, and of the others.
 const CHUNK: usize = 1024;
 const CHUNK_LARGE: usize = 16;
+/// Records looked up at a time.
+pub const TOGETHER: usize = 256;
 
 /// A record that decoded.
 pub struct Row<T: Table> {
@@ -54,45 +55,45 @@ impl<T: Table> Stream<T> {
     }
 
     /// The next, which stays.
-    pub fn peek(&mut self, findings: &mut Findings<'_>) -> Result<Option<&Row<T>>> {
+    pub fn peek(&mut self, pass: &mut Pass<'_>) -> Result<Option<&Row<T>>> {
         while self.ready.is_empty() && !self.over {
-            self.fill(findings)?;
+            self.fill(pass)?;
         }
         Ok(self.ready.front())
     }
 
     /// The next, when its key begins with `prefix`.
-    pub fn next_in(&mut self, findings: &mut Findings<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
-        let fits = self.peek(findings)?.is_some_and(|row| row.raw.starts_with(prefix));
+    pub fn next_in(&mut self, pass: &mut Pass<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
+        let fits = self.peek(pass)?.is_some_and(|row| row.raw.starts_with(prefix));
         Ok(if fits { self.ready.pop_front() } else { None })
     }
 
     /// Up to `limit` of those whose keys begin with `prefix`.
-    pub fn chunk_in(&mut self, findings: &mut Findings<'_>, prefix: &[u8], limit: usize) -> Result<Vec<Row<T>>> {
+    pub fn chunk_in(&mut self, pass: &mut Pass<'_>, prefix: &[u8], limit: usize) -> Result<Vec<Row<T>>> {
         let mut rows = Vec::new();
         while rows.len() < limit
-            && let Some(row) = self.next_in(findings, prefix)?
+            && let Some(row) = self.next_in(pass, prefix)?
         {
             rows.push(row);
         }
         Ok(rows)
     }
 
-    fn fill(&mut self, findings: &mut Findings<'_>) -> Result<()> {
+    fn fill(&mut self, pass: &mut Pass<'_>) -> Result<()> {
         let limit = if matches!(T::FAMILY, Family::Robots | Family::Meta) { CHUNK_LARGE } else { CHUNK };
-        let pairs = findings.storage.scan(T::FAMILY, &self.from, &self.until, limit)?;
+        let pairs = pass.storage.scan(T::FAMILY, &self.from, &self.until, limit)?;
         self.over = pairs.len() < limit;
         if let Some((last, _)) = pairs.last() {
             self.from = after(last);
         }
         if !self.quiet {
-            findings.read(T::FAMILY, pairs.len() as u64);
+            pass.read(T::FAMILY, pairs.len() as u64);
         }
         for pair in pairs {
             match decode::<T>(pair) {
                 Ok(row) => self.ready.push_back(row),
                 Err(_) if self.quiet => {}
-                Err((key, why)) => damaged(findings, T::FAMILY, key, &why)?,
+                Err((key, why)) => damaged(pass, T::FAMILY, key, &why)?,
             }
         }
         Ok(())
@@ -100,9 +101,9 @@ impl<T: Table> Stream<T> {
 }
 
 /// A record that does not decode is found, and removed by a repair.
-pub fn damaged(findings: &mut Findings<'_>, family: Family, key: Vec<u8>, why: &str) -> Result<()> {
+pub fn damaged(pass: &mut Pass<'_>, family: Family, key: Vec<u8>, why: &str) -> Result<()> {
     let subject = format!("{family} {}", hex(&key));
-    findings.find(Fault::Damaged, &subject, why, |batch| batch.delete_raw(family, key))
+    pass.find(Fault::Damaged, &subject, why, |batch| batch.delete_raw(family, key))
 }
 
 fn decode<T: Table>((raw, bytes): Pair) -> std::result::Result<Row<T>, (Vec<u8>, String)> {
@@ -127,21 +128,47 @@ fn of_the_crawl(family: Family, key: &[u8]) -> bool {
     key.get(at..).is_some_and(|rest| rest.starts_with(&CrawlId::default().0.to_be_bytes()))
 }
 
-/// The records of many keys, in the keys' order; one that does not decode counts as absent, for it is found elsewhere.
-pub fn look<T: Table>(storage: &dyn Storage, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
-    let mut sorted: Vec<(Vec<u8>, usize)> = keys.iter().enumerate().map(|(place, key)| (key.encode(), place)).collect();
-    sorted.sort_unstable();
-    let (encoded, places): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
-    let mut out: Vec<Option<T::Value>> = keys.iter().map(|_| None).collect();
-    for (bytes, place) in storage.multi_get(T::FAMILY, &encoded)?.into_iter().zip(places) {
-        if let (Some(bytes), Some(slot)) = (bytes, out.get_mut(place)) {
-            *slot = T::Value::decode(&bytes).ok();
+impl Pass<'_> {
+    /// The records of many keys, in the keys' order; one that does not decode counts as absent, for it is found elsewhere.
+    pub fn look<T: Table>(&self, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
+        let mut sorted: Vec<(Vec<u8>, usize)> = keys.iter().map(Key::encode).zip(0..).collect();
+        sorted.sort_unstable();
+        let (encoded, places): (Vec<_>, Vec<_>) = sorted.into_iter().unzip();
+        let mut out: Vec<Option<T::Value>> = keys.iter().map(|_| None).collect();
+        for (bytes, place) in self.storage.multi_get(T::FAMILY, &encoded)?.into_iter().zip(places) {
+            if let (Some(bytes), Some(slot)) = (bytes, out.get_mut(place)) {
+                *slot = T::Value::decode(&bytes).ok();
+            }
         }
+        Ok(out)
     }
-    Ok(out)
+
+    /// The record of one key; one that does not decode counts as absent.
+    pub fn look_one<T: Table>(&self, key: &T::Key) -> Result<Option<T::Value>> {
+        Ok(self.storage.get(T::FAMILY, &key.encode())?.and_then(|bytes| T::Value::decode(&bytes).ok()))
+    }
 }
 
-/// The record of one key; one that does not decode counts as absent.
-pub fn look_one<T: Table>(storage: &dyn Storage, key: &T::Key) -> Result<Option<T::Value>> {
-    Ok(storage.get(T::FAMILY, &key.encode())?.and_then(|bytes| T::Value::decode(&bytes).ok()))
+/// Every record of a family that decodes, read a second time.
+pub fn each<T: Table>(pass: &mut Pass<'_>, mut act: impl FnMut(&mut Pass<'_>, Row<T>) -> Result<()>) -> Result<()> {
+    let mut rows = Stream::<T>::quiet();
+    while let Some(row) = rows.next_in(pass, &[])? {
+        act(pass, row)?;
+    }
+    Ok(())
+}
+
+/// All records of a family, some at a time, to be judged together.
+pub fn each_chunk<T: Table>(
+    pass: &mut Pass<'_>,
+    mut act: impl FnMut(&mut Pass<'_>, &[Row<T>]) -> Result<()>,
+) -> Result<()> {
+    let mut rows = Stream::<T>::all();
+    loop {
+        let chunk = rows.chunk_in(pass, &[], TOGETHER)?;
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        act(pass, &chunk)?;
+    }
 }

@@ -1,16 +1,12 @@
 //! The URLs of one host: state, captures, kept rejection or failure of each, which have one key.
 
-use super::context::Context;
-use super::error::Result;
-use super::fault::{Fault, Note};
 use super::files::Whereabouts;
-use super::findings::Findings;
 use super::hosts::{Unit, Walk};
-use super::judge::mark_of_page;
+use super::judge::{is_kept, mark_of_page};
 use super::lost::Want;
-use super::sitemaps;
-use super::stream::{Row, look};
-use super::tally::{Totals, is_kept};
+use super::pass::Pass;
+use super::stream::{Row, TOGETHER};
+use super::{Fault, Note, Result, meta, queue};
 use crate::base::time::UnixMillis;
 use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
@@ -19,82 +15,65 @@ use crate::storage::keys::{DueKey, Key, SeenKey};
 use crate::storage::tables::{Due, Failed, Pages, Rejected, Seen};
 use crate::storage::values::{FailedValue, RejectedValue, UrlState};
 
-/// Retries looked up at a time.
-const CHUNK: usize = 256;
-
 /// All URLs of a host, in the order of their keys.
-pub fn urls(
-    context: &mut Context<'_>,
-    findings: &mut Findings<'_>,
-    walk: &mut Walk,
-    unit: &mut Unit,
-    totals: &mut Totals,
-    kept_any: bool,
-) -> Result<()> {
+pub fn urls(pass: &mut Pass<'_>, walk: &mut Walk, unit: &mut Unit, kept_any: bool) -> Result<()> {
     let mut retries = Vec::new();
-    while let Some(raw) = next_key(findings, walk, unit)? {
+    while let Some(raw) = next_key(pass, walk, unit)? {
         let Ok(key) = SeenKey::decode(&raw) else { break };
-        let state = walk.seen.next_in(findings, &raw)?.map(|row| row.value);
-        let pages = walk.pages.chunk_in(findings, &raw, usize::MAX)?;
-        let row = walk.rejected.next_in(findings, &raw)?.map(|row| row.value);
-        let pages = captures(context, findings, unit, totals, key, pages)?;
-        let row = rejection(context, findings, unit, key, row)?;
-        let failed = walk.failed.next_in(findings, &raw)?.map(|row| row.value);
-        let failed = failure(context, findings, unit, totals, key, failed)?;
+        let state = walk.seen.next_in(pass, &raw)?.map(|row| row.value);
+        let pages = walk.pages.chunk_in(pass, &raw, usize::MAX)?;
+        let row = walk.rejected.next_in(pass, &raw)?.map(|row| row.value);
+        let pages = captures(pass, unit, key, pages)?;
+        let row = rejection(pass, unit, key, row)?;
+        let failed = walk.failed.next_in(pass, &raw)?.map(|row| row.value);
+        let failed = failure(pass, unit, key, failed)?;
         let Some(state) = state else {
-            unmarked(findings, key, &pages, row.as_ref(), failed.as_ref())?;
+            unmarked(pass, key, &pages, row.as_ref(), failed.as_ref())?;
             continue;
         };
-        totals.state(&state);
+        pass.totals.state(&state);
         unit.tally.state(&state);
-        kept(context, findings, key, &state, row.as_ref(), kept_any)?;
-        kept_failure(findings, key, &state, failed.as_ref())?;
+        kept(pass, key, &state, row.as_ref(), kept_any)?;
+        kept_failure(pass, key, &state, failed.as_ref())?;
         match state {
             UrlState::Waiting { due: Some(time), .. } => retries.push(key.due(time)),
             UrlState::Waiting { due: None, .. } => unit.waiting += 1,
-            UrlState::Done { captured, .. } => captured_there(context, findings, key, captured, &pages)?,
+            UrlState::Done { captured, .. } => captured_there(pass, key, captured, &pages)?,
             UrlState::Error { reason: Failure::Status4xx | Failure::Status5xx } if pages.is_empty() => {
-                uncaptured(context, findings, key)?; // what was answered is stored
+                uncaptured(pass, key)?; // what was answered is stored
             }
             UrlState::Error { .. } | UrlState::Rejected { .. } => {}
         }
-        if retries.len() >= CHUNK {
-            unit.tally.due += look_for_retries(context, findings, std::mem::take(&mut retries))?;
+        if retries.len() >= TOGETHER {
+            unit.tally.due += look_for_retries(pass, std::mem::take(&mut retries))?;
         }
     }
-    unit.tally.due += look_for_retries(context, findings, retries)?;
+    unit.tally.due += look_for_retries(pass, retries)?;
     Ok(())
 }
 
 /// The key of the next URL of this host that has a record in any of the three families.
-fn next_key(findings: &mut Findings<'_>, walk: &mut Walk, unit: &Unit) -> Result<Option<Vec<u8>>> {
+fn next_key(pass: &mut Pass<'_>, walk: &mut Walk, unit: &Unit) -> Result<Option<Vec<u8>>> {
     let within = |raw: Option<&[u8]>| {
         raw.filter(|raw| raw.starts_with(&unit.prefix)).and_then(|raw| raw.get(..SeenKey::LEN)).map(<[u8]>::to_vec)
     };
-    let seen = within(walk.seen.peek(findings)?.map(|row| &*row.raw));
-    let pages = within(walk.pages.peek(findings)?.map(|row| &*row.raw));
-    let rejected = within(walk.rejected.peek(findings)?.map(|row| &*row.raw));
-    let failed = within(walk.failed.peek(findings)?.map(|row| &*row.raw));
+    let seen = within(walk.seen.peek(pass)?.map(|row| &*row.raw));
+    let pages = within(walk.pages.peek(pass)?.map(|row| &*row.raw));
+    let rejected = within(walk.rejected.peek(pass)?.map(|row| &*row.raw));
+    let failed = within(walk.failed.peek(pass)?.map(|row| &*row.raw));
     Ok([seen, pages, rejected, failed].into_iter().flatten().min())
 }
 
 /// Judges and counts the captures of a URL; gives those that are its own.
-fn captures(
-    context: &mut Context<'_>,
-    findings: &mut Findings<'_>,
-    unit: &mut Unit,
-    totals: &mut Totals,
-    key: SeenKey,
-    pages: Vec<Row<Pages>>,
-) -> Result<Vec<Row<Pages>>> {
+fn captures(pass: &mut Pass<'_>, unit: &mut Unit, key: SeenKey, pages: Vec<Row<Pages>>) -> Result<Vec<Row<Pages>>> {
     let mut own = Vec::with_capacity(pages.len());
     for row in pages {
-        totals.page(&row.value);
+        pass.totals.page(&row.value);
         unit.tally.bytes = unit.tally.bytes.saturating_add(row.value.bytes);
         let timely = row.key.captured.0 == row.value.fetched;
-        let Some(url) = context.url_at(&row.value.url, key).filter(|_| timely) else {
+        let Some(url) = pass.url_at(&row.value.url, key).filter(|_| timely) else {
             let shown = row.value.url.clone();
-            findings.find(Fault::Misplaced, &shown, "URL or time are not those of its key", |b| {
+            pass.find(Fault::Misplaced, &shown, "URL or time are not those of its key", |b| {
                 b.delete::<Pages>(&row.key)
             })?;
             continue;
@@ -102,40 +81,35 @@ fn captures(
         if unit.hint.is_none() {
             unit.hint = Some(url.host().to_owned());
         }
-        archived(context, findings, &row)?;
+        archived(pass, &row)?;
         own.push(row);
     }
     Ok(own)
 }
 
 /// The record of a capture is where it should be, or will be dealt with at the next start; else the capture is undone.
-fn archived(context: &mut Context<'_>, findings: &mut Findings<'_>, row: &Row<Pages>) -> Result<()> {
-    let Some(files) = &mut context.files else { return Ok(()) };
+fn archived(pass: &mut Pass<'_>, row: &Row<Pages>) -> Result<()> {
+    let Some(files) = &mut pass.files else { return Ok(()) };
     match files.whereabouts(&row.key, &row.value) {
         Whereabouts::There => Ok(()),
         Whereabouts::Requeued => {
-            findings.note(Note::RequeuedAtStart, || row.value.url.clone());
+            pass.note(Note::RequeuedAtStart, || row.value.url.clone());
             Ok(())
         }
-        Whereabouts::Gone(why) => {
-            let undone = if findings.repairing() { Some(context.undo(findings, row.key, &row.value)?) } else { None };
-            findings
-                .find(Fault::RecordMissing, &row.value.url, &why, |all| undone.into_iter().for_each(|u| all.append(u)))
-        }
+        Whereabouts::Gone(why) => pass.undone(Fault::RecordMissing, row.key, &row.value, &why),
     }
 }
 
 /// The kept rejection, when it is that of this key.
 fn rejection(
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
+    pass: &mut Pass<'_>,
     unit: &mut Unit,
     key: SeenKey,
     row: Option<RejectedValue>,
 ) -> Result<Option<RejectedValue>> {
     let Some(row) = row else { return Ok(None) };
-    let Some(url) = context.url_at(&row.url, key) else {
-        findings.find(Fault::Misplaced, &row.url, "is not the URL of this rejection's key", |b| {
+    let Some(url) = pass.url_at(&row.url, key) else {
+        pass.find(Fault::Misplaced, &row.url, "is not the URL of this rejection's key", |b| {
             b.delete::<Rejected>(&key)
         })?;
         return Ok(None);
@@ -148,18 +122,15 @@ fn rejection(
 
 /// The kept failure, when it is that of this key.
 fn failure(
-    context: &Context<'_>,
-    findings: &mut Findings<'_>,
+    pass: &mut Pass<'_>,
     unit: &mut Unit,
-    totals: &mut Totals,
     key: SeenKey,
     row: Option<FailedValue>,
 ) -> Result<Option<FailedValue>> {
     let Some(row) = row else { return Ok(None) };
-    totals.counters.failed += 1;
-    let Some(url) = context.url_at(&row.url, key) else {
-        findings
-            .find(Fault::Misplaced, &row.url, "is not the URL of this failure's key", |b| b.delete::<Failed>(&key))?;
+    pass.totals.counters.failed += 1;
+    let Some(url) = pass.url_at(&row.url, key) else {
+        pass.find(Fault::Misplaced, &row.url, "is not the URL of this failure's key", |b| b.delete::<Failed>(&key))?;
         return Ok(None);
     };
     if unit.hint.is_none() {
@@ -169,27 +140,25 @@ fn failure(
 }
 
 /// Kept failures are of URLs that are errors. That one is gone is found by their number.
-fn kept_failure(findings: &mut Findings<'_>, key: SeenKey, state: &UrlState, row: Option<&FailedValue>) -> Result<()> {
+fn kept_failure(pass: &mut Pass<'_>, key: SeenKey, state: &UrlState, row: Option<&FailedValue>) -> Result<()> {
     match (state, row) {
         (UrlState::Error { reason }, Some(row)) if *reason != row.reason => {
             let right = FailedValue { reason: *reason, ..row.clone() };
             let detail = format!("kept as {}, marked as {reason}", row.reason);
-            findings.find(Fault::FailedUnmarked, &row.url, &detail, |b| b.put::<Failed>(&key, &right))
+            pass.find(Fault::FailedUnmarked, &row.url, &detail, |b| b.put::<Failed>(&key, &right))
         }
         (UrlState::Error { .. }, None) => {
-            findings.note(Note::FailureNotKept, || hex(&key.encode()));
+            pass.note(Note::FailureNotKept, || hex(&key.encode()));
             Ok(())
         }
         (UrlState::Error { .. }, _) | (_, None) => Ok(()),
-        (_, Some(row)) => {
-            findings.find(Fault::FailedUnmarked, &row.url, "is no error now", |b| b.delete::<Failed>(&key))
-        }
+        (_, Some(row)) => pass.find(Fault::FailedUnmarked, &row.url, "is no error now", |b| b.delete::<Failed>(&key)),
     }
 }
 
 /// A URL without mark gets the one that its capture, its rejection or its failure says.
 fn unmarked(
-    findings: &mut Findings<'_>,
+    pass: &mut Pass<'_>,
     key: SeenKey,
     pages: &[Row<Pages>],
     row: Option<&RejectedValue>,
@@ -197,23 +166,21 @@ fn unmarked(
 ) -> Result<()> {
     if let Some(page) = pages.first() {
         let mark = mark_of_page(&page.value);
-        return findings.find(Fault::PageUnmarked, &page.value.url, "was captured", |b| b.put::<Seen>(&key, &mark));
+        return pass.find(Fault::PageUnmarked, &page.value.url, "was captured", |b| b.put::<Seen>(&key, &mark));
     }
     if let Some(failed) = failed {
         let mark = UrlState::Error { reason: failed.reason };
-        return findings
-            .find(Fault::FailedUnmarked, &failed.url, failed.reason.as_str(), |b| b.put::<Seen>(&key, &mark));
+        return pass.find(Fault::FailedUnmarked, &failed.url, failed.reason.as_str(), |b| b.put::<Seen>(&key, &mark));
     }
     let Some(row) = row else { return Ok(()) };
     let reach = Reach { depth: row.depth, limit: None };
     let mark = UrlState::Rejected { reason: row.reason, generation: row.generation, reach };
-    findings.find(Fault::RejectedUnmarked, &row.url, row.reason.as_str(), |b| b.put::<Seen>(&key, &mark))
+    pass.find(Fault::RejectedUnmarked, &row.url, row.reason.as_str(), |b| b.put::<Seen>(&key, &mark))
 }
 
 /// Rejected marks and kept rejections go together.
 fn kept(
-    context: &mut Context<'_>,
-    findings: &mut Findings<'_>,
+    pass: &mut Pass<'_>,
     key: SeenKey,
     state: &UrlState,
     row: Option<&RejectedValue>,
@@ -223,58 +190,52 @@ fn kept(
         (UrlState::Rejected { reason, .. }, Some(row)) if *reason != row.reason => {
             let detail = format!("kept as {}, marked as {reason}", row.reason);
             let right = RejectedValue { reason: *reason, ..row.clone() };
-            findings.find(Fault::RejectedUnmarked, &row.url, &detail, |b| b.put::<Rejected>(&key, &right))
+            pass.find(Fault::RejectedUnmarked, &row.url, &detail, |b| b.put::<Rejected>(&key, &right))
         }
         (UrlState::Rejected { reason, generation, reach }, None) if is_kept(*reason) => {
             let name = hex(&key.encode());
-            if !(context.rules.record_rejected && kept_any) {
-                findings.note(Note::NotKept, || name);
+            if !(pass.rules.record_rejected && kept_any) {
+                pass.note(Note::NotKept, || name);
                 return Ok(());
             }
             let want = Want::Keep { reason: *reason, generation: *generation, depth: reach.depth };
-            context.lost.url(key, Fault::RejectedUnkept, want);
-            findings.find(Fault::RejectedUnkept, &name, reason.as_str(), |_| {})
+            pass.lost.url(key, Fault::RejectedUnkept, want);
+            pass.find(Fault::RejectedUnkept, &name, reason.as_str(), |_| {})
         }
         (UrlState::Rejected { .. }, _) | (_, None) => Ok(()),
         (_, Some(row)) => {
-            findings.find(Fault::RejectedUnmarked, &row.url, "is not rejected now", |b| b.delete::<Rejected>(&key))
+            pass.find(Fault::RejectedUnmarked, &row.url, "is not rejected now", |b| b.delete::<Rejected>(&key))
         }
     }
 }
 
 /// The capture that a URL's mark names.
-fn captured_there(
-    context: &mut Context<'_>,
-    findings: &mut Findings<'_>,
-    key: SeenKey,
-    at: UnixMillis,
-    pages: &[Row<Pages>],
-) -> Result<()> {
+fn captured_there(pass: &mut Pass<'_>, key: SeenKey, at: UnixMillis, pages: &[Row<Pages>]) -> Result<()> {
     if let Some(page) = pages.iter().find(|page| page.key.captured.0 == at) {
-        return sitemaps::there(findings, key, page);
+        return meta::sitemap_there(pass, key, page);
     }
     if let Some(page) = pages.first() {
         let mark = mark_of_page(&page.value);
-        return findings
+        return pass
             .find(Fault::DoneUncaptured, &page.value.url, "names another capture", |b| b.put::<Seen>(&key, &mark));
     }
-    uncaptured(context, findings, key)
+    uncaptured(pass, key)
 }
 
 /// A URL that was answered, of which nothing is there.
-fn uncaptured(context: &mut Context<'_>, findings: &mut Findings<'_>, key: SeenKey) -> Result<()> {
-    context.lost.url(key, Fault::DoneUncaptured, Want::Queue(None));
-    findings.find(Fault::DoneUncaptured, &hex(&key.encode()), "its text is not known", |_| {})
+fn uncaptured(pass: &mut Pass<'_>, key: SeenKey) -> Result<()> {
+    pass.lost.url(key, Fault::DoneUncaptured, Want::Queue(None));
+    pass.find(Fault::DoneUncaptured, &hex(&key.encode()), "its text is not known", |_| {})
 }
 
 /// Retries that marks name; gives how many are there.
-fn look_for_retries(context: &mut Context<'_>, findings: &mut Findings<'_>, keys: Vec<DueKey>) -> Result<u64> {
+fn look_for_retries(pass: &mut Pass<'_>, keys: Vec<DueKey>) -> Result<u64> {
     let mut there = 0;
-    for (key, entry) in keys.iter().zip(look::<Due>(findings.storage, &keys)?) {
+    for (key, entry) in keys.iter().zip(pass.look::<Due>(&keys)?) {
         if entry.is_some() {
             there += 1;
         } else {
-            super::queue::unqueued(context, findings, key.seen(), None)?;
+            queue::unqueued(pass, key.seen(), None)?;
         }
     }
     Ok(there)
