@@ -32,6 +32,7 @@ use crate::storage::ledger::{Change, Ledger, LinkChange, NewUrl};
 use crate::storage::tables::Queue;
 use crate::storage::txn::Txn;
 use crate::storage::{MemoryStorage, Storage as _, read};
+use crate::telemetry::metrics::Metrics;
 
 /// When the clock stands still.
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -71,13 +72,13 @@ impl Bench {
             targets: Default::default(),
         };
         let permits = Permits::new(s.fetch.concurrency, s.fetch.max_spill, memory);
-        let (reserve, strikes) = (Reserve::of(&s.store.data_dir, 0), Strikes::open(&s.store.data_dir));
+        let reserve = Reserve::of(&s.store.data_dir, 0);
         let crawl = Crawl {
             id,
             orders: Orders::load(&*storage, id, &prints).unwrap(),
             seeds: Seeds::default(),
             leases: Default::default(),
-            strikes,
+            strikes: Strikes::open(&s.store.data_dir),
             shapes: Mutex::default(),
             epoch: Epoch::default(),
             progress: Progress::new(Default::default(), &clock),
@@ -88,15 +89,8 @@ impl Bench {
             scope: RwLock::new(scope),
             rules,
         };
-        let (supervisor, _) = Mailbox::probe(Kind::Supervisor, &telemetry.metrics);
-        let (frontier, to_frontier) = Mailbox::probe(Kind::Frontier, &telemetry.metrics);
-        let (fetcher, to_fetcher) = Mailbox::probe(Kind::Fetcher, &telemetry.metrics);
-        let (parser, _) = Mailbox::probe(Kind::Parser, &telemetry.metrics);
-        let (deduper, to_deduper) = Mailbox::probe(Kind::Deduper, &telemetry.metrics);
-        let (store, to_store) = Mailbox::probe(Kind::Store, &telemetry.metrics);
-        let actors = Actors::default();
-        let _ =
-            actors.mailboxes.set(Mailboxes { supervisor, frontier, fetchers: vec![fetcher], parser, deduper, store });
+        let (mailboxes, [frontier, fetcher, deduper, store]) = probes(&telemetry.metrics);
+        let actors = Actors { mailboxes: mailboxes.into(), ..Actors::default() };
         let node = Node {
             clock,
             storage: storage.clone(),
@@ -114,15 +108,7 @@ impl Bench {
             stop: watch::Sender::new(None),
             crawl,
         };
-        Self {
-            node: Arc::new(node),
-            storage,
-            frontier: to_frontier,
-            fetcher: to_fetcher,
-            deduper: to_deduper,
-            store: to_store,
-            _folder: folder,
-        }
+        Self { node: Arc::new(node), storage, frontier, fetcher, deduper, store, _folder: folder }
     }
 
     pub fn url(&self, text: &str) -> PageUrl {
@@ -159,4 +145,16 @@ impl Bench {
         };
         rows.into_iter().filter_map(lease).collect()
     }
+}
+
+/// Mailboxes that nobody empties, and what Frontier, Fetcher, Deduper and Store would be told.
+fn probes(metrics: &Metrics) -> (Mailboxes, [Told; 4]) {
+    let (supervisor, _) = Mailbox::probe(Kind::Supervisor, metrics);
+    let (frontier, to_frontier) = Mailbox::probe(Kind::Frontier, metrics);
+    let (fetcher, to_fetcher) = Mailbox::probe(Kind::Fetcher, metrics);
+    let (parser, _) = Mailbox::probe(Kind::Parser, metrics);
+    let (deduper, to_deduper) = Mailbox::probe(Kind::Deduper, metrics);
+    let (store, to_store) = Mailbox::probe(Kind::Store, metrics);
+    let mailboxes = Mailboxes { supervisor, frontier, fetchers: vec![fetcher], parser, deduper, store };
+    (mailboxes, [to_frontier, to_fetcher, to_deduper, to_store])
 }

@@ -105,22 +105,9 @@ impl Deduper {
         out: &mut LinkChange,
     ) -> Result<(), StorageError> {
         let Candidate { key, mut new, turned } = candidate;
-        let (pending, most) = (self.pending.get(&key.url).copied(), self.max_depth);
-        let standing = Standing::of(state, pending, new.seed);
         let mut finder = finder.filter(|_| turned.is_none());
-        if let (Standing::Taken, Some(finder)) = (standing, &mut finder) {
-            finder.met(key.host, &new.url);
-        }
-        let back = standing == Standing::TurnedAway
-            && turned.is_none()
-            && self.by_shapes(key, &mut new, finder.as_deref_mut()).is_ok();
-        let waits_last = match state {
-            Some(UrlState::Waiting { order, .. }) => Ranker::is_last(order),
-            _ => pending.is_some_and(|pending| pending.last),
-        };
-        if waits_last && turned.is_none() && self.comes_last(key, &new, finder.as_deref()) {
-            new.rank = Some(NewUrl::LAST);
-        }
+        let known = self.what_is_known(key, &mut new, state, turned.is_none(), finder.as_deref_mut());
+        let (Known { pending, standing, back, waits_last }, most) = (known, self.max_depth);
         match (state, turned) {
             (None, turned) => match (turned, pending) {
                 (None, Some(pending)) if back || !pending.turned_away => {
@@ -165,6 +152,32 @@ impl Deduper {
             (Some(UrlState::Error { .. }), _) => self.popular.put(key.url, Reach::BEST),
         }
         Ok(())
+    }
+
+    /// Asks what is pending and the shapes; says in the URL that it comes last, where it does.
+    fn what_is_known(
+        &mut self,
+        key: SeenKey,
+        new: &mut NewUrl,
+        state: Option<UrlState>,
+        admitted: bool,
+        mut finder: Option<&mut Finder>,
+    ) -> Known {
+        let pending = self.pending.get(&key.url).copied();
+        let standing = Standing::of(state, pending, new.seed);
+        if let (Standing::Taken, Some(finder)) = (standing, &mut finder) {
+            finder.met(key.host, &new.url);
+        }
+        let back =
+            standing == Standing::TurnedAway && admitted && self.by_shapes(key, new, finder.as_deref_mut()).is_ok();
+        let waits_last = match state {
+            Some(UrlState::Waiting { order, .. }) => Ranker::is_last(order),
+            _ => pending.is_some_and(|pending| pending.last),
+        };
+        if waits_last && admitted && self.comes_last(key, new, finder.as_deref()) {
+            new.rank = Some(NewUrl::LAST);
+        }
+        Known { pending, standing, back, waits_last }
     }
 
     /// Of a URL that is not on disk and that the rules turn away.
@@ -308,6 +321,16 @@ fn is_named_by_page(new: &NewUrl) -> bool {
 /// The way by which a page is done: where nothing ends, no other is of interest.
 fn settled(reach: Reach, most: Option<u16>) -> Reach {
     if reach.left(most).is_some() { reach } else { Reach::BEST }
+}
+
+/// What is known of a URL that was found.
+struct Known {
+    pending: Option<Pending>,
+    standing: Standing,
+    /// It was turned away, and the shapes let it in now.
+    back: bool,
+    /// It waits, and comes last.
+    waits_last: bool,
 }
 
 /// How a found URL stands.
