@@ -189,10 +189,11 @@ impl Session {
 
     /// One request, not before the gap after the last one to the same host is over; redirects are answers.
     pub(super) async fn get(&self, url: &PageUrl) -> Result<Reply, NoAnswer> {
-        self.get_within(url, self.rules.limits.clone()).await
+        self.get_within(url, self.rules.limits.clone(), false).await
     }
 
-    async fn get_within(&self, url: &PageUrl, limits: FetchLimits) -> Result<Reply, NoAnswer> {
+    /// `anonymous`: without credentials and cookies.
+    async fn get_within(&self, url: &PageUrl, limits: FetchLimits, anonymous: bool) -> Result<Reply, NoAnswer> {
         let started = Instant::now();
         let via = self.routes.of(url);
         let unknown = via.as_ref().is_some_and(|proxy| proxy.resolves());
@@ -201,15 +202,8 @@ impl Session {
         let (allowed, refused) = if unknown { Default::default() } else { self.allowed(url, &addresses)? };
         self.wait(url).await;
         let headers = self.rules.settings.headers_for(&self.rules.headers, url.host());
-        let request = FetchRequest {
-            url: url.clone(),
-            addresses: allowed,
-            headers,
-            via,
-            anonymous: false,
-            conditional: None,
-            limits,
-        };
+        let request =
+            FetchRequest { url: url.clone(), addresses: allowed, headers, via, anonymous, conditional: None, limits };
         let fetched = self.http.fetch(request).await;
         self.hosts.borrow_mut().entry(url.host().to_owned()).or_default().last = Some(Instant::now());
         let fetched = fetched.map_err(|fault| NoAnswer { reason: fault.failure, detail: fault.detail })?;
@@ -322,7 +316,7 @@ impl Session {
             url,
             |to| scope.judge_sitemap(to).is_err(),
             async |at| {
-                let fetched = match self.get_within(at, limits.clone()).await {
+                let fetched = match self.get_within(at, limits.clone(), at.host() != url.host()).await {
                     Ok(reply) => reply.fetched,
                     Err(why) => {
                         let report = Report::fault(why.reason);

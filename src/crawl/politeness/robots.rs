@@ -249,17 +249,14 @@ pub(crate) async fn follow(
     mut ask: impl AsyncFnMut(&PageUrl) -> Option<Report>,
 ) -> Learned {
     let failed = |failure| Learned { status: Err(failure), nowhere: None };
-    let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt");
-    let (mut status, mut records) = (404, Vec::new()); // an address without a place for robots.txt has none
-    let mut nowhere = Nowhere::Endless;
-    for _ in 0..=MAX_HOPS {
-        let Ok(here) = target else {
-            nowhere = Nowhere::NoUrl;
-            break;
-        };
+    let (mut status, mut records, mut nowhere) = (404, Vec::new(), None);
+    // An address without a place for robots.txt has none.
+    let mut target = PageUrl::from_parts(url.scheme(), url.host(), url.port(), "/robots.txt").ok();
+    let mut hops = 0;
+    while let Some(here) = target {
         let own = here.host() == url.host();
         if !own && is_ruled_out(&here) {
-            nowhere = Nowhere::RuledOut;
+            nowhere = Some(Nowhere::RuledOut);
             break;
         }
         let answer = match ask(&here).await {
@@ -269,27 +266,29 @@ pub(crate) async fn follow(
                 return failed(Failure::Challenge);
             }
             Some(Report { outcome: FetchOutcome::Fault(Failure::AddressRefused), .. }) if !own => {
-                nowhere = Nowhere::Refused;
+                nowhere = Some(Nowhere::Refused);
                 break;
             }
             Some(Report { outcome: FetchOutcome::Fault(failure), .. }) => return failed(failure),
-            Some(Report { outcome: FetchOutcome::Answer(_), robots }) => match robots {
-                Some(answer) => answer,
-                None => return failed(Failure::BadHttp),
-            },
+            Some(Report { outcome: FetchOutcome::Answer(_), robots: None }) => return failed(Failure::BadHttp),
+            Some(Report { outcome: FetchOutcome::Answer(_), robots: Some(answer) }) => answer,
         };
         status = answer.status;
         records.extend(answer.records);
-        match answer.location.filter(|_| (300..400).contains(&status)) {
-            Some(next) => target = rules.canon.join_as_written(&here.to_url(), &next, None),
-            None => {
-                let answer = RobotsAnswer { status, text: answer.text, location: None, records };
-                return Learned { status: Ok(answer), nowhere: None };
-            }
+        let Some(next) = answer.location.filter(|_| (300..400).contains(&status)) else {
+            let answer = RobotsAnswer { status, text: answer.text, location: None, records };
+            return Learned { status: Ok(answer), nowhere: None };
+        };
+        target = rules.canon.join_as_written(&here.to_url(), &next, None).ok();
+        nowhere = target.is_none().then_some(Nowhere::NoUrl);
+        hops += 1;
+        if hops > MAX_HOPS && target.is_some() {
+            nowhere = Some(Nowhere::Endless);
+            break;
         }
     }
     // What is kept is what was answered.
-    Learned { status: Ok(RobotsAnswer { status, text: None, location: None, records }), nowhere: Some(nowhere) }
+    Learned { status: Ok(RobotsAnswer { status, text: None, location: None, records }), nowhere }
 }
 
 /// The same in a crawl: each request under the slot of the host it goes to, to another host without credentials, and a mere
