@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
+use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use memchr::memchr;
-
-use super::entity_names::{NAMED, WITHOUT_SEMICOLON};
 
 /// The longest reference looked at, in bytes from its `&`. Names are shorter; a number padded with more zeros than this
 /// stays as written, so that a stream need never hold back more.
@@ -21,10 +20,8 @@ pub(super) enum Place {
     Attribute,
 }
 
-enum Meaning {
-    Name(&'static str),
-    Number(char),
-}
+/// What a reference stands for: some names mean two characters.
+type Meaning = (char, Option<char>);
 
 /// Hands `raw` to `sink` in pieces, with references replaced.
 pub(super) fn decode(raw: &str, place: Place, mut sink: impl FnMut(&str)) {
@@ -33,13 +30,9 @@ pub(super) fn decode(raw: &str, place: Place, mut sink: impl FnMut(&str)) {
         if !before.is_empty() {
             sink(before);
         }
-        let used = match reference(from.as_bytes(), place) {
-            Some((Meaning::Name(text), used)) => {
-                sink(text);
-                used
-            }
-            Some((Meaning::Number(c), used)) => {
-                sink(c.encode_utf8(&mut [0; 4]));
+        let used = match reference(from, place) {
+            Some((meaning, used)) => {
+                hand_over(meaning, &mut sink);
                 used
             }
             None => {
@@ -62,11 +55,8 @@ pub fn decode_references(raw: &str, mut sink: impl FnMut(&str)) {
         sink(before);
         let end = from.bytes().take(LONGEST).position(|b| b == b';').map_or(1, |at| at + 1);
         let token = from.get(..end).unwrap_or(from);
-        match token.ends_with(';').then(|| reference(token.as_bytes(), Place::Text)).flatten() {
-            Some((meaning, used)) if used == end => match meaning {
-                Meaning::Name(text) => sink(text),
-                Meaning::Number(c) => sink(c.encode_utf8(&mut [0; 4])),
-            },
+        match token.ends_with(';').then(|| reference(token, Place::Text)).flatten() {
+            Some((meaning, used)) if used == end => hand_over(meaning, &mut sink),
             _ => sink(token),
         }
         rest = from.get(end..).unwrap_or_default();
@@ -101,47 +91,54 @@ fn split_at_ampersand(s: &str) -> Option<(&str, &str)> {
     memchr(b'&', s.as_bytes()).and_then(|at| s.split_at_checked(at))
 }
 
+fn hand_over((first, second): Meaning, sink: &mut impl FnMut(&str)) {
+    sink(first.encode_utf8(&mut [0; 4]));
+    if let Some(second) = second {
+        sink(second.encode_utf8(&mut [0; 4]));
+    }
+}
+
 /// The reference at the start of `from` (an `&`), with its length.
-fn reference(from: &[u8], place: Place) -> Option<(Meaning, usize)> {
-    match from.get(1)? {
-        b'#' => numeric(from),
+fn reference(from: &str, place: Place) -> Option<(Meaning, usize)> {
+    match from.as_bytes().get(1)? {
+        b'#' => numeric(from.as_bytes()),
         b if b.is_ascii_alphanumeric() => named(from, place),
         _ => None,
     }
 }
 
-fn named(from: &[u8], place: Place) -> Option<(Meaning, usize)> {
+fn named(from: &str, place: Place) -> Option<(Meaning, usize)> {
     let run = from.get(1..)?;
-    let length = run.iter().take(LONGEST_NAME + 1).take_while(|b| b.is_ascii_alphanumeric()).count();
-    let name = run.get(..length)?;
-    if run.get(length) == Some(&b';')
-        && let Some(text) = meaning(name)
+    let length = run.bytes().take(LONGEST_NAME + 1).take_while(u8::is_ascii_alphanumeric).count();
+    if run.as_bytes().get(length) == Some(&b';')
+        && let Some(meaning) = run.get(..=length).and_then(meaning)
     {
-        return Some((Meaning::Name(text), length + 2));
+        return Some((meaning, length + 2));
     }
-    let short = (2..=length.min(LONGEST_WITHOUT_SEMICOLON)).filter_map(|n| name.get(..n)).find(|n| bare(n))?;
-    let next = run.get(short.len());
+    // No name without semicolon is the beginning of another.
+    let mut shorter =
+        (2..=length.min(LONGEST_WITHOUT_SEMICOLON)).filter_map(|end| Some((meaning(run.get(..end)?)?, end)));
+    let (meaning, end) = shorter.next()?;
+    let next = run.as_bytes().get(end);
     if place == Place::Attribute && next.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'=') {
         return None;
     }
-    Some((Meaning::Name(meaning(short)?), short.len() + 1))
+    Some((meaning, end + 1))
 }
 
-fn meaning(name: &[u8]) -> Option<&'static str> {
+/// The meaning of a name, which ends in a semicolon but for those that browsers accept without.
+fn meaning(name: &str) -> Option<Meaning> {
     match name {
-        b"amp" => return Some("&"),
-        b"lt" => return Some("<"),
-        b"gt" => return Some(">"),
-        b"quot" => return Some("\""),
-        b"nbsp" => return Some("\u{a0}"),
+        "amp;" => return Some(('&', None)),
+        "lt;" => return Some(('<', None)),
+        "gt;" => return Some(('>', None)),
+        "quot;" => return Some(('"', None)),
+        "nbsp;" => return Some(('\u{a0}', None)),
         _ => {}
     }
-    let at = NAMED.binary_search_by(|(n, _)| n.as_bytes().cmp(name)).ok()?;
-    NAMED.get(at).map(|(_, text)| *text)
-}
-
-fn bare(name: &[u8]) -> bool {
-    WITHOUT_SEMICOLON.binary_search_by(|n| n.as_bytes().cmp(name)).is_ok()
+    // The table has each beginning of a name too, with zeros.
+    let (first, second) = NAMED_ENTITIES.get(name).filter(|(first, _)| *first != 0)?;
+    Some((char::from_u32(*first)?, char::from_u32(*second).filter(|c| *c != '\0')))
 }
 
 fn numeric(from: &[u8]) -> Option<(Meaning, usize)> {
@@ -159,20 +156,18 @@ fn numeric(from: &[u8]) -> Option<(Meaning, usize)> {
         return None;
     }
     let semicolon = usize::from(from.get(at) == Some(&b';'));
-    Some((Meaning::Number(character(value)), at + semicolon))
+    Some(((character(value), None), at + semicolon))
 }
 
 /// The character of a numeric reference: C1 controls mean windows-1252, what is no character is U+FFFD (13.2.5.80).
 fn character(value: u32) -> char {
-    const C1: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
-        '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-    ];
     match value {
-        0 => '\u{fffd}',
-        0x80..=0x9f => C1.get(value as usize - 0x80).copied().unwrap_or('\u{fffd}'),
-        _ => char::from_u32(value).unwrap_or('\u{fffd}'),
+        0 => Some('\u{fffd}'),
+        0x80..=0x9f => C1_REPLACEMENTS.get(value as usize - 0x80).copied().flatten(),
+        _ => None,
     }
+    .or(char::from_u32(value))
+    .unwrap_or('\u{fffd}')
 }
 
 #[cfg(test)]
@@ -186,12 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn both_tables_are_in_order_and_agree() {
-        assert!(NAMED.windows(2).all(|w| w[0].0 < w[1].0));
-        assert!(WITHOUT_SEMICOLON.windows(2).all(|w| w[0] < w[1] && !w[1].starts_with(w[0])));
-        assert!(WITHOUT_SEMICOLON.iter().all(|n| meaning(n.as_bytes()).is_some()));
-        assert_eq!(NAMED.iter().map(|(n, _)| n.len()).max(), Some(LONGEST_NAME));
-        assert_eq!(WITHOUT_SEMICOLON.iter().map(|n| n.len()).max(), Some(LONGEST_WITHOUT_SEMICOLON));
+    fn the_longest_names_are_as_long_as_is_looked_for() {
+        let names = || NAMED_ENTITIES.entries().filter(|(_, means)| means.0 != 0).map(|(name, _)| *name);
+        assert_eq!(names().count(), 2_231);
+        assert_eq!(names().filter_map(|name| name.strip_suffix(';')).map(str::len).max(), Some(LONGEST_NAME));
+        let bare: Vec<&str> = names().filter(|name| !name.ends_with(';')).collect();
+        assert_eq!(bare.iter().map(|name| name.len()).max(), Some(LONGEST_WITHOUT_SEMICOLON));
+        let begins_another = |name: &&&str| bare.iter().any(|other| other != *name && other.starts_with(**name));
+        assert_eq!(bare.iter().find(begins_another), None);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 mod directives;
 mod element;
 mod entities;
-mod entity_names;
 mod extract;
 mod facts;
 mod fold;
