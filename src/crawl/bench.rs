@@ -57,7 +57,7 @@ impl Bench {
         let settings = layers.load().unwrap();
         let (storage, clock, prints) =
             (Arc::new(MemoryStorage::formatted(7).unwrap()), Clock::manual(NOW), Fingerprinter::new(7));
-        let rules = Rules::new(settings, "bench".into(), [0; 32]);
+        let rules = Rules::new(settings, "bench".into());
         let at_start = live::at_start(&*storage, &rules, NOW).unwrap();
         let s = &rules.settings;
         let id = CrawlId::default();

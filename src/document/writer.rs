@@ -141,7 +141,7 @@ impl DocumentWriter {
             self.flush()?;
         }
         Ok(match self.spill {
-            Some(Spill { file, charge }) => Document::spilled(file, self.len, charge),
+            Some(Spill { file, charge }) => Document::spilled(file, self.len, Some(charge)),
             None => {
                 self.buffer.shrink_to_fit();
                 Document::from_bytes(self.buffer)

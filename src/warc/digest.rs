@@ -22,6 +22,13 @@ impl WarcDigest {
     }
 }
 
+impl From<Sha1> for WarcDigest {
+    /// The digest of everything taken in.
+    fn from(running: Sha1) -> Self {
+        Self(running.finalize().into())
+    }
+}
+
 impl fmt::Display for WarcDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sha1:{}", BASE32.encode(&self.0))
@@ -90,11 +97,7 @@ impl Digests {
             payload.update(chunk);
             body_len += chunk.len() as u64;
         })?;
-        Ok(Self {
-            block: WarcDigest(block.finalize().into()),
-            payload: WarcDigest(payload.finalize().into()),
-            body_len,
-        })
+        Ok(Self { block: block.into(), payload: payload.into(), body_len })
     }
 
     /// For a body stored with its transfer coding: `stored` is the body with chunk lines, `payload` the one without.
@@ -117,23 +120,6 @@ fn each_chunk(from: &mut dyn Read, mut with: impl FnMut(&[u8])) -> io::Result<()
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
-    }
-}
-
-/// Computes a digest of what passes by.
-#[derive(Clone, Default)]
-pub struct RunningDigest(Sha1);
-
-impl RunningDigest {
-    /// Takes in more bytes.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// The digest of everything taken in.
-    #[must_use]
-    pub fn finish(self) -> WarcDigest {
-        WarcDigest(self.0.finalize().into())
     }
 }
 

@@ -7,7 +7,9 @@
 //! original beside it as `X-Crawl-Status-Line`. Order, case and spaces of everything else are kept.
 
 use crate::domain::secret_header::is_secret_header;
-use crate::net::head::{is_empty_line, status_of};
+use crate::net::head::is_empty_line;
+
+pub use crate::net::head::status_of as status;
 
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
@@ -105,12 +107,6 @@ pub fn ends_here(head: &[u8]) -> bool {
     let lines = head.strip_suffix(b"\n").unwrap_or_default();
     let begin = lines.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
     is_empty_line(head.get(begin..).unwrap_or_default())
-}
-
-/// The status of a response head: the three digits after the version.
-#[must_use]
-pub fn status(head: &[u8]) -> Option<u16> {
-    status_of(head)
 }
 
 /// The MIME type in `Content-Type`, lower case and without parameters; `None` when missing or no `type/subtype`.

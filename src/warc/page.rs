@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
 use super::http_head::{exact_response, stored_response};
-use super::id::{IdSource, RecordId, RecordKind};
+use super::id::{RecordId, RecordKind};
 use super::metadata::Metadata;
 use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
 use crate::base::time::UnixMillis;
@@ -110,9 +110,9 @@ impl RecordBuilder {
     ///
     /// # Errors
     /// As for [`response`](Self::response).
-    pub fn page(&mut self, ids: &mut IdSource, page: &PageSource<'_>) -> Result<PageRecords, RecordError> {
+    pub fn page(&mut self, page: &PageSource<'_>) -> Result<PageRecords, RecordError> {
         let capture = &page.capture;
-        let id = ids.next_id();
+        let id = RecordId::random();
         let (head, stored) = match page.exact {
             Some(exact) => (exact_response(page.response_head), exact),
             None => (stored_response(page.response_head, page.body.len()), page.body),
@@ -130,10 +130,10 @@ impl RecordBuilder {
         let notes = ResponseNotes { truncated: page.truncated, identified_type: page.identified_type };
         let mut records = vec![self.response(capture, id, &head, &mut stored.reader(), &digests, notes)?];
         if !page.request_head.is_empty() {
-            records.push(self.request(capture, ids.next_id(), id, page.request_head)?);
+            records.push(self.request(capture, RecordId::random(), id, page.request_head)?);
         }
         if let Some(metadata) = &page.metadata {
-            records.push(self.metadata(capture, ids.next_id(), id, metadata)?);
+            records.push(self.metadata(capture, RecordId::random(), id, metadata)?);
         }
         let entry = CdxjEntry::new(capture.url, capture.date, &head, Some(digests.payload), false);
         let parts = RevisitParts { id, url: capture.url.to_owned(), date: capture.date, ip: capture.ip, head };

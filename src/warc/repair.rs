@@ -75,7 +75,7 @@ pub(super) fn take_up(
         None => warc.position(),
     };
     if whole < *committed {
-        warc.roll_back(whole)?;
+        warc.file.roll_back(whole)?;
         report.lost = Some((Arc::clone(warc.name()), whole));
     }
     let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);

@@ -144,7 +144,7 @@ impl Session {
         let http = Http::new(config).map_err(CliError::new)?;
         let routes = settings.routes();
         let live = Live::new(settings.clone(), Arc::new(Layers::new()), 1);
-        let rules = Rules::new(settings, String::new(), [0; 32]);
+        let rules = Rules::new(settings, String::new());
         Ok(Self {
             rules,
             live,

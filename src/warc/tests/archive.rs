@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::pages::{Maker, NOON};
 use crate::storage::values::FileLengths;
 use crate::warc::archive::{Archive, ArchiveRepair, ArchiveSettings, Strays};
-use crate::warc::id::IdSource;
 use crate::warc::info::WarcInfo;
 use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::Series;
@@ -34,7 +33,7 @@ pub(super) fn open_with(
     unsynced: Option<u64>,
     strays: Strays,
 ) -> (Archive, ArchiveRepair) {
-    Archive::open(settings(dir), IdSource::from_key([2; 32]), file_lengths, unsynced, strays, NOON).unwrap()
+    Archive::open(settings(dir), file_lengths, unsynced, strays, NOON).unwrap()
 }
 
 pub(super) fn open(dir: &Path, file_lengths: &FileLengths) -> (Archive, ArchiveRepair) {

@@ -5,24 +5,21 @@ use std::path::Path;
 
 use crate::base::time::UnixMillis;
 use crate::document::Document;
-use crate::warc::id::IdSource;
 use crate::warc::metadata::Metadata;
 use crate::warc::page::{PageRecords, PageSource};
-use crate::warc::record::{Capture, RecordBuilder};
-use crate::warc::spool::SpoolRule;
+use crate::warc::record::{Capture, RecordBuilder, SpoolRule};
 
 pub const NOON: UnixMillis = UnixMillis(1_714_996_800_123);
 
 /// Makes pages as a parser thread does.
 pub struct Maker {
     pub builder: RecordBuilder,
-    pub ids: IdSource,
 }
 
 impl Maker {
     pub fn new(dir: &Path) -> Self {
         let spool = SpoolRule { dir: dir.to_owned(), memory: 64 * 1024 };
-        Self { builder: RecordBuilder::new(1, spool), ids: IdSource::from_key([1; 32]) }
+        Self { builder: RecordBuilder::new(1, spool) }
     }
 
     pub fn page(&mut self, url: &str, head: &[u8], body: &[u8]) -> PageRecords {
@@ -37,7 +34,7 @@ impl Maker {
             identified_type: None,
             metadata: Some(Metadata { via: Some("http://h.test/via"), hops_from_seed: "L", ..Metadata::default() }),
         };
-        self.builder.page(&mut self.ids, &source).unwrap()
+        self.builder.page(&source).unwrap()
     }
 
     /// A page stored as it came: `exact` is its body on the wire, `body` the payload.
@@ -53,7 +50,7 @@ impl Maker {
             identified_type: None,
             metadata: None,
         };
-        self.builder.page(&mut self.ids, &source).unwrap()
+        self.builder.page(&source).unwrap()
     }
 
     pub fn html(&mut self, n: u32) -> PageRecords {
