@@ -45,7 +45,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let s = &rules.settings;
     let net = Net {
-        resolver: Resolver::new(s.dns_config())?,
+        resolver: Resolver::new(s.dns.clone())?,
         guard: s.address_policy(s.admin_listen.into_iter().collect())?,
         asking: Asking::default(),
         targets: Targets::default(),

@@ -65,7 +65,7 @@ impl Bench {
         let memory = MemoryPlan::of(2 << 30, 256 << 20, 64 << 20).unwrap();
         let telemetry = Telemetry::new(&clock);
         let net = Net {
-            resolver: Resolver::new(s.dns_config()).unwrap(),
+            resolver: Resolver::new(s.dns.clone()).unwrap(),
             guard: s.address_policy(Vec::new()).unwrap(),
             asking: Default::default(),
             targets: Default::default(),

@@ -13,7 +13,6 @@ use crate::domain::reason::Failure;
 use crate::domain::text::url_text;
 use crate::domain::url::{PageUrl, Scheme};
 
-use super::head;
 pub use super::head::HttpVersion;
 use super::proxy::Proxy;
 use crate::domain::cut::Cut;
@@ -198,13 +197,6 @@ impl Fetched {
     pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
         let coding = self.header_list("content-encoding").unwrap_or_default();
         decoded_as(self.body.reader(), &coding, self.header("content-type").as_deref(), max_decoded)
-    }
-
-    /// The head for a WARC `response` record whose block holds the body without transfer coding: the exact bytes, but
-    /// `Transfer-Encoding` is renamed `X-Crawler-Transfer-Encoding` and `Content-Length` tells the length of the body kept.
-    #[must_use]
-    pub fn warc_head(&self) -> Vec<u8> {
-        head::warc_head(&self.response_head, self.body.len())
     }
 }
 

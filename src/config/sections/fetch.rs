@@ -11,8 +11,9 @@ use crate::base::units::{duration, durations, optional_duration, optional_size, 
 use crate::config::hidden::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
 use crate::net::FetchLimits;
-use crate::net::dns::Family;
 use crate::net::tls::{TlsOld, TlsVerify};
+
+pub use crate::net::dns::DnsSection;
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -292,78 +293,12 @@ impl FetchSection {
     }
 }
 
-/// `[parse]`: pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ParseSection {
-    /// Parser threads; one a core when absent.
-    pub threads: Option<usize>,
-    /// Only so much of a page is parsed.
-    #[serde(with = "size")]
-    pub max_parse: u64,
-    /// A larger page is not read into a tree for the rules of `[[extract]]`.
-    #[serde(with = "size")]
-    pub max_extract: u64,
-    /// Links taken from one page.
-    pub max_links_per_page: usize,
-    /// Whether images, scripts, style sheets and the like are links too.
-    pub assets: bool,
-}
-
-impl Default for ParseSection {
-    fn default() -> Self {
-        Self { threads: None, max_parse: 200 << 20, max_extract: 2 << 20, max_links_per_page: 100_000, assets: false }
-    }
-}
-
 /// `[net]`: which addresses may be connected to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetSection {
     /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
     pub allow: Vec<String>,
-}
-
-/// `[dns]`: names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DnsSection {
-    /// `ADDRESS[:PORT]` of the servers; the system's when empty.
-    pub servers: Vec<String>,
-    /// Host pattern to `ADDRESS[:PORT]`, like curl's `--connect-to`.
-    pub overrides: BTreeMap<String, String>,
-    /// Which addresses of a name are asked for.
-    pub family: Family,
-    /// Time-out of one query to one server.
-    #[serde(with = "duration")]
-    pub timeout: Duration,
-    /// Answers are kept at least so long.
-    #[serde(with = "duration")]
-    pub min_ttl: Duration,
-    /// And at most.
-    #[serde(with = "duration")]
-    pub max_ttl: Duration,
-    /// "No such name" is kept so long.
-    #[serde(with = "duration")]
-    pub nxdomain: Duration,
-    /// A failure of the server is kept so long.
-    #[serde(with = "duration")]
-    pub servfail: Duration,
-}
-
-impl Default for DnsSection {
-    fn default() -> Self {
-        Self {
-            servers: Vec::new(),
-            overrides: BTreeMap::new(),
-            family: Family::default(),
-            timeout: secs(5),
-            min_ttl: secs(60),
-            max_ttl: secs(6 * 3_600),
-            nxdomain: secs(900),
-            servfail: secs(60),
-        }
-    }
 }
 
 /// `[tls]`.

@@ -127,7 +127,7 @@ impl Kept {
     /// Keeps a piece; false when it, or its framing, was too much.
     async fn push(mut self, piece: Bytes, is_data: bool) -> Result<(Self, bool), SpillError> {
         if let Exact::Beside(writer) = self.exact {
-            let writer = writer.push_off_thread(&piece).await?;
+            let writer = writer.push(&piece).await?;
             // More framing than payload may be would be there to fill the disk.
             let bounded = writer.len().saturating_sub(self.payload.len()) <= self.most.saturating_mul(2);
             self.exact = if bounded { Exact::Beside(writer) } else { Exact::Not };
@@ -140,17 +140,17 @@ impl Kept {
         let room = self.most.saturating_sub(self.payload.len());
         let fits = piece.len() as u64 <= room;
         let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
-        self.payload = self.payload.push_off_thread(&kept).await?;
+        self.payload = self.payload.push(&kept).await?;
         Ok((self, fits))
     }
 
     /// The payload, and the body as it came. A chunked body that is cut is told by its head to go on, and readers of archives
     /// stumble over it: its bytes are given up.
     async fn finish(self, ended: bool) -> Result<(Document, Option<Document>), SpillError> {
-        let document = self.payload.finish_off_thread().await?;
+        let document = self.payload.finish().await?;
         let exact = match self.exact {
             Exact::Payload => Some(document.clone()),
-            Exact::Beside(writer) if ended => Some(writer.finish_off_thread().await?),
+            Exact::Beside(writer) if ended => Some(writer.finish().await?),
             Exact::Not | Exact::Beside(_) => None,
         };
         Ok((document, exact))

@@ -126,10 +126,10 @@ pub(super) async fn connect(
     let request = dial.request;
     let (tcp, target) = open(dial, targets, timings).await?;
     let (wire, tls_fault, old) = match request.url.scheme() {
-        Scheme::Http => (Wire::Plain(tcp), None, false),
+        Scheme::Http => (Box::new(tcp) as Box<dyn Wire>, None, false),
         Scheme::Https => {
             let Secured { stream, fault, old } = secure(dial, tcp, target, tls, timings).await?;
-            (Wire::Tls(stream), fault, old)
+            (stream, fault, old)
         }
     };
     let old = old.then(|| tls.old());

@@ -25,7 +25,7 @@ mod secure;
 mod socks;
 mod tunnel;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ use crate::document::SpillConfig;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
+use super::dns::without_server;
 use super::guard::AddressPolicy;
 use super::head::ParsedHead;
 use super::pool::Pool;
@@ -49,7 +50,6 @@ pub use access::Access;
 use connect::Link;
 use open::Dial;
 pub use open::Source;
-pub use secure::Secure;
 
 /// What the http module needs for its life.
 #[derive(Clone, Debug)]
@@ -247,13 +247,9 @@ impl Protocol for Http {
     }
 }
 
-/// The address that a host is, where it is no name; `localhost` is none (RFC 6761 section 6.3).
+/// The address that a host is, where nobody need be asked for it.
 fn literal(host: &str, port: u16) -> Option<SocketAddr> {
-    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-    let name = bare.trim_end_matches('.');
-    let local = name == "localhost" || name.ends_with(".localhost");
-    let ip = if local { Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) } else { bare.parse().ok() };
-    ip.map(|ip| SocketAddr::new(ip, port))
+    without_server(host)?.first().map(|ip| SocketAddr::new(*ip, port))
 }
 
 /// A step that was told to fail does so as a broken connection.

@@ -3,9 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustls::{AlertDescription, PeerMisbehaved};
+use serde::{Deserialize, Serialize};
+
+use crate::base::sync::lock;
+
+#[cfg(feature = "old-tls")]
+pub use speak::Speaker;
 
 /// What is done about servers that offer only old TLS (`tls.old`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,13 +55,13 @@ impl Known {
     /// Whether `origin` is one.
     #[must_use]
     pub fn has(&self, origin: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(origin)
+        lock(&self.0).contains(origin)
     }
 
     /// Remembers or forgets one.
     #[cfg(feature = "old-tls")]
     pub fn set(&self, origin: &str, old: bool) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if !old {
             known.remove(origin);
         } else if known.insert(origin.to_owned()) && known.len() > MAX_KNOWN {
@@ -84,10 +90,6 @@ pub fn is_no_common_ground(error: &io::Error) -> bool {
         None => matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset),
     }
 }
-
-use serde::{Deserialize, Serialize};
-#[cfg(feature = "old-tls")]
-pub use speak::Speaker;
 
 #[cfg(feature = "old-tls")]
 mod speak {
