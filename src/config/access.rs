@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::hidden::{ProxyUrl, Secret};
+use super::secrets::{ProxyUrl, Secret};
 use super::sections::{CredentialSection, ProxyDns};
 use super::settings::Settings;
 use crate::base::clock::Clock;

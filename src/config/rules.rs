@@ -229,9 +229,6 @@ fn target_rule(target: &str) -> Option<AllowRule> {
 
 impl sections::ExtractSection {
     /// The rule ready for use.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn compiled(&self) -> Result<ExtractRule, RuleError> {
         ExtractRule::new(&self.name, &self.selector, &self.take, self.many, &self.urls)
     }

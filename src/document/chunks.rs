@@ -80,9 +80,6 @@ impl Chunks {
     }
 
     /// Goes through all of `bytes`; `with` gets what is payload.
-    ///
-    /// # Errors
-    /// As for [`step`](Self::step).
     pub fn each(&mut self, mut bytes: &[u8], mut with: impl FnMut(&[u8])) -> Result<(), ChunkFault> {
         loop {
             let Step { taken, is_data } = self.step(bytes)?;
@@ -126,9 +123,6 @@ impl Chunks {
 }
 
 /// The payload of a chunked body, also of one that breaks off.
-///
-/// # Errors
-/// What it has is no chunked body.
 pub fn payload(body: &[u8]) -> Result<Vec<u8>, ChunkFault> {
     let mut out = Vec::with_capacity(body.len());
     Chunks::default().each(body, |payload| out.extend_from_slice(payload))?;

@@ -102,9 +102,6 @@ impl Document {
     }
 
     /// All of it in memory.
-    ///
-    /// # Errors
-    /// The spill file cannot be read.
     pub fn to_vec(&self) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         self.write_to(&mut out)?;

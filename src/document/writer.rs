@@ -75,9 +75,6 @@ impl DocumentWriter {
     }
 
     /// Ends the document; what is still buffered of a spilled one is written (at most one chunk).
-    ///
-    /// # Errors
-    /// As for [`push`](Self::push).
     pub async fn finish(mut self) -> Result<Document, SpillError> {
         if self.spill.is_some() {
             self = self.flush().await?;

@@ -67,9 +67,6 @@ impl Archive {
     /// `file_lengths` is that of the last commit. `unsynced_from` is the lowest offset in the open WARC of a page that was
     /// committed after the last barrier: from there on records are read and checked, since a power failure may have lost
     /// them. `strays` says what becomes of open files that `file_lengths` does not name.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
     pub fn open(
         settings: ArchiveSettings,
         file_lengths: &FileLengths,
@@ -120,9 +117,6 @@ impl Archive {
     }
 
     /// Appends lines to `crawl.jsonl`, all or none; gives where they begin and their text.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::append`].
     pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<UnsyncedLines, WarcError> {
         let mut text = Vec::new();
         lines.into_iter().for_each(|line| line.write(&mut text));
@@ -133,9 +127,6 @@ impl Archive {
     }
 
     /// Makes `text` what `crawl.jsonl` holds from `from` on: a power failure may have left anything there.
-    ///
-    /// # Errors
-    /// [`WarcError`].
     pub fn log_again(&mut self, from: u64, text: &str) -> Result<(), WarcError> {
         let from = from.min(self.jsonl.len());
         if self.jsonl.end_from(from)? == text.as_bytes() {
@@ -167,9 +158,6 @@ impl Archive {
     }
 
     /// Writes what lies beyond `synced` a second time: a sync of it failed.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::write_again`].
     pub fn write_again(&mut self, synced: &FileLengths) -> Result<(), WarcError> {
         let from = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map_or(0, |t| t.1);
         if let Some(open) = &mut self.open {
@@ -181,9 +169,6 @@ impl Archive {
     }
 
     /// Brings everything appended to the disk.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::sync`].
     pub fn sync(&mut self) -> Result<(), WarcError> {
         self.settings.faults.check("archive.sync").map_err(|e| self.injected(e))?;
         if let Some(open) = &mut self.open {
@@ -202,9 +187,6 @@ impl Archive {
 
     /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
     /// Call it after a commit and before the next append; then commit [`file_lengths`](Self::file_lengths) again with the next page.
-    ///
-    /// # Errors
-    /// As for [`close`](Self::close).
     pub fn rotate_if_due(&mut self, now: UnixMillis) -> Result<Option<Arc<str>>, WarcError> {
         if self.rotate_due(now) { self.close() } else { Ok(None) }
     }

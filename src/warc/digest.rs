@@ -84,9 +84,6 @@ pub struct Digests {
 
 impl Digests {
     /// Reads `body` once to its end. `head` is the head as it will be stored.
-    ///
-    /// # Errors
-    /// Those of `body`.
     pub fn of(head: &[u8], body: &mut dyn Read) -> io::Result<Self> {
         let mut block = Sha1::new();
         let mut payload = Sha1::new();
@@ -101,9 +98,6 @@ impl Digests {
     }
 
     /// For a body stored with its transfer coding: `stored` is the body with chunk lines, `payload` the one without.
-    ///
-    /// # Errors
-    /// Those of the two readers.
     pub fn of_coded(head: &[u8], stored: &mut dyn Read, payload: &mut dyn Read) -> io::Result<Self> {
         let outer = Self::of(head, stored)?;
         let inner = Self::of(&[], payload)?;

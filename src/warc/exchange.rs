@@ -61,9 +61,6 @@ impl Tools {
     }
 
     /// The records of a page: response, request, metadata.
-    ///
-    /// # Errors
-    /// As for [`exchange`](Self::exchange).
     pub fn page(
         &mut self,
         (url, entry): (&PageUrl, &QueueEntry),
@@ -84,9 +81,6 @@ impl Tools {
     }
 
     /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
-    ///
-    /// # Errors
-    /// As for [`exchange`](Self::exchange).
     pub fn make_revisit(
         &mut self,
         records: &mut PageRecords,

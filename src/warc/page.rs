@@ -107,9 +107,6 @@ impl PageRecords {
 
 impl RecordBuilder {
     /// Makes the records of a page: response, request, metadata.
-    ///
-    /// # Errors
-    /// As for [`response`](Self::response).
     pub fn page(&mut self, page: &PageSource<'_>) -> Result<PageRecords, RecordError> {
         let capture = &page.capture;
         let id = RecordId::random();

@@ -138,9 +138,6 @@ impl RecordBuilder {
     }
 
     /// The request: its head (credentials are redacted here) and no body.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn request(
         &mut self,
         capture: &Capture<'_>,
@@ -195,9 +192,6 @@ impl RecordBuilder {
     }
 
     /// A response whose payload an earlier record holds: the head alone.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn revisit(
         &mut self,
         capture: &Capture<'_>,
@@ -217,9 +211,6 @@ impl RecordBuilder {
     }
 
     /// How the URL was found and where it leads.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn metadata(
         &mut self,
         capture: &Capture<'_>,

@@ -228,9 +228,6 @@ fn keep_whole(dir: &Path, open: &str, closed: &str) -> Result<bool, WarcError> {
 
 /// Closes an open WARC that no commit knows, with the whole records it has, and removes its open index; one without a page
 /// is removed. May be repeated.
-///
-/// # Errors
-/// [`WarcError::Io`].
 pub fn close_stray(path: &Path) -> Result<(), WarcError> {
     let parts = path.parent().zip(path.file_name().and_then(|n| n.to_str()));
     let Some((dir, open)) = parts else { return Ok(()) };

@@ -42,9 +42,6 @@ pub enum DigestFault {
 
 impl Scanned {
     /// Compares the digests in the header, where there are any of a known form, with those found.
-    ///
-    /// # Errors
-    /// The first [`DigestFault`].
     pub fn check_digests(&self) -> Result<(), DigestFault> {
         let said = |name| self.header.get(name).and_then(|v| v.parse::<WarcDigest>().ok());
         if said("WARC-Block-Digest").is_some_and(|d| d != self.block) {
@@ -72,9 +69,6 @@ impl Scanned {
 }
 
 /// Reads the next record to its end; `None` at the end of the file.
-///
-/// # Errors
-/// [`ReadError`].
 pub fn scan_next<R: BufRead>(reader: &mut WarcReader<R>) -> Result<Option<Scanned>, ReadError> {
     let Some(header) = reader.next_record()? else { return Ok(None) };
     let http = header.get("Content-Type").is_some_and(|t| t.starts_with("application/http"));

@@ -155,9 +155,6 @@ impl Faults {
     }
 
     /// Passes `point` of a step that can fail.
-    ///
-    /// # Errors
-    /// [`Injected`] when it is to.
     #[inline]
     pub fn check(&self, point: &'static str) -> Result<(), Injected> {
         match self.pass(point) {

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue};
 
 use super::{Checked, accepted, ensure, within};
 use crate::config::access::{DIRECT, prefix};
-use crate::config::hidden::{ProxyUrl, Secret};
+use crate::config::secrets::{ProxyUrl, Secret};
 use crate::config::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
 use crate::net::credentials::Identity;
 use crate::net::guard::HostPattern;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::base::units::{duration, durations, optional_duration, optional_size, size};
-use crate::config::hidden::{self, ProxyUrl};
+use crate::config::secrets::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
 use crate::net::FetchLimits;
 use crate::net::tls::{TlsOld, TlsVerify};
@@ -98,7 +98,7 @@ pub struct HostSection {
     #[serde(default)]
     pub proxy: Option<ProxyUrl>,
     /// Headers of its requests, besides those of all or in place of them.
-    #[serde(default, serialize_with = "hidden::headers")]
+    #[serde(default, serialize_with = "secrets::headers")]
     pub headers: BTreeMap<String, String>,
 }
 
@@ -244,7 +244,7 @@ pub struct FetchSection {
     /// `Accept-Language` header.
     pub accept_language: Option<String>,
     /// Further headers of every request.
-    #[serde(serialize_with = "hidden::headers")]
+    #[serde(serialize_with = "secrets::headers")]
     pub headers: BTreeMap<String, String>,
     /// Addresses of this machine that connections come from, one of each family.
     pub source_address: Vec<IpAddr>,

@@ -123,9 +123,6 @@ impl Key {
 
 impl Http {
     /// A module without connections.
-    ///
-    /// # Errors
-    /// TLS cannot be set up.
     pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
         let tls = TlsClient::new(config.verify, &config.roots)?.with_old(config.old);
         Ok(Self::with_tls(config, tls))

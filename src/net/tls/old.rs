@@ -128,8 +128,6 @@ mod speak {
     }
 
     impl Speaker {
-        /// # Errors
-        /// BoringSSL refuses its own parts.
         pub fn new() -> Result<Self, ErrorStack> {
             let mut context = SslContext::builder(SslMethod::tls())?;
             // With 1.3 on offer a server that is not old cannot be pushed down by whoever breaks our first handshake.
@@ -144,9 +142,6 @@ mod speak {
 
         /// A finished handshake. The server has proven that the key of its certificate is its own; nobody has judged the
         /// certificate.
-        ///
-        /// # Errors
-        /// The handshake failed.
         pub async fn connect(&self, name: &ServerName<'_>, tcp: TcpStream) -> io::Result<OldStream> {
             let mut ssl = Ssl::new(&self.0)?;
             if let ServerName::DnsName(name) = name {
