@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
-use crate::base::fault::Faults;
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
 use crate::domain::cut::Cut;
 use crate::domain::note::Note;
@@ -14,9 +13,8 @@ use crate::domain::reason::Failure;
 
 use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
 use super::super::protocol::{FetchRequest, Timings};
-use super::super::throttle::Throttle;
 use super::connect::Link;
-use super::{Fault, injected};
+use super::{Fault, HttpConfig, injected};
 
 /// Chunk lines and trailers that are read at most, where `fetch.max_body` is less.
 const LEAST_FRAMING: u64 = 16 << 20;
@@ -33,32 +31,23 @@ pub(super) struct Received {
     pub(super) ended: bool,
 }
 
-/// What a body is received with.
-pub(super) struct ReceiveOptions<'a> {
-    pub(super) spill: &'a SpillConfig,
-    pub(super) throttle: Option<&'a Throttle>,
-    pub(super) faults: &'a Faults,
-    /// The exact bytes are wanted.
-    pub(super) exact: bool,
-}
-
 /// Receives a body into a document.
 pub(super) async fn receive(
     link: &mut Link,
     form: BodyForm,
     request: &FetchRequest,
-    means: &ReceiveOptions<'_>,
+    config: &HttpConfig,
     timings: &mut Timings,
 ) -> Result<Received, Fault> {
-    injected(means.faults.wait("net.body").await)?;
+    injected(config.faults.wait("net.body").await)?;
     let limits = &request.limits;
     let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
     let mut reader = BodyReader::new(form);
-    let mut kept = Kept::new(form, limits.spill(means.spill), means.exact, limits.max_body);
+    let mut kept = Kept::new(form, limits.spill(&config.spill), config.exact, limits.max_body);
     let mut paid = 0;
     let (cut, note) = loop {
         let next = next_piece(link, &mut reader, &mut clock, kept.payload.len()).await;
-        if let Some(throttle) = means.throttle {
+        if let Some(throttle) = &config.throttle {
             let came = link.tap().bytes();
             clock.pause(throttle.pause(came.saturating_sub(paid)).await);
             paid = came;
@@ -89,7 +78,7 @@ pub(super) async fn receive(
     };
     let ended = cut.is_none() && reader.is_done();
     let (document, exact) = kept.finish(ended).await.map_err(spill_fault)?;
-    if means.exact && exact.is_none() {
+    if config.exact && exact.is_none() {
         log::debug!("body not kept as it came, it is cut or its chunks cannot be followed: url={}", request.url);
     }
     Ok(Received { document, exact, cut, note, ended })

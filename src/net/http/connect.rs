@@ -120,7 +120,6 @@ pub(super) async fn connect(
     dial: Dial<'_>,
     targets: &[Option<SocketAddr>],
     tls: &TlsClient,
-    throttled: bool,
     timings: &mut Timings,
 ) -> Result<Link, Fault> {
     let request = dial.request;
@@ -135,6 +134,6 @@ pub(super) async fn connect(
     let old = old.then(|| tls.old());
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
-    let piece = if throttled { PIECE } else { READ };
+    let piece = if dial.config.throttle.is_some() { PIECE } else { READ };
     Ok(Link { stream: Tap::new(wire), unread: BytesMut::new(), piece, target, relay, tls_fault, old, uses: 0 })
 }
