@@ -155,16 +155,8 @@ impl Settings {
     /// Time-outs and caps of a fetch.
     #[must_use]
     pub fn fetch_limits(&self) -> FetchLimits {
-        let t = &self.fetch.timeouts;
-        FetchLimits {
-            connect: t.connect,
-            tls: t.tls,
-            first_byte: t.first_byte,
-            body: t.body,
-            min_rate: (t.min_rate, t.min_rate_window),
-            max_body: self.fetch.max_body,
-            ..FetchLimits::default()
-        }
+        let timeouts = self.fetch.timeouts.clone();
+        FetchLimits { timeouts, max_body: self.fetch.max_body, ..FetchLimits::default() }
     }
 
     /// The headers of every request, in order: who asks, and what is welcome.
@@ -238,6 +230,7 @@ impl sections::ExtractSection {
 mod tests {
     use super::*;
     use crate::config::tests::settings;
+    use crate::config::{Preset, TimeoutsSection};
 
     #[test]
     fn the_defaults_of_the_settings_are_those_of_the_rooms() {
@@ -256,9 +249,10 @@ mod tests {
     #[test]
     fn a_preset_of_time_outs_holds_where_none_is_named() {
         let strict = settings(&["fetch.timeouts.preset=strict"]);
-        assert_eq!(strict.fetch_limits(), FetchLimits::strict());
+        assert_eq!(strict.fetch.timeouts, TimeoutsSection::of(Preset::Strict));
         let s = settings(&["fetch.timeouts.tls=7s", "fetch.timeouts.preset=strict"]);
-        assert_eq!(s.fetch_limits(), FetchLimits { tls: Duration::from_secs(7), ..FetchLimits::strict() });
+        let tls = Duration::from_secs(7);
+        assert_eq!(s.fetch_limits().timeouts, TimeoutsSection { tls, ..TimeoutsSection::of(Preset::Strict) });
     }
 
     #[test]

@@ -222,15 +222,6 @@ impl Archive {
         self.open.as_ref().map(|o| o.warc.path())
     }
 
-    /// Where a file of a [`Place`] lies now: closed, or still open.
-    #[must_use]
-    pub fn path_of(&self, file: &str) -> PathBuf {
-        match &self.open {
-            Some(open) if **open.warc.name() == *file => open.warc.path().to_owned(),
-            _ => self.settings.dir.join(file),
-        }
-    }
-
     fn begun(&mut self, now: UnixMillis) -> Result<&mut OpenWarc, WarcError> {
         let open = match self.open.take() {
             Some(open) => open,

@@ -9,7 +9,7 @@ use crate::net::protocol::Fetched;
 use crate::storage::values::{ContentValue, DoneKind, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
 use crate::warc::metadata::{Metadata, Outlink};
-use crate::warc::page::{PageRecords, PageSource};
+use crate::warc::page::PageRecords;
 use crate::warc::record::{
     Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo, SpoolRule,
 };
@@ -47,17 +47,8 @@ impl Tools {
         (metadata, identified_type): (Option<Metadata<'_>>, Option<&str>),
     ) -> Result<PageRecords, RecordError> {
         let asked = url.asked();
-        let source = PageSource {
-            capture: Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
-            request_head: &fetched.request_head,
-            response_head: &fetched.response_head,
-            body: &fetched.body,
-            exact: fetched.exact.as_ref(),
-            truncated: fetched.cut,
-            identified_type,
-            metadata,
-        };
-        self.builder.page(&source)
+        let capture = Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) };
+        self.builder.page(&capture, fetched, metadata, identified_type)
     }
 
     /// The records of a page: response, request, metadata.

@@ -13,12 +13,13 @@ use std::time::Duration;
 use lycosa::base::time::UnixMillis;
 use lycosa::document::Document;
 use lycosa::domain::cut::Cut;
+use lycosa::net::Fetched;
 use lycosa::storage::values::FileLengths;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
 use lycosa::warc::info::WarcInfo;
 use lycosa::warc::metadata::{Metadata, Outlink};
 use lycosa::warc::name::Series;
-use lycosa::warc::page::{PageRecords, PageSource};
+use lycosa::warc::page::PageRecords;
 use lycosa::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RefersTo, SpoolRule};
 use lycosa::warc::writer::WarcLimits;
 use sha2::{Digest, Sha256};
@@ -142,8 +143,13 @@ fn samples() -> Vec<Sample> {
 }
 
 fn records(builder: &mut RecordBuilder, sample: &Sample, n: u64) -> PageRecords {
-    let body = Document::from_bytes(sample.body.clone());
-    let exact = sample.exact.clone().map(Document::from_bytes);
+    let fetched = Fetched {
+        request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\nUser-Agent: Lycosa\r\n\r\n".to_vec(),
+        response_head: sample.head.clone().into_bytes(),
+        exact: sample.exact.clone().map(Document::from_bytes),
+        cut: sample.truncated,
+        ..Fetched::saved(200, Vec::new(), Document::from_bytes(sample.body.clone()))
+    };
     let outlinks = [Outlink { url: "http://h.test/ä b".into(), hop: 'L', context: "a/@href", text: "a" }];
     let metadata = Metadata {
         via: Some("http://h.test/"),
@@ -153,21 +159,8 @@ fn records(builder: &mut RecordBuilder, sample: &Sample, n: u64) -> PageRecords 
         usage: Some("header: Content-Usage: train-ai=n"),
         outlinks: &outlinks,
     };
-    let source = PageSource {
-        capture: Capture {
-            url: &sample.url,
-            date: UnixMillis(NOW.0 + n * 777),
-            ip: Some("2001:db8::7".parse().unwrap()),
-        },
-        request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\nUser-Agent: Lycosa\r\n\r\n",
-        response_head: sample.head.as_bytes(),
-        body: &body,
-        exact: exact.as_ref(),
-        truncated: sample.truncated,
-        identified_type: Some("text/html"),
-        metadata: Some(metadata),
-    };
-    builder.page(&source).unwrap()
+    let (date, ip) = (UnixMillis(NOW.0 + n * 777), Some("2001:db8::7".parse().unwrap()));
+    builder.page(&Capture { url: &sample.url, date, ip }, &fetched, Some(metadata), Some("text/html")).unwrap()
 }
 
 fn archive(dir: &Path) -> Archive {

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::{duration, durations, optional_duration, optional_size, size};
+use crate::base::units::{duration, durations, optional_duration, size};
 use crate::config::secrets::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
-use crate::net::FetchLimits;
 use crate::net::tls::{TlsOld, TlsVerify};
 
 pub use crate::net::dns::DnsSection;
+pub use crate::net::protocol::{Preset, TimeoutsSection};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -128,95 +128,6 @@ impl Default for RobotsSection {
             error_retry: vec![secs(300), secs(900), secs(3_600)],
             keep_stale: secs(30 * 86_400),
         }
-    }
-}
-
-/// What the time-outs are where none is named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// 10 s to connect, 10 s for TLS, 30 s to the first byte.
-    #[default]
-    Standard,
-    /// 5 s each.
-    Strict,
-}
-
-/// `[fetch.timeouts]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "GivenTimeouts")]
-pub struct TimeoutsSection {
-    /// What holds for those that are not named.
-    pub preset: Preset,
-    /// TCP connection.
-    #[serde(with = "duration")]
-    pub connect: Duration,
-    /// TLS handshake.
-    #[serde(with = "duration")]
-    pub tls: Duration,
-    /// Request sent to the first byte of the answer.
-    #[serde(with = "duration")]
-    pub first_byte: Duration,
-    /// Whole body.
-    #[serde(with = "duration")]
-    pub body: Duration,
-    /// Bytes a second a body must keep up, measured over `min_rate_window`.
-    #[serde(with = "size")]
-    pub min_rate: u64,
-    /// Window of `min_rate`.
-    #[serde(with = "duration")]
-    pub min_rate_window: Duration,
-}
-
-/// The same as it is written: what is absent comes from the preset.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct GivenTimeouts {
-    preset: Preset,
-    #[serde(with = "optional_duration")]
-    connect: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    tls: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    first_byte: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    body: Option<Duration>,
-    #[serde(with = "optional_size")]
-    min_rate: Option<u64>,
-    #[serde(with = "optional_duration")]
-    min_rate_window: Option<Duration>,
-}
-
-impl From<GivenTimeouts> for TimeoutsSection {
-    fn from(given: GivenTimeouts) -> Self {
-        let limits = match given.preset {
-            Preset::Standard => FetchLimits::default(),
-            Preset::Strict => FetchLimits::strict(),
-        };
-        Self {
-            preset: given.preset,
-            connect: given.connect.unwrap_or(limits.connect),
-            tls: given.tls.unwrap_or(limits.tls),
-            first_byte: given.first_byte.unwrap_or(limits.first_byte),
-            body: given.body.unwrap_or(limits.body),
-            min_rate: given.min_rate.unwrap_or(limits.min_rate.0),
-            min_rate_window: given.min_rate_window.unwrap_or(limits.min_rate.1),
-        }
-    }
-}
-
-impl TimeoutsSection {
-    /// The longest that a request may take: a connection that went stale, or that only old TLS can follow, is replaced, so all but the
-    /// body may come twice.
-    fn slowest(&self) -> Duration {
-        let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
-        before.saturating_mul(2).saturating_add(self.body)
-    }
-}
-
-impl Default for TimeoutsSection {
-    fn default() -> Self {
-        GivenTimeouts::default().into()
     }
 }
 

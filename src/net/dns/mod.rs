@@ -203,12 +203,6 @@ impl Resolver {
         Some(answer.map(|ips| ips.to_vec()))
     }
 
-    /// The target an override of the configuration gives a host, if one does.
-    #[must_use]
-    pub fn is_overridden(&self, host: &str) -> bool {
-        self.shared.overrides.find(host).is_some()
-    }
-
     /// The counters since the start.
     #[must_use]
     pub fn stats(&self) -> DnsStats {

@@ -12,7 +12,7 @@ use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 
 use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
-use super::super::protocol::{FetchRequest, Timings};
+use super::super::protocol::{FetchRequest, TimeoutsSection, Timings};
 use super::connect::Link;
 use super::{Fault, HttpConfig, injected};
 
@@ -41,7 +41,7 @@ pub(super) async fn receive(
 ) -> Result<Received, Fault> {
     injected(config.faults.wait("net.body").await)?;
     let limits = &request.limits;
-    let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
+    let mut clock = BodyClock::new(Instant::now(), &limits.timeouts);
     let mut reader = BodyReader::new(form);
     let mut kept = Kept::new(form, limits.spill(&config.spill), config.exact, limits.max_body);
     let mut paid = 0;
@@ -210,7 +210,8 @@ struct BodyClock {
 }
 
 impl BodyClock {
-    fn new(now: Instant, limit: Duration, (rate, window): (u64, Duration)) -> Self {
+    fn new(now: Instant, timeouts: &TimeoutsSection) -> Self {
+        let TimeoutsSection { body: limit, min_rate: rate, min_rate_window: window, .. } = *timeouts;
         let far = now + Duration::from_secs(365 * 24 * 3600);
         let window_end = if rate == 0 || window.is_zero() { None } else { now.checked_add(window) };
         let deadline = now.checked_add(limit).unwrap_or(far);
@@ -256,10 +257,14 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn clock(start: Instant, body: Duration, (min_rate, min_rate_window): (u64, Duration)) -> BodyClock {
+        BodyClock::new(start, &TimeoutsSection { body, min_rate, min_rate_window, ..TimeoutsSection::default() })
+    }
+
     #[test]
     fn a_body_is_late_at_its_deadline_and_not_before() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 10 * SECOND, (0, SECOND));
+        let mut clock = self::clock(start, 10 * SECOND, (0, SECOND));
         assert_eq!(clock.next_look(), start + 10 * SECOND);
         assert!(clock.verdict(start + 9 * SECOND, 0).is_none());
         assert_eq!(clock.verdict(start + 10 * SECOND, 1 << 40).unwrap().0, Failure::BodyTimeout);
@@ -268,7 +273,7 @@ mod tests {
     #[test]
     fn each_window_must_bring_its_bytes() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 1000 * SECOND, (10, 5 * SECOND));
+        let mut clock = self::clock(start, 1000 * SECOND, (10, 5 * SECOND));
         assert_eq!(clock.next_look(), start + 5 * SECOND);
         assert!(clock.verdict(start + SECOND, 0).is_none(), "inside the window nothing is judged");
         assert!(clock.verdict(start + 5 * SECOND, 50).is_none());
@@ -281,7 +286,7 @@ mod tests {
     #[test]
     fn a_pause_of_ours_moves_the_window_and_the_deadline_but_not_without_end() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 10 * SECOND, (10, 5 * SECOND));
+        let mut clock = self::clock(start, 10 * SECOND, (10, 5 * SECOND));
         clock.pause(4 * SECOND);
         assert_eq!(clock.next_look(), start + 9 * SECOND);
         assert!(clock.verdict(start + 8 * SECOND, 0).is_none());
@@ -294,7 +299,7 @@ mod tests {
     fn without_a_rate_only_the_deadline_counts() {
         let start = Instant::now();
         for rate in [(0, SECOND), (10, Duration::ZERO)] {
-            let mut clock = BodyClock::new(start, 1000 * SECOND, rate);
+            let mut clock = self::clock(start, 1000 * SECOND, rate);
             assert!(clock.verdict(start + 999 * SECOND, 0).is_none());
         }
     }

@@ -35,7 +35,7 @@ pub(super) async fn exchange(
     let request_head = build(request, link, &config.access)?;
     link.begin();
     let start = Instant::now();
-    let limit = request.limits.first_byte;
+    let limit = request.limits.timeouts.first_byte;
     // A server may have answered, and closed, before it had read all: what it said is heard.
     let _ = timeout(limit, link.send(&request_head)).await;
     injected(config.faults.wait("net.sent").await)?;

@@ -62,7 +62,7 @@ pub(super) async fn open(
     targets: &[Option<SocketAddr>],
     timings: &mut Timings,
 ) -> Result<(TcpStream, Option<SocketAddr>), Fault> {
-    let (start, limit) = (Instant::now(), dial.request.limits.connect);
+    let (start, limit) = (Instant::now(), dial.request.limits.timeouts.connect);
     let mut first = None;
     for (target, left) in targets.iter().zip((1..=targets.len()).rev()) {
         let share = limit.saturating_sub(start.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX);

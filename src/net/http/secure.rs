@@ -124,7 +124,7 @@ async fn in_time<T>(
     handshake: impl Future<Output = io::Result<T>>,
     timings: &mut Timings,
 ) -> Result<io::Result<T>, Fault> {
-    let (start, limit) = (Instant::now(), dial.request.limits.tls);
+    let (start, limit) = (Instant::now(), dial.request.limits.timeouts.tls);
     let result = timeout(limit, handshake).await;
     timings.tls += start.elapsed();
     result.map_err(|_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32())))

@@ -5,7 +5,6 @@
 
 mod fields;
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,9 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::base::sync::lock;
 use crate::base::units::duration;
 use fields::parted;
-
-/// So many of the latest error lines are kept for [`recent_errors`].
-const KEPT: usize = 32;
 
 /// Form of the log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -57,7 +53,6 @@ impl Default for LogSection {
 type Sink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 static ERRORS: AtomicU64 = AtomicU64::new(0);
-static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static INSTALLED: OnceLock<&'static Counting> = OnceLock::new();
 static SINK: Mutex<Option<Sink>> = Mutex::new(None);
 
@@ -65,12 +60,6 @@ static SINK: Mutex<Option<Sink>> = Mutex::new(None);
 #[must_use]
 pub fn errors_logged() -> u64 {
     ERRORS.load(Ordering::Relaxed)
-}
-
-/// The latest error lines, oldest first, at most 32.
-#[must_use]
-pub fn recent_errors() -> Vec<String> {
-    lock(&RECENT).iter().cloned().collect()
 }
 
 /// Sends complete lines to `sink` instead of stderr, so that a progress display is not torn; `None` undoes it.
@@ -181,11 +170,6 @@ impl Log for Counting {
         }
         if record.level() == Level::Error {
             ERRORS.fetch_add(1, Ordering::Relaxed);
-            let mut recent = lock(&RECENT);
-            if recent.len() >= KEPT {
-                recent.pop_front();
-            }
-            recent.push_back(escaped(&record.args().to_string()));
         }
         self.inner().log(record);
     }
@@ -346,8 +330,7 @@ mod tests {
         assert!(errors_logged() > before);
         let unreadable = format_args!("stream error: invalid HTTP header");
         let of_client = Record::builder().level(Level::Error).target("actix_http::h1").args(unreadable).build();
+        assert!(is_client_fault(&of_client));
         logger.log(&of_client);
-        assert!(!recent_errors().iter().any(|line| line.contains("invalid HTTP header")), "a client's fault");
-        assert!(recent_errors().contains(&"disk\\nfull".to_owned()));
     }
 }

@@ -141,7 +141,7 @@ fn a_proxy_that_refuses_or_is_dead_is_a_failure_of_the_proxy_and_not_of_the_host
     assert!(fault.failure == Failure::Proxy && fault.detail.contains("cannot be reached"), "{fault}");
     let silent = Server::start(|mut session: Session| session.until_closed());
     let mut hanging = FetchRequest { via: via("http", &silent, false), ..request(origin) };
-    hanging.limits.connect = Duration::from_millis(60);
+    hanging.limits.timeouts.connect = Duration::from_millis(60);
     assert_eq!(on_runtime(client().fetch(hanging)).unwrap_err().failure, Failure::Proxy);
 }
 

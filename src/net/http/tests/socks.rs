@@ -100,6 +100,6 @@ fn a_socks_proxy_that_refuses_is_a_failure_of_the_proxy_and_tells_no_password() 
     let http = Server::raw("HTTP/1.1 400 What\r\n\r\n");
     let via = Some(Arc::new(Proxy::parse(&format!("socks5://{}", http.address), false).unwrap()));
     let mut asked = FetchRequest { via, ..request(origin) };
-    asked.limits.connect = Duration::from_millis(200);
+    asked.limits.timeouts.connect = Duration::from_millis(200);
     assert_eq!(on_runtime(client().fetch(asked)).unwrap_err().failure, Failure::Proxy);
 }
