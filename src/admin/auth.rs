@@ -121,7 +121,7 @@ impl Keys {
         if settings.admin_listen.is_none() {
             return Ok(());
         }
-        let full = settings.admin_token_file.as_deref();
+        let full = settings.admin.token_file.as_deref();
         if let Some(path) = full.filter(|path| !path.exists()) {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if folder.is_some_and(|folder| !folder.is_dir() && folder != settings.store.data_dir) {
@@ -129,7 +129,7 @@ impl Keys {
                 return Err(TokenError::Make { path: path.to_owned(), source });
             }
         }
-        let files = full.filter(|path| path.exists()).into_iter().chain(settings.admin_read_token_file.as_deref());
+        let files = full.filter(|path| path.exists()).into_iter().chain(settings.admin.read_token_file.as_deref());
         files.into_iter().try_for_each(|path| read_token(path).map(drop))
     }
 

@@ -35,7 +35,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     std::fs::create_dir_all(&spill).map_err(io(format!("making the folder {}", spill.display())))?;
     let host_name = nix::unistd::gethostname().ok().and_then(|n| n.into_string().ok()).unwrap_or_default();
     let host_name = if host_name.is_empty() { "localhost".to_owned() } else { host_name };
-    let rules = Rules::new(settings, host_name, record_key(parts.seed)).reading(parts.modules.clone());
+    let rules = Rules::new(settings, host_name).reading(parts.modules.clone());
     let id = CrawlId::default();
     time::take_up(&*parts.storage, &parts.clock)?;
     let joined = read::joined_hosts(&*parts.storage, id)?;
@@ -45,7 +45,7 @@ pub(super) fn build(settings: Settings, parts: &Parts) -> Result<Node, StartErro
     let last_stop = begin_run(&*parts.storage, &parts.clock, &rules, &at_start)?;
     let s = &rules.settings;
     let net = Net {
-        resolver: Resolver::new(s.dns_config())?,
+        resolver: Resolver::new(s.dns.clone())?,
         guard: s.address_policy(s.admin_listen.into_iter().collect())?,
         asking: Asking::default(),
         targets: Targets::default(),
@@ -135,11 +135,4 @@ fn paused(settings: &Settings) -> bool {
         log::warn!("paused by the operator before this start; go on with `lycosa ctl resume`");
     }
     paused
-}
-
-fn record_key(seed: u64) -> [u8; 32] {
-    let mut key = [0; 32];
-    let parts = [seed, std::process::id().into()];
-    key.iter_mut().zip(parts.iter().flat_map(|n| n.to_be_bytes())).for_each(|(to, from)| *to = from);
-    key
 }

@@ -198,7 +198,7 @@ fn last_status(node: &Node) -> StatusSnapshot {
 fn serve_admin(running: &Running, listening: Listening) -> Result<AdminServer, RunError> {
     let settings = &running.node.crawl.rules.settings;
     let control = Arc::new(NodeControl(running.node.clone()));
-    let keys = Keys::load(settings.admin_token_file.as_deref(), settings.admin_read_token_file.as_deref());
+    let keys = Keys::load(settings.admin.token_file.as_deref(), settings.admin.read_token_file.as_deref());
     let entrance = Entrance::new(keys.map_err(AdminError::from)?);
     let server = AdminServer::serve(listening, entrance, control, Some(running.node.clone()))?;
     log::info!("admin endpoint listens: address=http://{}", server.address());

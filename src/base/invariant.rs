@@ -3,48 +3,29 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The numbers of the invariants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Invariant {
-    /// Politeness.
-    I1,
-    /// Counts add up.
-    I2,
-    /// One page, one commit.
-    I3,
-    /// The seen test is exact.
-    I4,
-    /// Deaths cost nothing committed.
-    I5,
-    /// Memory does not grow with the frontier.
-    I6,
-    /// The address policy.
-    I7,
-    /// Restart after a kill.
-    I8,
-    /// A host is queued if it has URLs.
-    I9,
-}
+use super::kinds::kinds;
 
-impl Invariant {
-    /// Every one, in order.
-    pub const ALL: &'static [Self] =
-        &[Self::I1, Self::I2, Self::I3, Self::I4, Self::I5, Self::I6, Self::I7, Self::I8, Self::I9];
-
-    /// Its number as the manual writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::I1 => "I1",
-            Self::I2 => "I2",
-            Self::I3 => "I3",
-            Self::I4 => "I4",
-            Self::I5 => "I5",
-            Self::I6 => "I6",
-            Self::I7 => "I7",
-            Self::I8 => "I8",
-            Self::I9 => "I9",
-        }
+kinds! {
+    /// The numbers of the invariants.
+    Invariant {
+        /// Politeness.
+        I1 = "I1",
+        /// Counts add up.
+        I2 = "I2",
+        /// One page, one commit.
+        I3 = "I3",
+        /// The seen test is exact.
+        I4 = "I4",
+        /// Deaths cost nothing committed.
+        I5 = "I5",
+        /// Memory does not grow with the frontier.
+        I6 = "I6",
+        /// The address policy.
+        I7 = "I7",
+        /// Restart after a kill.
+        I8 = "I8",
+        /// A host is queued if it has URLs.
+        I9 = "I9",
     }
 }
 

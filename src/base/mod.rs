@@ -5,6 +5,7 @@ pub mod disk;
 pub mod exit;
 pub mod fault;
 pub mod invariant;
+pub(crate) mod kinds;
 pub mod sort;
 pub mod sync;
 pub mod time;

@@ -70,9 +70,6 @@ impl Sorter {
     }
 
     /// Takes a record.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn push(&mut self, record: &[u8]) -> io::Result<()> {
         self.piece.push(record);
         if self.piece.size() >= self.held {
@@ -82,9 +79,6 @@ impl Sorter {
     }
 
     /// All records in the order of their bytes, each as often as it came.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn sorted(mut self) -> io::Result<Sorted> {
         self.piece.sort();
         let files = self.files.into_iter().map(|file| Source::File(BufReader::with_capacity(AHEAD, file)));
@@ -140,9 +134,6 @@ impl Sorted {
     }
 
     /// The next record.
-    ///
-    /// # Errors
-    /// The disk's.
     pub fn next_record(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(Reverse((record, number))) = self.next.pop() else { return Ok(None) };
         self.advance(number)?;

@@ -5,15 +5,15 @@ use std::time::Duration;
 const DURATION_FORM: &str = "expected a duration such as \"500ms\", \"10s\", \"20m\", \"1h\" or \"30d\"";
 const SIZE_FORM: &str = "expected a size such as 65536, \"64KiB\", \"100MiB\" or \"1GB\"";
 const SIZES: [(&str, u64); 9] = [
-    ("B", 1),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
     ("TB", 1_000_000_000_000),
-    ("KIB", 1 << 10),
-    ("MIB", 1 << 20),
-    ("GIB", 1 << 30),
-    ("TIB", 1 << 40),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("KB", 1_000),
+    ("B", 1),
 ];
 
 /// Longest duration taken, a thousand years: sums with a moment stay far from any overflow.
@@ -65,45 +65,27 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| wrong())?;
-    let unit = unit.trim().to_ascii_uppercase();
-    let unit = if unit.is_empty() { "B" } else { unit.as_str() };
-    let factor = SIZES.iter().find(|(name, _)| *name == unit).map(|(_, f)| *f).ok_or_else(wrong)?;
+    let unit = if unit.is_empty() { "B" } else { unit.trim() };
+    let factor = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, f)| *f).ok_or_else(wrong)?;
     number.checked_mul(factor).ok_or_else(wrong)
 }
 
 /// Writes a size in the largest unit that keeps it whole: `100MiB`, `1GB`, `1500`.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
-    let names = [
-        ("TiB", 1 << 40),
-        ("GiB", 1 << 30),
-        ("MiB", 1 << 20),
-        ("KiB", 1 << 10),
-        ("TB", 1_000_000_000_000),
-        ("GB", 1_000_000_000),
-        ("MB", 1_000_000),
-        ("KB", 1_000),
-    ];
-    match names.iter().find(|(_, f)| bytes >= *f && bytes.is_multiple_of(*f)) {
-        Some((name, f)) => format!("{}{name}", bytes / f),
-        None => bytes.to_string(),
+    match SIZES.iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor)) {
+        Some((name, factor)) if *factor > 1 => format!("{}{name}", bytes / factor),
+        _ => bytes.to_string(),
     }
 }
 
 /// Writes a size for people, rounded: `1.4 MiB`.
 #[must_use]
 pub fn human_size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = "B";
-    for name in UNITS {
-        unit = name;
-        if value < 1024.0 || name == "TiB" {
-            break;
-        }
-        value /= 1024.0;
+    match SIZES.iter().take(4).find(|(_, factor)| bytes >= *factor) {
+        Some((unit, factor)) => format!("{:.1} {unit}", bytes as f64 / *factor as f64),
+        None => format!("{bytes} B"),
     }
-    if unit == "B" { format!("{bytes} B") } else { format!("{value:.1} {unit}") }
 }
 
 /// A value that serde reads from text with a unit.

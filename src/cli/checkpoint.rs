@@ -115,7 +115,9 @@ fn wanted(
     force: bool,
 ) -> Result<Source, CliError> {
     if let Some(from) = from {
-        let found = source(&Settings { store: at(settings, from), ..settings.clone() }, name).map_err(failed)?;
+        let mut there = settings.clone();
+        there.store.data_dir = from.to_owned();
+        let found = source(&there, name).map_err(failed)?;
         // An absolute store.warc_dir is that of the new folder; the old one may have had its archive inside.
         let inside = from.join("warc");
         let is_inside = settings.store.warc_dir.is_absolute() && crate::warc::folder::is_claimed(&inside);
@@ -147,10 +149,6 @@ fn told_from(source: &Source, done: &Restored) -> String {
 fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
     let given = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
     Ok(with_data(layers(args.config.as_deref(), &given)?, args.data.as_deref())?.load()?)
-}
-
-fn at(settings: &Settings, data: &Path) -> crate::config::StoreSection {
-    crate::config::StoreSection { data_dir: data.to_owned(), ..settings.store.clone() }
 }
 
 #[cfg(feature = "faults")]

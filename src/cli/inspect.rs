@@ -40,7 +40,7 @@ pub fn run(command: &InspectCommand, out: &mut dyn Write) -> Result<Exit, CliErr
 /// The rules of a crawl with these settings; the text of a page is kept, to be shown.
 fn loaded(args: &RulesArgs) -> Result<Rules, CliError> {
     let settings = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
-    let mut rules = Rules::new(layers(args.config.as_deref(), &settings)?.load()?, String::new(), [0; 32]);
+    let mut rules = Rules::new(layers(args.config.as_deref(), &settings)?.load()?, String::new());
     rules.parse.extract.max_text = ExtractOptions::default().max_text;
     Ok(rules)
 }

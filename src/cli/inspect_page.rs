@@ -116,7 +116,7 @@ mod tests {
 
     fn rules(sets: &[&str]) -> Rules {
         let layers = sets.iter().fold(Layers::new(), |layers, set| layers.set(set).unwrap());
-        let mut rules = Rules::new(layers.load().unwrap(), String::new(), [0; 32]);
+        let mut rules = Rules::new(layers.load().unwrap(), String::new());
         rules.parse.extract.max_text = 1_000;
         rules
     }

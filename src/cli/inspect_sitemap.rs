@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn rules() -> Rules {
-        Rules::new(crate::config::Layers::new().load().unwrap(), String::new(), [0; 32])
+        Rules::new(crate::config::Layers::new().load().unwrap(), String::new())
     }
 
     fn inspect(bytes: &[u8], asked: Asked<'_>) -> String {

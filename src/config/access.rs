@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::hidden::{ProxyUrl, Secret};
+use super::secrets::{ProxyUrl, Secret};
 use super::sections::{CredentialSection, ProxyDns};
 use super::settings::Settings;
 use crate::base::clock::Clock;
@@ -70,8 +70,8 @@ impl Settings {
             Some(url) => proxy(url).map(Way::Via),
         };
         // Without any proxy of a host's own there is nothing to look for.
-        let any = self.hosts.iter().any(|host| host.proxy.is_some());
-        let hosts = self.hosts.iter().filter(|_| any);
+        let any = self.host.iter().any(|host| host.proxy.is_some());
+        let hosts = self.host.iter().filter(|_| any);
         Routes {
             http: self.proxy.http.as_ref().and_then(proxy),
             https: self.proxy.https.as_ref().and_then(proxy),
@@ -165,10 +165,7 @@ mod tests {
     use super::*;
     use crate::base::time::UnixMillis;
     use crate::config::Layers;
-
-    fn settings(sets: &[&str]) -> Settings {
-        sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap()
-    }
+    use crate::config::tests::settings;
 
     fn url(text: &str) -> PageUrl {
         Canonicaliser::new(CleanRules::keep_all()).parse(text).unwrap()

@@ -1,6 +1,7 @@
 //! What may change while a crawl runs. Everything else is read at its start.
 
 use super::error::ConfigError;
+use super::file::FileForm;
 use super::layers::Origin;
 use super::sections::{CrawlSection, FetchSection, LogSection, PolitenessSection, ScopeSection};
 use super::settings::Settings;
@@ -74,7 +75,7 @@ impl Settings {
     #[must_use]
     pub fn taking_up(&self, new: &Self) -> Self {
         let (c, s, p, f) = (&new.crawl, &new.scope, &new.politeness, &new.fetch);
-        Self {
+        let form = FileForm {
             crawl: CrawlSection {
                 max_pages: c.max_pages,
                 max_depth: c.max_depth,
@@ -101,10 +102,10 @@ impl Settings {
             fetch: FetchSection { retries: f.retries, retry_delays: f.retry_delays.clone(), ..self.fetch.clone() },
             traps: new.traps.clone(),
             log: LogSection { summary: self.log.summary, ..new.log.clone() },
-            hosts: new.hosts.clone(),
-            source: new.source.clone(),
-            ..self.clone()
-        }
+            host: new.host.clone(),
+            ..self.form.clone()
+        };
+        Self { form, source: new.source.clone(), ..self.clone() }
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
         let over = file.admin("host.a.test", &json!({"min_delay": "2s"})).unwrap().admin("crawl.max_pages", &json!(""));
         let settings = over.unwrap().load().unwrap();
         assert_eq!(settings.crawl.max_pages, None);
-        assert_eq!(settings.hosts.len(), 2);
+        assert_eq!(settings.host.len(), 2);
         assert_eq!(settings.max_connections("a.test"), 1);
         assert_eq!(settings.pace_rules_for("a.test").min_delay.as_secs(), 2);
         assert_eq!(settings.pace_rules_for("b.test").min_delay.as_secs(), 5);

@@ -1,6 +1,6 @@
 //! Who must be reachable: a crawl of public addresses needs a page or a mail address in its requests.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use url::Host;
 
@@ -8,6 +8,7 @@ use super::error::ConfigError;
 use super::secrets::without_credentials;
 use super::settings::Settings;
 use crate::domain::url::{parse_any, without_stand_in};
+use crate::net::dns::target_address;
 use crate::net::guard::is_public;
 
 /// Top-level names that never lead to a public address (RFC 6761, RFC 8375, RFC 9476 and ICANN's `.internal`).
@@ -65,7 +66,7 @@ impl Settings {
         let allowed =
             self.net.allow.iter().map(|rule| without_port(rule)).any(|rule| rule != "*" && host_matches(rule, host));
         let sent_home = |(pattern, target): (&String, &String)| {
-            host_matches(pattern, host) && override_ip(target).is_some_and(|ip| !is_public(ip))
+            host_matches(pattern, host) && target_address(target).is_some_and(|ip| !is_public(ip))
         };
         local || allowed || self.dns.overrides.iter().any(sent_home)
     }
@@ -89,20 +90,10 @@ fn without_port(rule: &str) -> &str {
     rule.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(rule, |(name, _)| name)
 }
 
-/// The address in `ADDRESS[:PORT]`, IPv6 with or without brackets.
-pub(super) fn override_ip(target: &str) -> Option<IpAddr> {
-    let bare = target.trim_start_matches('[').trim_end_matches(']');
-    target.parse::<SocketAddr>().map(|a| a.ip()).or_else(|_| bare.parse()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Layers;
-
-    fn settings(sets: &[&str]) -> Settings {
-        sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap()
-    }
+    use crate::config::tests::settings;
 
     #[test]
     fn a_public_seed_needs_a_contact_and_the_error_says_what_to_type() {

@@ -2,12 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sections::{
-    AdminSection, AgentSection, CheckpointSection, CookiesSection, CrawlSection, CredentialSection, DedupSection,
-    DiskSection, DnsSection, DurabilitySection, ExtractSection, FetchSection, FrontierSection, HostSection, LogSection,
-    MemorySection, NetSection, ParseSection, PolitenessSection, ProxySection, RobotsSection, ScopeSection,
-    SitemapsSection, StoreSection, SupervisionSection, TlsSection, TrapsSection, WebhookSection,
-};
+use super::sections::*;
 
 /// Every section; what is absent has its default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

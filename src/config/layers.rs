@@ -101,9 +101,6 @@ impl Layers {
     }
 
     /// Adds the text of a file; `path` is its name in errors.
-    ///
-    /// # Errors
-    /// As [`file`](Self::file).
     pub fn text(mut self, path: &Path, text: &str) -> Result<Self, ConfigError> {
         let (table, keys) = source::read_file(path, text)?;
         for Located { key, line, .. } in keys.into_iter().filter(|k| k.leaf) {
@@ -287,15 +284,9 @@ impl Layers {
     }
 
     /// Every key with its value in force and who set it, in the order of the sections.
-    ///
-    /// # Errors
-    /// As [`form`](Self::form).
     pub fn show(&self) -> Result<Vec<Shown>, ConfigError> {
-        let shown = source::leaves(&self.form()?);
-        Ok(shown
-            .into_iter()
-            .map(|leaf| Shown { origin: self.origin(&leaf.key), key: leaf.key, value: leaf.toml, json: leaf.json })
-            .collect())
+        let shown = source::leaves(&self.form()?).into_iter();
+        Ok(shown.map(|shown| Shown { origin: self.origin(&shown.key), ..shown }).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Settings as the other rooms take them: each conversion in one place.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,9 +21,10 @@ use crate::domain::url::CleanRules;
 use rustls::pki_types::CertificateDer;
 
 use crate::content::modules::ParseRules;
+use crate::net::FetchLimits;
+use crate::net::dns::target_address;
 use crate::net::guard::{AddressPolicy, AllowError, AllowRule, parse_allow};
 use crate::net::tls::{TlsSetupError, read_roots};
-use crate::net::{DnsConfig, FetchLimits};
 
 impl Settings {
     /// What is removed from URLs.
@@ -106,7 +107,7 @@ impl Settings {
     /// The first `[[host]]` that covers a host.
     #[must_use]
     pub fn host_rules(&self, host: &str) -> Option<&HostSection> {
-        self.hosts.iter().find(|section| host_matches(&section.pattern, host))
+        self.host.iter().find(|section| host_matches(&section.pattern, host))
     }
 
     /// Politeness for one host. A `min_delay` of its own also caps the multiple of the answer's time.
@@ -154,16 +155,8 @@ impl Settings {
     /// Time-outs and caps of a fetch.
     #[must_use]
     pub fn fetch_limits(&self) -> FetchLimits {
-        let t = &self.fetch.timeouts;
-        FetchLimits {
-            connect: t.connect,
-            tls: t.tls,
-            first_byte: t.first_byte,
-            body: t.body,
-            min_rate: (t.min_rate, t.min_rate_window),
-            max_body: self.fetch.max_body,
-            ..FetchLimits::default()
-        }
+        let timeouts = self.fetch.timeouts.clone();
+        FetchLimits { timeouts, max_body: self.fetch.max_body, ..FetchLimits::default() }
     }
 
     /// The headers of every request, in order: who asks, and what is welcome.
@@ -201,21 +194,6 @@ impl Settings {
         }
     }
 
-    /// Names.
-    #[must_use]
-    pub fn dns_config(&self) -> DnsConfig {
-        DnsConfig {
-            servers: self.dns.servers.iter().filter_map(|text| server(text)).collect(),
-            overrides: self.dns.overrides.iter().map(|(p, t)| (p.clone(), t.clone())).collect(),
-            min_ttl: self.dns.min_ttl,
-            max_ttl: self.dns.max_ttl,
-            nxdomain_ttl: self.dns.nxdomain,
-            servfail_ttl: self.dns.servfail,
-            timeout: self.dns.timeout,
-            family: self.dns.family,
-        }
-    }
-
     /// Which addresses may be connected to (I7). `own`: the daemon's listeners, always refused.
     ///
     /// # Errors
@@ -236,23 +214,13 @@ impl Settings {
     }
 }
 
-/// `ADDRESS[:PORT]` of a name server.
 /// The allow rule of an override's target, if that is an address.
 fn target_rule(target: &str) -> Option<AllowRule> {
-    let is_address = target.parse::<SocketAddr>().is_ok() || target.parse::<IpAddr>().is_ok();
-    is_address.then(|| parse_allow(target).ok()).flatten()
-}
-
-pub(super) fn server(text: &str) -> Option<SocketAddr> {
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()
+    target_address(target).and_then(|_| parse_allow(target).ok())
 }
 
 impl sections::ExtractSection {
     /// The rule ready for use.
-    ///
-    /// # Errors
-    /// What cannot be read.
     pub fn compiled(&self) -> Result<ExtractRule, RuleError> {
         ExtractRule::new(&self.name, &self.selector, &self.take, self.many, &self.urls)
     }
@@ -261,11 +229,8 @@ impl sections::ExtractSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Layers;
-
-    fn settings(sets: &[&str]) -> Settings {
-        sets.iter().fold(Layers::new(), |l, s| l.set(s).unwrap()).load().unwrap()
-    }
+    use crate::config::tests::settings;
+    use crate::config::{Preset, TimeoutsSection};
 
     #[test]
     fn the_defaults_of_the_settings_are_those_of_the_rooms() {
@@ -277,9 +242,6 @@ mod tests {
         assert_eq!(s.robots_policy(), RobotsCachePolicy::default());
         assert_eq!(s.retry_rules(), RetryRules::default());
         assert_eq!(s.fetch_limits(), FetchLimits::default());
-        let dns = DnsConfig::default();
-        assert_eq!((s.dns_config().min_ttl, s.dns_config().max_ttl), (dns.min_ttl, dns.max_ttl));
-        assert_eq!((s.dns_config().nxdomain_ttl, s.dns_config().servfail_ttl), (dns.nxdomain_ttl, dns.servfail_ttl));
         assert_eq!(s.ranker().order(), crate::domain::rank::Order::Mixed);
         assert!(s.address_policy(Vec::new()).unwrap().allow.is_empty());
     }
@@ -287,9 +249,10 @@ mod tests {
     #[test]
     fn a_preset_of_time_outs_holds_where_none_is_named() {
         let strict = settings(&["fetch.timeouts.preset=strict"]);
-        assert_eq!(strict.fetch_limits(), FetchLimits::strict());
+        assert_eq!(strict.fetch.timeouts, TimeoutsSection::of(Preset::Strict));
         let s = settings(&["fetch.timeouts.tls=7s", "fetch.timeouts.preset=strict"]);
-        assert_eq!(s.fetch_limits(), FetchLimits { tls: Duration::from_secs(7), ..FetchLimits::strict() });
+        let tls = Duration::from_secs(7);
+        assert_eq!(s.fetch_limits().timeouts, TimeoutsSection { tls, ..TimeoutsSection::of(Preset::Strict) });
     }
 
     #[test]
@@ -342,19 +305,5 @@ mod tests {
         let headers = settings(&["agent.email=me@example.org"]).request_headers();
         assert!(headers.contains(&("From".into(), "me@example.org".into())));
         assert!(headers[0].0 == "User-Agent" && headers[0].1.starts_with("Mozilla/5.0 (compatible; Lycosa/"));
-    }
-
-    #[test]
-    fn name_servers_have_the_port_53_unless_another_is_named() {
-        let cases = [
-            ("9.9.9.9", "9.9.9.9:53"),
-            ("127.0.0.1:5353", "127.0.0.1:5353"),
-            ("::1", "[::1]:53"),
-            ("[::1]:5", "[::1]:5"),
-        ];
-        for (text, address) in cases {
-            assert_eq!(server(text), Some(address.parse().unwrap()), "{text}");
-        }
-        assert_eq!(server("dns.example"), None);
     }
 }

@@ -1,12 +1,14 @@
 //! Checked settings: what the program works with.
 
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::file::FileForm;
 use super::layers::Layers;
-use super::sections::*;
+use super::sections::DepthLimit;
 use crate::domain::scope::ScopeMode;
 
 /// How many links are followed where the scope is wider than chosen hosts and folders and nothing is said.
@@ -27,47 +29,31 @@ pub struct Agent {
 
 /// Everything a run needs, checked: numbers lie in their ranges, seeds are http(s) URLs, addresses are addresses.
 ///
-/// The sections are those of the file; what depends on other keys or on the machine has a method.
+/// The sections are those of the file, and are read as if they were its own; what depends on other keys or on the machine has a method.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "each section's type documents it")]
 pub struct Settings {
     /// `[agent]` made ready.
     pub agent: Agent,
-    pub crawl: CrawlSection,
-    pub scope: ScopeSection,
-    pub frontier: FrontierSection,
-    pub politeness: PolitenessSection,
-    pub robots: RobotsSection,
-    pub fetch: FetchSection,
-    pub proxy: ProxySection,
-    pub cookies: CookiesSection,
-    pub credentials: Vec<CredentialSection>,
-    pub parse: ParseSection,
-    pub sitemaps: SitemapsSection,
-    pub traps: TrapsSection,
-    pub net: NetSection,
-    pub dns: DnsSection,
-    pub tls: TlsSection,
-    pub dedup: DedupSection,
-    pub store: StoreSection,
-    pub durability: DurabilitySection,
-    pub checkpoint: CheckpointSection,
-    pub disk: DiskSection,
-    pub supervision: SupervisionSection,
-    pub memory: MemorySection,
     /// Where the admin endpoint listens; `None` when it is off.
     pub admin_listen: Option<SocketAddr>,
-    /// The bearer token's file.
-    pub admin_token_file: Option<PathBuf>,
-    pub webhooks: Vec<WebhookSection>,
-    /// The file of the token that only looks.
-    pub admin_read_token_file: Option<PathBuf>,
-    pub log: LogSection,
-    pub hosts: Vec<HostSection>,
-    /// Values taken from pages.
-    pub extract: Vec<ExtractSection>,
+    /// The sections.
+    pub form: FileForm,
     /// What they were made of.
     pub source: Arc<Layers>,
+}
+
+impl Deref for Settings {
+    type Target = FileForm;
+
+    fn deref(&self) -> &FileForm {
+        &self.form
+    }
+}
+
+impl DerefMut for Settings {
+    fn deref_mut(&mut self) -> &mut FileForm {
+        &mut self.form
+    }
 }
 
 impl Settings {

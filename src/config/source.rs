@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::error::ConfigError;
 use super::file::FileForm;
+use super::layers::{Origin, Shown};
 use super::{secrets, shape};
 
 /// Tables whose keys are the user's own: shown and located as one value.
@@ -190,17 +191,8 @@ pub(super) fn known(path: &[String]) -> Result<(), String> {
     Err("no such key; `lycosa config show` lists them all".into())
 }
 
-/// A key and its value.
-pub(super) struct Leaf {
-    pub key: String,
-    /// Of its own type; null when it is not set.
-    pub json: Json,
-    /// None when it is not set.
-    pub toml: Option<String>,
-}
-
-/// Every key in the order of the sections, with its value.
-pub(super) fn leaves(form: &FileForm) -> Vec<Leaf> {
+/// Every key in the order of the sections, with its value, as if nobody had set it.
+pub(super) fn leaves(form: &FileForm) -> Vec<Shown> {
     let mut found = Vec::new();
     let (Ok(json), Ok(toml)) = (serde_json::to_value(form), Table::try_from(form)) else { return found };
     for section in SECTIONS {
@@ -243,7 +235,7 @@ pub(super) const SECTIONS: [&str; 28] = [
     "extract",
 ];
 
-fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Leaf>) {
+fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Shown>) {
     match json {
         Json::Object(fields) if !OPEN_TABLES.contains(&key) => {
             for (name, inner) in fields {
@@ -251,8 +243,8 @@ fn collect(key: &str, json: &Json, toml: Option<&Value>, into: &mut Vec<Leaf>) {
             }
         }
         _ => {
-            let key = key.to_owned();
-            into.push(Leaf { key, json: json.clone(), toml: toml.map(ToString::to_string) });
+            let (key, value) = (key.to_owned(), toml.map(ToString::to_string));
+            into.push(Shown { key, value, json: json.clone(), origin: Origin::Default });
         }
     }
 }

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use super::*;
 
+pub(super) fn settings(sets: &[&str]) -> Settings {
+    sets.iter().fold(Layers::new(), |layers, set| layers.set(set).unwrap()).load().unwrap()
+}
+
 fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
 }
@@ -75,7 +79,7 @@ fn values_on_the_command_line_may_be_toml_plain_text_or_a_list() {
 fn a_seed_is_a_url_or_a_table_with_what_is_said_of_it() {
     let text = "[crawl]\nseeds = [\"http://a.test/\", { url = \"http://b.test/\", rank = 0, max_depth = 3, tags = [\"x\"] }]\n";
     let layers = file(text).unwrap();
-    let crawl = layers.load().unwrap().crawl;
+    let crawl = layers.load().unwrap().form.crawl;
     assert_eq!(crawl.seed_urls(), ["http://a.test/", "http://b.test/"]);
     assert_eq!((crawl.seeds[1].rank, crawl.seeds[1].max_depth, crawl.seeds[1].tags.len()), (Some(0), Some(3), 1));
     let shown = layers.show().unwrap().into_iter().find(|s| s.key == "crawl.seeds").unwrap();
@@ -302,5 +306,5 @@ fn the_template_names_every_key_and_its_commented_examples_are_good() {
     let missing: Vec<_> = shown.iter().filter(|s| s.origin == Origin::Default).map(|s| &s.key).collect();
     assert!(missing.is_empty(), "not in config/lycosa.toml: {missing:?}");
     assert!(shown.iter().all(|s| s.value.is_some()));
-    assert_eq!(layers.load().unwrap().hosts[0].max_connections, Some(4));
+    assert_eq!(layers.load().unwrap().host[0].max_connections, Some(4));
 }

@@ -58,7 +58,7 @@ impl Bench {
         let settings = layers.load().unwrap();
         let (storage, clock, prints) =
             (Arc::new(MemoryStorage::formatted(7).unwrap()), Clock::manual(NOW), Fingerprinter::new(7));
-        let rules = Rules::new(settings, "bench".into(), [0; 32]);
+        let rules = Rules::new(settings, "bench".into());
         let at_start = live::at_start(&*storage, &rules, NOW).unwrap();
         let s = &rules.settings;
         let id = CrawlId::default();
@@ -66,7 +66,7 @@ impl Bench {
         let memory = MemoryPlan::of(2 << 30, 256 << 20, 64 << 20).unwrap();
         let telemetry = Telemetry::new(&clock);
         let net = Net {
-            resolver: Resolver::new(s.dns_config()).unwrap(),
+            resolver: Resolver::new(s.dns.clone()).unwrap(),
             guard: s.address_policy(Vec::new()).unwrap(),
             asking: Default::default(),
             targets: Default::default(),

@@ -14,7 +14,6 @@ use crate::domain::url::{Canonicaliser, PageUrl};
 use crate::net::protocol::FetchLimits;
 use crate::storage::ledger::LedgerRules;
 use crate::warc::exchange::Tools;
-use crate::warc::id::IdSource;
 
 /// The rules of a run that hold to its end, ready for use. Those that may change are in [`Live`](crate::crawl::live::Live).
 pub struct Rules {
@@ -38,8 +37,6 @@ pub struct Rules {
     pub spill_dir: PathBuf,
     /// This machine's name, for the WARC files.
     pub host_name: String,
-    /// Key of the names of WARC records.
-    pub record_key: [u8; 32],
 }
 
 /// The rules of one host.
@@ -64,7 +61,7 @@ impl HostRules {
 impl Rules {
     /// From checked settings.
     #[must_use]
-    pub fn new(settings: Settings, host_name: String, record_key: [u8; 32]) -> Self {
+    pub fn new(settings: Settings, host_name: String) -> Self {
         Self {
             canon: Canonicaliser::new(settings.clean_rules()),
             ranker: settings.ranker(),
@@ -75,7 +72,6 @@ impl Rules {
             modules: MimeModules::default(),
             spill_dir: settings.store.data_dir.join("spill"),
             host_name,
-            record_key,
             settings,
         }
     }
@@ -92,17 +88,10 @@ impl Rules {
         Inspector { modules: &self.modules, rules: &self.parse, max_decoded: self.settings.fetch.max_decoded }
     }
 
-    /// Names for WARC records that no other source gives.
-    #[must_use]
-    pub fn record_ids(&self) -> IdSource {
-        // Each source needs a key of its own; where the system gives no randomness, the run's key and the clock stand in.
-        IdSource::from_system().unwrap_or_else(|_| IdSource::from_key(self.record_key))
-    }
-
     /// What one thread needs to build records.
     #[must_use]
     pub fn archive_tools(&self) -> Tools {
-        Tools::new(self.settings.store.compression, self.spill_dir.clone(), self.record_ids())
+        Tools::new(self.settings.store.compression, self.spill_dir.clone())
     }
 
     /// What the ledger needs.

@@ -79,6 +79,21 @@ impl Chunks {
         Ok(Step { taken, is_data: false })
     }
 
+    /// Goes through all of `bytes`; `with` gets what is payload.
+    pub fn each(&mut self, mut bytes: &[u8], mut with: impl FnMut(&[u8])) -> Result<(), ChunkFault> {
+        loop {
+            let Step { taken, is_data } = self.step(bytes)?;
+            let (now, later) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
+            if is_data {
+                with(now);
+            }
+            if taken == 0 {
+                return Ok(());
+            }
+            bytes = later;
+        }
+    }
+
     fn after(&mut self, byte: u8) -> Result<At, ChunkFault> {
         Ok(match (self.at, byte) {
             (At::Start, _) if byte.is_ascii_hexdigit() => {
@@ -108,22 +123,10 @@ impl Chunks {
 }
 
 /// The payload of a chunked body, also of one that breaks off.
-///
-/// # Errors
-/// What it has is no chunked body.
-pub fn payload(mut body: &[u8]) -> Result<Vec<u8>, ChunkFault> {
-    let (mut chunks, mut out) = (Chunks::default(), Vec::with_capacity(body.len()));
-    loop {
-        let Step { taken, is_data } = chunks.step(body)?;
-        let (now, later) = body.split_at_checked(taken).unwrap_or((body, &[]));
-        if is_data {
-            out.extend_from_slice(now);
-        }
-        if taken == 0 {
-            return Ok(out);
-        }
-        body = later;
-    }
+pub fn payload(body: &[u8]) -> Result<Vec<u8>, ChunkFault> {
+    let mut out = Vec::with_capacity(body.len());
+    Chunks::default().each(body, |payload| out.extend_from_slice(payload))?;
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -220,14 +223,8 @@ mod tests {
             body.extend_from_slice(b"0\r\n\r\n");
             prop_assert_eq!(payload(&body).unwrap(), parts.concat());
             let (mut chunks, mut out) = (Chunks::default(), Vec::new());
-            for mut bytes in body.chunks(piece) {
-                while !bytes.is_empty() {
-                    let step = chunks.step(bytes).unwrap();
-                    if step.is_data {
-                        out.extend_from_slice(&bytes[..step.taken]);
-                    }
-                    bytes = &bytes[step.taken..];
-                }
+            for bytes in body.chunks(piece) {
+                chunks.each(bytes, |payload| out.extend_from_slice(payload)).unwrap();
             }
             prop_assert!(chunks.is_done());
             prop_assert_eq!(out, parts.concat());

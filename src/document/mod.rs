@@ -4,24 +4,23 @@
 //! | file | what |
 //! |---|---|
 //! | [`writer`] | [`DocumentWriter`]: takes the body as it arrives |
-//! | [`reader`] | [`DocumentReader`]: a cursor of its own over a [`Document`] |
 //! | [`budget`] | [`SpillBudget`]: the cap on bytes that lie in spill files at one time |
 //! | [`decode`] | [`decoded`]: takes the content coding off, with a cap |
 
 pub mod budget;
 pub mod chunks;
 pub mod decode;
-pub mod reader;
 pub mod writer;
 
 use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 pub use budget::{SpillBudget, SpillError};
 pub use decode::{Decoded, DecodedEnd, decoded, decoded_as};
-pub use reader::DocumentReader;
 pub use writer::{DocumentWriter, SpillConfig};
 
 use budget::SpillCharge;
@@ -37,7 +36,7 @@ pub struct Document {
 #[derive(Debug)]
 enum Inner {
     Memory(Bytes),
-    Spilled { file: File, len: u64, _charge: SpillCharge },
+    Spilled { file: File, len: u64, _charge: Option<SpillCharge> },
 }
 
 impl Document {
@@ -53,7 +52,13 @@ impl Document {
         Self::from_bytes(Bytes::new())
     }
 
-    fn spilled(file: File, len: u64, charge: SpillCharge) -> Self {
+    /// The first `len` bytes of a file that is nobody else's, charged to no budget.
+    #[must_use]
+    pub fn from_file(file: File, len: u64) -> Self {
+        Self::spilled(file, len, None)
+    }
+
+    fn spilled(file: File, len: u64, charge: Option<SpillCharge>) -> Self {
         Self { inner: Arc::new(Inner::Spilled { file, len, _charge: charge }) }
     }
 
@@ -81,18 +86,51 @@ impl Document {
     /// A new cursor at the first byte; independent of all others.
     #[must_use]
     pub fn reader(&self) -> DocumentReader {
-        DocumentReader::new(self.clone())
+        DocumentReader { document: self.clone(), at: 0 }
     }
 
-    /// Its first bytes, at most `max`, for sniffing a type or a charset.
+    /// Writes all of it.
     ///
     /// # Errors
-    /// The spill file cannot be read.
-    pub fn prefix(&self, max: usize) -> std::io::Result<Vec<u8>> {
-        use std::io::Read;
+    /// Those of `out`; the spill file cannot be read, or has become shorter.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        if let Inner::Memory(bytes) = &*self.inner {
+            return out.write_all(bytes);
+        }
+        let written = io::copy(&mut self.reader(), out)?;
+        if written == self.len() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    /// All of it in memory.
+    pub fn to_vec(&self) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
-        self.reader().take(max as u64).read_to_end(&mut out)?;
+        self.write_to(&mut out)?;
         Ok(out)
+    }
+}
+
+/// Reads a [`Document`] from its first byte; it keeps the document alive and moves no other cursor.
+#[derive(Clone, Debug)]
+pub struct DocumentReader {
+    document: Document,
+    at: u64,
+}
+
+impl Read for DocumentReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = match &*self.document.inner {
+            Inner::Memory(bytes) => {
+                let from = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
+                (&bytes[from..]).read(buf)?
+            }
+            Inner::Spilled { file, len, .. } => {
+                let left = usize::try_from(len.saturating_sub(self.at)).unwrap_or(usize::MAX);
+                let want = buf.len().min(left);
+                file.read_at(&mut buf[..want], self.at)?
+            }
+        };
+        self.at += n as u64;
+        Ok(n)
     }
 }
 

@@ -1,5 +1,3 @@
-use std::io::{Read, Seek, SeekFrom};
-
 use super::*;
 
 fn config(memory_body: usize, budget: u64) -> (tempfile::TempDir, SpillConfig) {
@@ -8,29 +6,29 @@ fn config(memory_body: usize, budget: u64) -> (tempfile::TempDir, SpillConfig) {
     (dir, config)
 }
 
-fn body(len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i * 31 % 251) as u8).collect()
+fn written<'p>(config: SpillConfig, pieces: impl IntoIterator<Item = &'p [u8]>) -> Result<Document, SpillError> {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let mut writer = DocumentWriter::new(config);
+        for piece in pieces {
+            writer = writer.push(piece).await?;
+        }
+        writer.finish().await
+    })
 }
 
-fn all(document: &Document) -> Vec<u8> {
-    let mut out = Vec::new();
-    document.reader().read_to_end(&mut out).unwrap();
-    out
+fn body(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 31 % 251) as u8).collect()
 }
 
 #[test]
 fn a_body_of_exactly_the_memory_share_stays_in_memory_and_one_byte_more_spills() {
     for (len, spilled) in [(0, false), (1, false), (1000, false), (1001, true), (300_000, true)] {
         let (_dir, config) = config(1000, 1 << 20);
-        let mut writer = DocumentWriter::new(config.clone());
-        for piece in body(len).chunks(777) {
-            writer.push(piece).unwrap();
-        }
-        let document = writer.finish().unwrap();
+        let document = written(config.clone(), body(len).chunks(777)).unwrap();
         assert_eq!(document.is_spilled(), spilled, "{len}");
         assert_eq!(document.len(), len as u64);
-        assert_eq!(all(&document), body(len));
-        assert_eq!(all(&document), body(len), "a second reading gives the same");
+        assert_eq!(document.to_vec().unwrap(), body(len));
+        assert_eq!(document.to_vec().unwrap(), body(len), "a second reading gives the same");
         assert_eq!(config.budget.used(), if spilled { len as u64 } else { 0 });
     }
 }
@@ -38,14 +36,12 @@ fn a_body_of_exactly_the_memory_share_stays_in_memory_and_one_byte_more_spills()
 #[test]
 fn the_spill_file_has_no_name_and_its_bytes_return_to_the_budget() {
     let (dir, config) = config(10, 1000);
-    let mut writer = DocumentWriter::new(config.clone());
-    writer.push(&body(500)).unwrap();
-    let document = writer.finish().unwrap();
+    let document = written(config.clone(), [&*body(500)]).unwrap();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     let copy = document.clone();
     drop(document);
     assert_eq!(config.budget.used(), 500);
-    assert_eq!(all(&copy), body(500));
+    assert_eq!(copy.to_vec().unwrap(), body(500));
     drop(copy);
     assert_eq!(config.budget.used(), 0);
 }
@@ -53,10 +49,8 @@ fn the_spill_file_has_no_name_and_its_bytes_return_to_the_budget() {
 #[test]
 fn a_body_over_the_budget_is_refused_and_gives_back_what_it_took() {
     let (_dir, config) = config(10, 100_000);
-    let mut writer = DocumentWriter::new(config.clone());
-    let refused = writer.push(&body(400_000)).unwrap_err();
+    let refused = written(config.clone(), [&*body(400_000)]).unwrap_err();
     assert!(matches!(refused, SpillError::Budget { limit: 100_000, .. }), "{refused}");
-    drop(writer);
     assert_eq!(config.budget.used(), 0);
 }
 
@@ -64,50 +58,19 @@ fn a_body_over_the_budget_is_refused_and_gives_back_what_it_took() {
 fn a_missing_spill_folder_is_named_in_the_error() {
     let (dir, mut config) = config(10, 1000);
     config.dir = dir.path().join("not-there");
-    let mut writer = DocumentWriter::new(config);
-    let refused = writer.push(&body(11)).unwrap_err().to_string();
+    let refused = written(config, [&*body(11)]).unwrap_err().to_string();
     assert!(refused.contains("not-there"), "{refused}");
 }
 
 #[test]
 fn readers_on_several_threads_do_not_move_each_other() {
     let (_dir, config) = config(10, 1 << 20);
-    let mut writer = DocumentWriter::new(config);
-    writer.push(&body(200_000)).unwrap();
-    let document = writer.finish().unwrap();
+    let document = written(config, [&*body(200_000)]).unwrap();
     let threads: Vec<_> = (0..4)
         .map(|_| {
             let document = document.clone();
-            std::thread::spawn(move || all(&document) == body(200_000))
+            std::thread::spawn(move || document.to_vec().unwrap() == body(200_000))
         })
         .collect();
     assert!(threads.into_iter().all(|t| t.join().unwrap()));
-}
-
-#[test]
-fn a_cursor_can_be_set_back_and_beyond_the_end() {
-    let document = Document::from_bytes(body(100));
-    let mut reader = document.reader();
-    reader.seek(SeekFrom::End(-5)).unwrap();
-    let mut out = Vec::new();
-    reader.read_to_end(&mut out).unwrap();
-    assert_eq!(out, body(100)[95..]);
-    reader.seek(SeekFrom::Start(1000)).unwrap();
-    assert_eq!(reader.read(&mut [0; 4]).unwrap(), 0);
-    assert!(reader.seek(SeekFrom::Current(-2000)).is_err());
-    assert_eq!(document.prefix(3).unwrap(), body(3));
-}
-
-#[test]
-fn writing_off_the_thread_gives_the_same_document() {
-    let (_dir, config) = config(1000, 1 << 20);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let document = runtime.block_on(async {
-        let mut writer = DocumentWriter::new(config);
-        for piece in body(150_000).chunks(1999) {
-            writer = writer.push_off_thread(piece).await.unwrap();
-        }
-        writer.push_off_thread(&body(150_000)).await.unwrap().finish_off_thread().await.unwrap()
-    });
-    assert_eq!(all(&document), body(150_000).repeat(2));
 }

@@ -21,10 +21,8 @@ pub struct SpillConfig {
     pub budget: SpillBudget,
 }
 
-/// A body being received. [`push`](Self::push) it piece by piece, then [`finish`](Self::finish) it.
-///
-/// On an arbiter use [`push_off_thread`](Self::push_off_thread) and [`finish_off_thread`](Self::finish_off_thread):
-/// they leave writes to the disk to a blocking thread, where `push` and `finish` block for them.
+/// A body being received. [`push`](Self::push) it piece by piece, then [`finish`](Self::finish) it. Whoever does so is on an arbiter:
+/// each write to the disk is left to a blocking thread of the runtime.
 #[derive(Debug)]
 pub struct DocumentWriter {
     config: SpillConfig,
@@ -61,66 +59,43 @@ impl DocumentWriter {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// The spill budget is used up, or the spill file refused.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), SpillError> {
-        while !bytes.is_empty() {
-            let room = self.capacity().saturating_sub(self.buffer.len());
-            if room == 0 {
-                self.flush()?;
-                continue;
-            }
-            let (now, later) = bytes.split_at(room.min(bytes.len()));
-            self.buffer.extend_from_slice(now);
-            self.len += now.len() as u64;
-            bytes = later;
-        }
-        Ok(())
-    }
-
-    /// Whether a push of `coming` bytes would write to the disk.
-    fn wants_flush(&self, coming: usize) -> bool {
-        self.buffer.len().saturating_add(coming) > self.capacity()
-    }
-
-    /// Appends `bytes` as [`push`](Self::push) does, with every write to the disk on a blocking thread of the runtime.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push); the document is gone then.
-    pub async fn push_off_thread(mut self, mut bytes: &[u8]) -> Result<Self, SpillError> {
-        while self.wants_flush(bytes.len()) {
+    /// The spill budget is used up, or the spill file refused; the document is gone then.
+    pub async fn push(mut self, mut bytes: &[u8]) -> Result<Self, SpillError> {
+        loop {
             let room = self.capacity().saturating_sub(self.buffer.len());
             let (now, later) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
-            self.push(now)?;
+            self.buffer.extend_from_slice(now);
+            self.len += now.len() as u64;
+            if later.is_empty() {
+                return Ok(self);
+            }
             bytes = later;
-            self = self.flush_off_thread().await?;
+            self = self.flush().await?;
         }
-        self.push(bytes)?;
-        Ok(self)
     }
 
-    /// Ends the document as [`finish`](Self::finish) does, with the last write on a blocking thread.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub async fn finish_off_thread(mut self) -> Result<Document, SpillError> {
+    /// Ends the document; what is still buffered of a spilled one is written (at most one chunk).
+    pub async fn finish(mut self) -> Result<Document, SpillError> {
         if self.spill.is_some() {
-            self = self.flush_off_thread().await?;
+            self = self.flush().await?;
         }
-        self.finish()
-    }
-
-    /// Moves what is in memory to the spill file on a blocking thread of the runtime.
-    async fn flush_off_thread(mut self) -> Result<Self, SpillError> {
-        let dir = self.config.dir.display().to_string();
-        let task = tokio::task::spawn_blocking(move || self.flush().map(|()| self));
-        task.await.unwrap_or_else(|e| Err(SpillError::Io { dir, source: io::Error::other(e) }))
+        Ok(match self.spill {
+            Some(Spill { file, charge }) => Document::spilled(file, self.len, Some(charge)),
+            None => {
+                self.buffer.shrink_to_fit();
+                Document::from_bytes(self.buffer)
+            }
+        })
     }
 
     /// Moves what is in memory to the spill file.
-    fn flush(&mut self) -> Result<(), SpillError> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
+    async fn flush(mut self) -> Result<Self, SpillError> {
+        let dir = self.config.dir.display().to_string();
+        let task = tokio::task::spawn_blocking(move || self.spill_buffer().map(|()| self));
+        task.await.unwrap_or_else(|e| Err(SpillError::Io { dir, source: io::Error::other(e) }))
+    }
+
+    fn spill_buffer(&mut self) -> Result<(), SpillError> {
         let mut spill = match self.spill.take() {
             Some(spill) => spill,
             None => Spill { file: self.create()?, charge: self.config.budget.open() },
@@ -130,23 +105,6 @@ impl DocumentWriter {
         self.buffer.clear();
         self.spill = Some(spill);
         Ok(())
-    }
-
-    /// Ends the document; what is still buffered of a spilled one is written (at most one chunk).
-    ///
-    /// # Errors
-    /// The spill budget is used up, or the spill file refused.
-    pub fn finish(mut self) -> Result<Document, SpillError> {
-        if self.spill.is_some() {
-            self.flush()?;
-        }
-        Ok(match self.spill {
-            Some(Spill { file, charge }) => Document::spilled(file, self.len, charge),
-            None => {
-                self.buffer.shrink_to_fit();
-                Document::from_bytes(self.buffer)
-            }
-        })
     }
 
     /// Bytes the buffer may hold: the memory share before the first spill, one chunk after it.

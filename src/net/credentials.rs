@@ -30,9 +30,6 @@ impl std::fmt::Debug for Identity {
 
 impl Identity {
     /// The value of `Authorization`, marked as sensitive.
-    ///
-    /// # Errors
-    /// It cannot be sent.
     pub fn header(&self) -> Result<HeaderValue, CredentialError> {
         let value = match self {
             Self::Basic(user, password) if !(user.clone() + password).contains(char::is_control) => {
@@ -75,9 +72,6 @@ struct Rule {
 
 impl Credentials {
     /// Adds credentials for the URLs of `prefix`'s scheme, host and port whose path begins with its path, in whole segments.
-    ///
-    /// # Errors
-    /// They cannot be sent.
     pub fn with(mut self, prefix: &PageUrl, identity: &Identity) -> Result<Self, CredentialError> {
         let value = identity.header()?;
         let (host, path) = (prefix.host().to_owned(), prefix.path().to_owned());

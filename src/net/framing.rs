@@ -163,9 +163,6 @@ impl BodyReader {
     }
 
     /// Takes what is of one kind, payload or framing, from the beginning of `bytes`.
-    ///
-    /// # Errors
-    /// Chunks that cannot be read.
     pub fn step(&mut self, bytes: &[u8]) -> Result<Step, ChunkFault> {
         match &mut self.at {
             At::Left(left) => {

@@ -1,4 +1,4 @@
-//! Heads of HTTP/1 messages as bytes: where one ends, its lines, and what WARC wants of it (RFC 9112). Odd ones are read as curl
+//! Heads of HTTP/1 messages as bytes: where one ends, its lines (RFC 9112). Odd ones are read as curl
 //! and browsers read them (`tests/data/http/answers.tsv`).
 
 /// The parts of an answer's head.
@@ -188,47 +188,6 @@ fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
 
-/// The head for a block whose body stands without transfer coding: `Transfer-Encoding` renamed to
-/// `X-Crawler-Transfer-Encoding`, one `Content-Length` of `body_len`; every other byte as it was.
-#[must_use]
-pub fn warc_head(head: &[u8], body_len: u64) -> Vec<u8> {
-    let mut out = Vec::with_capacity(head.len() + 64);
-    let mut told = false;
-    let mut dropping = false;
-    for line in head.split_inclusive(|b| *b == b'\n') {
-        if is_empty_line(line) {
-            if !told {
-                out.extend_from_slice(format!("Content-Length: {body_len}\r\n").as_bytes());
-            }
-            out.extend_from_slice(line);
-            return out;
-        }
-        if let [b' ' | b'\t', ..] = line {
-            if !dropping {
-                out.extend_from_slice(line);
-            }
-            continue;
-        }
-        dropping = false;
-        let name = split_header(line.trim_ascii_end()).map(|(name, _)| name.to_ascii_lowercase());
-        match name.as_deref() {
-            Some("transfer-encoding") => {
-                out.extend_from_slice(b"X-Crawler-");
-                out.extend_from_slice(line);
-            }
-            Some("content-length") => {
-                dropping = true;
-                if !std::mem::replace(&mut told, true) {
-                    out.extend_from_slice(line.split(|b| *b == b':').next().unwrap_or_default());
-                    out.extend_from_slice(format!(": {body_len}\r\n").as_bytes());
-                }
-            }
-            _ => out.extend_from_slice(line),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -285,43 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn the_warc_head_tells_the_length_kept_and_renames_the_transfer_coding() {
-        let cases: &[(&[u8], &[u8])] = &[
-            (
-                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: x\r\n\r\n",
-                b"HTTP/1.1 200 OK\r\nX-Crawler-Transfer-Encoding: chunked\r\nETag: x\r\nContent-Length: 7\r\n\r\n",
-            ),
-            (b"HTTP/1.1 200 OK\r\nContent-length: 7\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-length: 7\r\n\r\n"),
-            (
-                b"HTTP/1.1 200 OK\r\ncontent-length: 9,\r\n 9\r\nA: b\r\n  c\r\nContent-Length: 9\r\n\r\n",
-                b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\nA: b\r\n  c\r\n\r\n",
-            ),
-            (b"HTTP/1.0 200 OK\n\n", b"HTTP/1.0 200 OK\nContent-Length: 7\r\n\n"),
-        ];
-        for (head, expected) in cases {
-            assert_eq!(String::from_utf8_lossy(&warc_head(head, 7)), String::from_utf8_lossy(expected));
-        }
-    }
-
-    /// Lines that heads are made of, good and bad.
-    fn line() -> impl Strategy<Value = Vec<u8>> {
-        let known = prop::sample::select(vec![
-            "Transfer-Encoding: chunked",
-            "TRANSFER-ENCODING : gzip",
-            "Content-Length: 12",
-            "content-length:",
-            "X-A: b",
-            " folded: 1",
-            "\tContent-Length: 3",
-            "no header",
-            "Bad Name: x",
-            ": nameless",
-        ]);
-        let noise = prop::collection::vec(any::<u8>().prop_filter("no line end", |b| !b"\r\n".contains(b)), 1..20);
-        prop_oneof![3 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => noise]
-    }
-
-    #[test]
     fn a_status_line_is_read_as_curl_and_browsers_read_it() {
         use HttpVersion::{Http10, Http11, Other};
         for (line, read) in [
@@ -374,31 +296,6 @@ mod tests {
                 prop_assert_eq!(final_head(head), Some(head));
             }
             let _ = parse_head(&bytes);
-            let _ = warc_head(&bytes, 1);
-        }
-
-        #[test]
-        fn a_warc_head_has_one_true_length_and_no_transfer_coding(
-            lines in prop::collection::vec(line(), 0..12), crlf in any::<bool>(), length in any::<u64>(),
-        ) {
-            let end: &[u8] = if crlf { b"\r\n" } else { b"\n" };
-            let mut head = b"HTTP/1.1 200 OK".to_vec();
-            head.extend_from_slice(end);
-            for line in &lines {
-                head.extend_from_slice(line);
-                head.extend_from_slice(end);
-            }
-            head.extend_from_slice(end);
-            let (before, after) = (parse_head(&head).unwrap(), parse_head(&warc_head(&head, length)).unwrap());
-            let is = |wanted: &'static str| move |(name, _): &&(String, Vec<u8>)| name.eq_ignore_ascii_case(wanted);
-            let lengths: Vec<_> = after.headers.iter().filter(is("content-length")).map(|(_, v)| v.clone()).collect();
-            prop_assert_eq!(lengths, vec![length.to_string().into_bytes()]);
-            prop_assert!(!after.headers.iter().any(|h| is("transfer-encoding")(&h)));
-            let others = |head: &ParsedHead| -> Vec<_> {
-                let own = |name: &str| ["content-length", "transfer-encoding", "x-crawler-transfer-encoding"].contains(&name);
-                head.headers.iter().filter(|(name, _)| !own(&name.to_ascii_lowercase())).cloned().collect()
-            };
-            prop_assert_eq!(others(&before), others(&after));
         }
     }
 }

@@ -34,7 +34,7 @@ pub mod tap;
 pub mod throttle;
 pub mod tls;
 
-pub use dns::{DnsConfig, DnsFault, Resolver};
+pub use dns::{DnsFault, DnsSection, Resolver};
 pub use guard::{AddressPolicy, Refused, parse_allow};
 pub use http::{Http, HttpConfig};
 pub use protocol::{FetchFault, FetchLimits, FetchRequest, Fetched, HttpVersion, Protocol, Protocols, Timings};

@@ -2,10 +2,12 @@
 //! asks for them (a connection nobody closes holds a socket here and a slot there).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::base::sync::lock;
 
 /// Idle things by key.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
     #[must_use]
     pub fn take(&self, key: &K) -> Option<T> {
         let now = Instant::now();
-        let mut state = self.shared.state();
+        let mut state = lock(&self.shared.state);
         let at = state.waiting.iter().rposition(|w| w.key == *key && now < w.until)?;
         state.waiting.remove(at).map(|w| w.thing)
     }
@@ -60,7 +62,7 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
             return;
         }
         let evicted = {
-            let mut state = self.shared.state();
+            let mut state = lock(&self.shared.state);
             state.waiting.push_back(Waiting { key, thing, until });
             if !std::mem::replace(&mut state.reaping, true) {
                 tokio::spawn(reap(Arc::downgrade(&self.shared)));
@@ -73,7 +75,7 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
     /// How many are kept now.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.state().waiting.len()
+        lock(&self.shared.state).waiting.len()
     }
 
     /// Whether none is kept now.
@@ -84,13 +86,9 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
 }
 
 impl<K, T> Shared<K, T> {
-    fn state(&self) -> MutexGuard<'_, State<K, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes out what has waited long enough; says when to look again, or that nothing is left to wait for.
     fn expire(&self, now: Instant) -> (Vec<Waiting<K, T>>, Option<Instant>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let due = state.waiting.iter().take_while(|w| w.until <= now).count();
         let expired = state.waiting.drain(..due).collect();
         let next = state.waiting.front().map(|w| w.until);

@@ -7,13 +7,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::units::{duration, optional_duration, optional_size, size};
 use crate::document::{Decoded, Document, SpillConfig, decoded_as};
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 use crate::domain::text::url_text;
 use crate::domain::url::{PageUrl, Scheme};
 
-use super::head;
 pub use super::head::HttpVersion;
 use super::proxy::Proxy;
 use crate::domain::cut::Cut;
@@ -51,16 +53,8 @@ pub struct Conditional {
 /// Time-outs by phase and size caps (M21).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchLimits {
-    /// For the TCP connection.
-    pub connect: Duration,
-    /// For the TLS handshake.
-    pub tls: Duration,
-    /// From the request sent to the whole head of the answer.
-    pub first_byte: Duration,
-    /// For the whole body.
-    pub body: Duration,
-    /// Least bytes a second of body, and the window it is measured over; a rate of 0 or a window of zero: no limit.
-    pub min_rate: (u64, Duration),
+    /// Time-outs.
+    pub timeouts: TimeoutsSection,
     /// Bytes of body kept (payload without transfer coding, content coding still on); what follows is cut off.
     pub max_body: u64,
     /// Bytes of body kept in memory before it goes to a spill file.
@@ -68,31 +62,115 @@ pub struct FetchLimits {
 }
 
 impl Default for FetchLimits {
-    /// 10 s, 10 s, 30 s, 20 min, 1 KiB/s over 60 s, 100 MiB, 64 KiB.
+    /// 100 MiB, 64 KiB.
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            tls: Duration::from_secs(10),
-            first_byte: Duration::from_secs(30),
-            body: Duration::from_secs(20 * 60),
-            min_rate: (1024, Duration::from_secs(60)),
-            max_body: 100 << 20,
-            memory_body: 64 << 10,
-        }
+        Self { timeouts: TimeoutsSection::default(), max_body: 100 << 20, memory_body: 64 << 10 }
     }
 }
 
 impl FetchLimits {
-    /// The limits of the preset `strict`: the answer must begin within the source paper's 5 s.
-    #[must_use]
-    pub fn strict() -> Self {
-        let five = Duration::from_secs(5);
-        Self { connect: five, tls: five, first_byte: five, ..Self::default() }
-    }
-
     /// The spill rules of one body under these limits.
     pub(super) fn spill(&self, base: &SpillConfig) -> SpillConfig {
         SpillConfig { memory_body: self.memory_body, ..base.clone() }
+    }
+}
+
+/// What the time-outs are where none is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// 10 s to connect, 10 s for TLS, 30 s to the first byte.
+    #[default]
+    Standard,
+    /// 5 s each.
+    Strict,
+}
+
+/// `[fetch.timeouts]`: time-outs by phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "GivenTimeouts")]
+pub struct TimeoutsSection {
+    /// What holds for those that are not named.
+    pub preset: Preset,
+    /// TCP connection.
+    #[serde(with = "duration")]
+    pub connect: Duration,
+    /// TLS handshake.
+    #[serde(with = "duration")]
+    pub tls: Duration,
+    /// From the request sent to the whole head of the answer.
+    #[serde(with = "duration")]
+    pub first_byte: Duration,
+    /// Whole body.
+    #[serde(with = "duration")]
+    pub body: Duration,
+    /// Bytes a second a body must keep up, measured over `min_rate_window`; none where either is nothing.
+    #[serde(with = "size")]
+    pub min_rate: u64,
+    /// Window of `min_rate`.
+    #[serde(with = "duration")]
+    pub min_rate_window: Duration,
+}
+
+/// The same as it is written: what is absent comes from the preset.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GivenTimeouts {
+    preset: Preset,
+    #[serde(with = "optional_duration")]
+    connect: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    tls: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    first_byte: Option<Duration>,
+    #[serde(with = "optional_duration")]
+    body: Option<Duration>,
+    #[serde(with = "optional_size")]
+    min_rate: Option<u64>,
+    #[serde(with = "optional_duration")]
+    min_rate_window: Option<Duration>,
+}
+
+impl From<GivenTimeouts> for TimeoutsSection {
+    fn from(given: GivenTimeouts) -> Self {
+        let preset = Self::of(given.preset);
+        Self {
+            preset: given.preset,
+            connect: given.connect.unwrap_or(preset.connect),
+            tls: given.tls.unwrap_or(preset.tls),
+            first_byte: given.first_byte.unwrap_or(preset.first_byte),
+            body: given.body.unwrap_or(preset.body),
+            min_rate: given.min_rate.unwrap_or(preset.min_rate),
+            min_rate_window: given.min_rate_window.unwrap_or(preset.min_rate_window),
+        }
+    }
+}
+
+impl TimeoutsSection {
+    /// What holds where no time-out is named: 10 s, 10 s, 30 s, 20 min and 1 KiB/s over 60 s; under `strict` the answer must begin within
+    /// the source paper's 5 s.
+    #[must_use]
+    pub fn of(preset: Preset) -> Self {
+        let (connect, first_byte) = match preset {
+            Preset::Standard => (Duration::from_secs(10), Duration::from_secs(30)),
+            Preset::Strict => (Duration::from_secs(5), Duration::from_secs(5)),
+        };
+        let (body, min_rate_window) = (Duration::from_secs(20 * 60), Duration::from_secs(60));
+        Self { preset, connect, tls: connect, first_byte, body, min_rate: 1_024, min_rate_window }
+    }
+
+    /// The longest that a request may take: a connection that went stale, or that only old TLS can follow, is replaced, so all but the
+    /// body may come twice.
+    #[must_use]
+    pub fn slowest(&self) -> Duration {
+        let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
+        before.saturating_mul(2).saturating_add(self.body)
+    }
+}
+
+impl Default for TimeoutsSection {
+    fn default() -> Self {
+        Self::of(Preset::Standard)
     }
 }
 
@@ -198,13 +276,6 @@ impl Fetched {
     pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
         let coding = self.header_list("content-encoding").unwrap_or_default();
         decoded_as(self.body.reader(), &coding, self.header("content-type").as_deref(), max_decoded)
-    }
-
-    /// The head for a WARC `response` record whose block holds the body without transfer coding: the exact bytes, but
-    /// `Transfer-Encoding` is renamed `X-Crawler-Transfer-Encoding` and `Content-Length` tells the length of the body kept.
-    #[must_use]
-    pub fn warc_head(&self) -> Vec<u8> {
-        head::warc_head(&self.response_head, self.body.len())
     }
 }
 

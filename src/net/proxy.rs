@@ -61,9 +61,6 @@ const SOCKS_PORT: u16 = 1080;
 impl Proxy {
     /// Reads `http://[USER:PASSWORD@]HOST:PORT`, the same with `socks5`, or with `socks5h`, which looks names up. `resolves`: so
     /// do all others.
-    ///
-    /// # Errors
-    /// It is no such text.
     pub fn parse(text: &str, resolves: bool) -> Result<Self, ProxyError> {
         let url = Url::parse(text.trim()).map_err(|_| ProxyError)?;
         let bare = matches!(url.path(), "/" | "") && url.query().is_none() && url.fragment().is_none();

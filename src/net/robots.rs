@@ -84,7 +84,7 @@ mod tests {
     fn no_more_is_received_than_is_read() {
         let most = MOST + SPARE;
         for (pages, robots) in [(100 << 20, most), (most + 1, most), (most, most), (2_000, 2_000)] {
-            let limits = FetchLimits { max_body: pages, ..FetchLimits::strict() };
+            let limits = FetchLimits { max_body: pages, ..FetchLimits::default() };
             assert_eq!(robots_limits(&limits), FetchLimits { max_body: robots, ..limits });
         }
     }

@@ -1,28 +1,22 @@
 //! The stream under a connection: TCP, or TLS over it, that counts what passes.
 
+use std::fmt::Debug;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::http::Secure;
+/// TCP, or TLS over it, whichever library speaks that. An end without the closing alert of TLS is `UnexpectedEof`.
+pub trait Wire: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin {}
 
-/// TCP, or TLS over it.
-#[derive(Debug)]
-pub enum Wire {
-    /// http
-    Plain(TcpStream),
-    /// https
-    Tls(Box<dyn Secure>),
-}
+impl<T: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin> Wire for T {}
 
 /// A wire, and what passed over it since the last [`begin`](Self::begin).
 #[derive(Debug)]
 pub struct Tap {
-    wire: Wire,
+    wire: Box<dyn Wire>,
     bytes: u64,
     first_byte: Option<Instant>,
     unclosed: bool,
@@ -31,7 +25,7 @@ pub struct Tap {
 impl Tap {
     /// Over a wire.
     #[must_use]
-    pub fn new(wire: Wire) -> Self {
+    pub fn new(wire: Box<dyn Wire>) -> Self {
         Self { wire, bytes: 0, first_byte: None, unclosed: false }
     }
 
@@ -59,17 +53,14 @@ impl Tap {
     }
 
     fn poll_wire(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match &mut self.wire {
-            Wire::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+        match ready!(Pin::new(&mut self.wire).poll_read(cx, buf)) {
             // Many servers end TLS without its closing alert, and browsers and curl take that for the end (RFC 9112, section
-            // 9.8, would have a body without length and chunks called incomplete). It is noted.
-            Wire::Tls(tls) => match ready!(Pin::new(tls).poll_read(cx, buf)) {
-                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                    self.unclosed = true;
-                    Poll::Ready(Ok(()))
-                }
-                other => Poll::Ready(other),
-            },
+            // 9.8, would have a body without length and chunks called incomplete). It is noted. TCP alone never ends so.
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                self.unclosed = true;
+                Poll::Ready(Ok(()))
+            }
+            other => Poll::Ready(other),
         }
     }
 }
@@ -89,23 +80,14 @@ impl AsyncRead for Tap {
 
 impl AsyncWrite for Tap {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.wire {
-            Wire::Plain(tcp) => Pin::new(tcp).poll_write(cx, buf),
-            Wire::Tls(tls) => Pin::new(tls).poll_write(cx, buf),
-        }
+        Pin::new(&mut self.wire).poll_write(cx, buf)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.wire {
-            Wire::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Wire::Tls(tls) => Pin::new(tls).poll_flush(cx),
-        }
+        Pin::new(&mut self.wire).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.wire {
-            Wire::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Wire::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-        }
+        Pin::new(&mut self.wire).poll_shutdown(cx)
     }
 }

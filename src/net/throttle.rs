@@ -1,10 +1,12 @@
 //! The bandwidth that all fetches of a node share (`fetch.max_bandwidth`): who has received bytes waits until they are paid
 //! for, and TCP makes the server wait meanwhile.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::base::sync::lock;
 
 /// Time that was not used is kept so long: a sleep that lasts a little longer than asked for costs nothing.
 const CREDIT: Duration = Duration::from_millis(50);
@@ -32,7 +34,7 @@ impl Throttle {
 
     /// How long whoever has received `bytes` must wait, at this moment.
     pub fn charge(&self, now: Instant, bytes: u64) -> Duration {
-        let mut paid = self.paid_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paid = lock(&self.paid_until);
         let earliest = now.checked_sub(CREDIT).unwrap_or(now);
         let from = paid.map_or(earliest, |until| until.max(earliest));
         let price = Duration::try_from_secs_f64(bytes as f64 / self.rate as f64).unwrap_or(LONGEST).min(LONGEST);

@@ -1,8 +1,9 @@
 //! Attempts that failed lately, by URL: what the records on disk do not keep of a URL that is tried again.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::UrlKey;
 
@@ -31,7 +32,7 @@ pub struct Attempts(Mutex<VecDeque<Attempt>>);
 impl Attempts {
     /// Keeps one; the oldest goes.
     pub fn note(&self, attempt: Attempt) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if kept.len() >= KEPT {
             kept.pop_front();
         }
@@ -41,7 +42,7 @@ impl Attempts {
     /// Those of one URL, newest first.
     #[must_use]
     pub fn of(&self, url: &UrlKey) -> Vec<Attempt> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         kept.iter().rev().filter(|attempt| attempt.url == *url).take(TOLD).copied().collect()
     }
 }

@@ -3,7 +3,6 @@
 pub mod advice;
 pub mod attempts;
 pub mod events;
-mod kinds;
 pub mod log;
 pub mod machine;
 pub mod metrics;

@@ -1,11 +1,12 @@
 //! What the operator wants to be called for: given to the webhooks, and to nobody when there are none.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::kinds::kinds;
+use crate::base::kinds::kinds;
+use crate::base::sync::lock;
 
 kinds! {
     /// What a webhook can be called for, and its name in `webhook.on`.
@@ -48,7 +49,7 @@ pub struct Notices {
 impl Notices {
     /// Notices go there from now on, those given so far first.
     pub fn send_to(&self, to: mpsc::Sender<Notice>) {
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut early = lock(&self.early);
         early.drain(..).for_each(|notice| hand_over(&to, notice));
         let _ = self.to.set(to); // set once, at the start of a run
     }
@@ -58,7 +59,7 @@ impl Notices {
         if let Some(to) = self.to.get() {
             return hand_over(to, notice());
         }
-        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut early = lock(&self.early);
         if let Some(to) = self.to.get() {
             hand_over(to, notice()); // set meanwhile
         } else if early.len() < EARLY {

@@ -64,12 +64,6 @@ pub fn cpu_seconds() -> Option<f64> {
     Some(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
 
-/// The largest amount of memory this process has had resident, bytes.
-#[must_use]
-pub fn peak_resident_bytes() -> Option<u64> {
-    status_field("VmHWM:").map(|kib| kib * 1024)
-}
-
 /// Memory resident now, bytes.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {

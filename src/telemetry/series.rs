@@ -1,10 +1,11 @@
 //! Time series of this process in memory: a fine one of the last hour, a coarse one of the last week. Bounded.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::metrics::ActorKind;
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 
 /// Kinds of actor.
@@ -87,7 +88,7 @@ impl Default for Series {
 impl Series {
     /// Takes a sample when one is due.
     pub fn note(&self, now: UnixMillis, sample: impl FnOnce() -> Sample) {
-        let mut rings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rings = lock(&self.0);
         if rings.iter().any(|ring| ring.is_due(now)) {
             let sample = Sample { at: now, ..sample() };
             rings.iter_mut().for_each(|ring| ring.put(&sample));
@@ -97,7 +98,7 @@ impl Series {
     /// At most `most` samples of the last `since`, oldest first, at equal distances; the newest is among them.
     #[must_use]
     pub fn last(&self, now: UnixMillis, since: Duration, most: usize) -> (Duration, Vec<Sample>) {
-        let rings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rings = lock(&self.0);
         let [fine, coarse] = &*rings;
         let ring = if since <= fine.step * u32::try_from(fine.most).unwrap_or(u32::MAX) { fine } else { coarse };
         let of: Vec<&Sample> = ring.samples.iter().filter(|sample| now.since(sample.at) <= since).collect();

@@ -1,10 +1,11 @@
 //! What goes wrong, for people: how often each reason came, with the latest example.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 
 /// Reasons kept; there are some thirty names of failures and rejections.
@@ -58,7 +59,7 @@ impl Troubles {
     }
 
     fn count(&self, reason: &'static str, example: String, failed: Option<UnixMillis>) -> bool {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         if kept.by_reason.len() >= REASONS && !kept.by_reason.contains_key(reason) {
             return false;
         }
@@ -75,21 +76,21 @@ impl Troubles {
     /// All of them.
     #[must_use]
     pub fn all(&self) -> BTreeMap<String, Trouble> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         kept.by_reason.iter().map(|(reason, trouble)| ((*reason).to_owned(), trouble.clone())).collect()
     }
 
     /// When a failure came last, with its example.
     #[must_use]
     pub fn last(&self, reason: &str) -> Option<(UnixMillis, String)> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         Some((*kept.last.get(reason)?, kept.by_reason.get(reason)?.example.clone()))
     }
 
     /// The latest failure, if there was any: when, its reason and example.
     #[must_use]
     pub fn latest(&self) -> Option<(UnixMillis, &'static str, String)> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         let (when, reason) = kept.latest?;
         Some((when, reason, kept.by_reason.get(reason)?.example.clone()))
     }

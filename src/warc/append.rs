@@ -43,9 +43,6 @@ impl AppendFile {
 
     /// Takes up a file again: what lies beyond `committed` bytes is cut off (invariant I3). A shorter file is left as
     /// it is and the lack reported. `create` says whether a missing file counts as an empty one or is an error.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
     pub fn resume(path: &Path, committed: u64, create: bool) -> Result<(Self, TailRepair), WarcError> {
         let file = own::open(path, |how| how.append(true).read(true).create(create));
         let file = file.map_err(WarcError::io("open", path))?;
@@ -91,9 +88,6 @@ impl AppendFile {
     }
 
     /// Appends what `write` writes; it gives the number of bytes. All or nothing, as [`append`](Self::append).
-    ///
-    /// # Errors
-    /// As for [`append`](Self::append).
     pub fn append_with(&mut self, write: impl FnOnce(&mut File) -> io::Result<u64>) -> Result<u64, WarcError> {
         self.check()?;
         let offset = self.len;
@@ -123,9 +117,6 @@ impl AppendFile {
     }
 
     /// The bytes from `from` on.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
     pub fn end_from(&self, from: u64) -> Result<Vec<u8>, WarcError> {
         let mut end = vec![0; usize::try_from(self.len.saturating_sub(from)).unwrap_or(usize::MAX)];
         self.file.read_exact_at(&mut end, from).map_err(WarcError::io("read", &self.path))?;
@@ -151,9 +142,6 @@ impl AppendFile {
 
     /// Writes the bytes from `from` on a second time, in their place. After a sync that failed the system may take them for
     /// written though they are not on the disk; so the next sync brings them there.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
     pub fn write_again(&mut self, from: u64) -> Result<(), WarcError> {
         let file = own::open(&self.path, |how| how.read(true).write(true)); // one that appends writes at its end only
         let file = file.map_err(WarcError::io("open", &self.path))?;
@@ -191,9 +179,6 @@ impl AppendFile {
 }
 
 /// Brings a folder's entries (created, renamed, removed files) to the disk.
-///
-/// # Errors
-/// [`WarcError::Io`].
 pub fn sync_dir(dir: &Path) -> Result<(), WarcError> {
     File::open(dir).and_then(|d| d.sync_all()).map_err(WarcError::io("sync the folder", dir))
 }

@@ -12,14 +12,13 @@ use std::sync::Arc;
 use super::append::{AppendFile, sync_dir};
 use super::cdxj::sort_into;
 use super::error::WarcError;
-use super::id::IdSource;
+use super::id::RecordId;
 use super::info::WarcInfo;
 use super::jsonl::CrawlLine;
 use super::name::{Series, cdxj_name, open_name};
 use super::page::PageRecords;
-use super::record::RecordBuilder;
+use super::record::{RecordBuilder, SpoolRule};
 use super::repair;
-use super::spool::SpoolRule;
 use super::writer::{Place, WarcLimits, WarcWriter};
 use crate::base::fault::{Faults, Injected};
 use crate::base::time::UnixMillis;
@@ -49,7 +48,6 @@ pub struct ArchiveSettings {
 /// The files of a crawl.
 pub struct Archive {
     settings: ArchiveSettings,
-    ids: IdSource,
     open: Option<OpenWarc>,
     jsonl: AppendFile,
     serial: u32,
@@ -69,12 +67,8 @@ impl Archive {
     /// `file_lengths` is that of the last commit. `unsynced_from` is the lowest offset in the open WARC of a page that was
     /// committed after the last barrier: from there on records are read and checked, since a power failure may have lost
     /// them. `strays` says what becomes of open files that `file_lengths` does not name.
-    ///
-    /// # Errors
-    /// [`WarcError::Io`].
     pub fn open(
         settings: ArchiveSettings,
-        ids: IdSource,
         file_lengths: &FileLengths,
         unsynced_from: Option<u64>,
         strays: Strays,
@@ -82,16 +76,15 @@ impl Archive {
     ) -> Result<(Self, ArchiveRepair), WarcError> {
         fs::create_dir_all(&settings.dir).map_err(WarcError::io("create the folder", &settings.dir))?;
         let mut report = ArchiveRepair::default();
-        let mut ids = ids;
         let mut open = repair::take_up(&settings, file_lengths, unsynced_from, now, &mut report)?;
         if let Some(open) = open.as_mut().filter(|o| o.warc.position() == 0) {
-            open.empty = append_info(&settings, &mut ids, &mut open.warc, now)?; // nothing of it had reached the disk
+            open.empty = append_info(&settings, &mut open.warc, now)?; // nothing of it had reached the disk
         }
         let kept = open.as_ref().map(|o| Arc::clone(o.warc.name()));
         let serial = repair::tidy(&settings, kept.as_deref(), strays, &mut report)?;
         let jsonl = repair::take_up_lines(&settings.jsonl, file_lengths.jsonl, &mut report)?;
         settings.jsonl.parent().filter(|p| !p.as_os_str().is_empty()).map_or(Ok(()), sync_dir)?;
-        Ok((Self { settings, ids, open, jsonl, serial }, report))
+        Ok((Self { settings, open, jsonl, serial }, report))
     }
 
     /// Appends the records of pages and their index lines, all or none; gives the place of each page's response or
@@ -117,16 +110,13 @@ impl Archive {
         let places = first_of_each(&pages, all);
         let lines: String = pages.iter().zip(&places).map(|(page, place)| page.entry().line(place)).collect();
         if let Err(fault) = indexed.and_then(|()| open.cdxj.append(lines.as_bytes())) {
-            open.warc.roll_back(before)?;
+            open.warc.file.roll_back(before)?;
             return Err(fault);
         }
         Ok(places)
     }
 
     /// Appends lines to `crawl.jsonl`, all or none; gives where they begin and their text.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::append`].
     pub fn log<'l>(&mut self, lines: impl IntoIterator<Item = &'l CrawlLine<'l>>) -> Result<UnsyncedLines, WarcError> {
         let mut text = Vec::new();
         lines.into_iter().for_each(|line| line.write(&mut text));
@@ -137,9 +127,6 @@ impl Archive {
     }
 
     /// Makes `text` what `crawl.jsonl` holds from `from` on: a power failure may have left anything there.
-    ///
-    /// # Errors
-    /// [`WarcError`].
     pub fn log_again(&mut self, from: u64, text: &str) -> Result<(), WarcError> {
         let from = from.min(self.jsonl.len());
         if self.jsonl.end_from(from)? == text.as_bytes() {
@@ -166,32 +153,26 @@ impl Archive {
         let Some(open) = &mut self.open else { return Ok(()) };
         let length_of = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map(|t| t.1);
         let name = Arc::clone(open.warc.name());
-        open.warc.roll_back(length_of(&file_lengths.warc, &name).unwrap_or(open.empty))?;
+        open.warc.file.roll_back(length_of(&file_lengths.warc, &name).unwrap_or(open.empty))?;
         open.cdxj.roll_back(length_of(&file_lengths.cdxj, &cdxj_name(&name)).unwrap_or(0))
     }
 
     /// Writes what lies beyond `synced` a second time: a sync of it failed.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::write_again`].
     pub fn write_again(&mut self, synced: &FileLengths) -> Result<(), WarcError> {
         let from = |tail: &Option<(String, u64)>, name: &str| tail.as_ref().filter(|t| t.0 == name).map_or(0, |t| t.1);
         if let Some(open) = &mut self.open {
             let name = Arc::clone(open.warc.name());
-            open.warc.write_again(from(&synced.warc, &name))?;
+            open.warc.file.write_again(from(&synced.warc, &name))?;
             open.cdxj.write_again(from(&synced.cdxj, &cdxj_name(&name)))?;
         }
         self.jsonl.write_again(synced.jsonl)
     }
 
     /// Brings everything appended to the disk.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::sync`].
     pub fn sync(&mut self) -> Result<(), WarcError> {
         self.settings.faults.check("archive.sync").map_err(|e| self.injected(e))?;
         if let Some(open) = &mut self.open {
-            open.warc.sync()?;
+            open.warc.file.sync()?;
             open.cdxj.sync()?;
         }
         self.jsonl.sync()?;
@@ -206,9 +187,6 @@ impl Archive {
 
     /// Closes the WARC when it is full or old enough; gives its name. The next page begins another.
     /// Call it after a commit and before the next append; then commit [`file_lengths`](Self::file_lengths) again with the next page.
-    ///
-    /// # Errors
-    /// As for [`close`](Self::close).
     pub fn rotate_if_due(&mut self, now: UnixMillis) -> Result<Option<Arc<str>>, WarcError> {
         if self.rotate_due(now) { self.close() } else { Ok(None) }
     }
@@ -244,15 +222,6 @@ impl Archive {
         self.open.as_ref().map(|o| o.warc.path())
     }
 
-    /// Where a file of a [`Place`] lies now: closed, or still open.
-    #[must_use]
-    pub fn path_of(&self, file: &str) -> PathBuf {
-        match &self.open {
-            Some(open) if **open.warc.name() == *file => open.warc.path().to_owned(),
-            _ => self.settings.dir.join(file),
-        }
-    }
-
     fn begun(&mut self, now: UnixMillis) -> Result<&mut OpenWarc, WarcError> {
         let open = match self.open.take() {
             Some(open) => open,
@@ -266,7 +235,7 @@ impl Archive {
         let s = &self.settings;
         self.serial = self.serial.wrapping_add(1);
         let mut warc = WarcWriter::create(&s.dir, &s.series, self.serial, now, s.limits)?;
-        let begun = begin_with_info(s, &mut self.ids, &mut warc, now);
+        let begun = begin_with_info(s, &mut warc, now);
         begun.map(|(cdxj, empty)| OpenWarc { warc, cdxj, empty }).inspect_err(|_| {
             let name = s.series.warc_name(now, self.serial);
             let _ = fs::remove_file(s.dir.join(open_name(&name)));
@@ -281,25 +250,19 @@ fn injected(path: &Path, fault: Injected) -> WarcError {
 
 fn begin_with_info(
     settings: &ArchiveSettings,
-    ids: &mut IdSource,
     warc: &mut WarcWriter,
     now: UnixMillis,
 ) -> Result<(AppendFile, u64), WarcError> {
-    let empty = append_info(settings, ids, warc, now)?;
+    let empty = append_info(settings, warc, now)?;
     let cdxj = AppendFile::create(&settings.dir.join(open_name(&cdxj_name(warc.name()))))?;
     Ok((cdxj, empty))
 }
 
 /// Appends the `warcinfo` record; gives the length of the file.
-fn append_info(
-    settings: &ArchiveSettings,
-    ids: &mut IdSource,
-    warc: &mut WarcWriter,
-    now: UnixMillis,
-) -> Result<u64, WarcError> {
+fn append_info(settings: &ArchiveSettings, warc: &mut WarcWriter, now: UnixMillis) -> Result<u64, WarcError> {
     let spool = SpoolRule { dir: settings.dir.clone(), memory: usize::MAX };
     let name = Arc::clone(warc.name());
-    let record = RecordBuilder::new(settings.level, spool).warcinfo(ids.next_id(), now, &name, &settings.info);
+    let record = RecordBuilder::new(settings.level, spool).warcinfo(RecordId::random(), now, &name, &settings.info);
     let record = record.map_err(|e| WarcError::io("begin", warc.path())(std::io::Error::other(e)))?;
     warc.append([&record.data])?;
     Ok(warc.position())

@@ -76,9 +76,6 @@ impl CdxjEntry {
 
 /// Sorts the lines of `open` by their bytes into `closed`, which appears whole or not at all. A last line without end
 /// and equal lines are dropped. Memory is bounded however long the index is: pieces are sorted in nameless files beside it.
-///
-/// # Errors
-/// [`WarcError::Io`].
 pub fn sort_into(open: &Path, closed: &Path) -> Result<(), WarcError> {
     let mut lines = sorted_lines(open, closed).map_err(WarcError::io("sort", open))?;
     let temporary = closed.with_extension("cdxj.tmp");

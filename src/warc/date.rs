@@ -1,45 +1,33 @@
 //! The three ways archives write a moment, all UTC.
 
-use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use jiff::Timestamp;
 
 use crate::base::time::UnixMillis;
 
 /// Last moment that four-digit years can write; later ones are written as this one.
 const LATEST: u64 = 253_402_207_200_000; // 9999-12-30T22:00:00Z, the last that jiff knows
 
-fn civil(at: UnixMillis) -> DateTime {
+fn moment(at: UnixMillis) -> Timestamp {
     let ms = i64::try_from(at.0.min(LATEST)).unwrap_or(0);
-    let stamp = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
-    TimeZone::UTC.to_datetime(stamp)
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// `2024-05-06T07:08:09.012Z`: WARC-Date with milliseconds (WARC 1.1, section 5.4) and the `ts` of `crawl.jsonl`.
 #[must_use]
 pub fn iso(at: UnixMillis) -> String {
-    let t = civil(at);
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-        t.year(),
-        t.month(),
-        t.day(),
-        t.hour(),
-        t.minute(),
-        t.second(),
-        t.millisecond()
-    )
+    format!("{:.3}", moment(at))
 }
 
 /// `20240506070809`: the 14 digits of CDXJ.
 #[must_use]
 pub fn digits14(at: UnixMillis) -> String {
-    let t = civil(at);
-    format!("{:04}{:02}{:02}{:02}{:02}{:02}", t.year(), t.month(), t.day(), t.hour(), t.minute(), t.second())
+    moment(at).strftime("%Y%m%d%H%M%S").to_string()
 }
 
 /// `20240506070809012`: the 17 digits of a WARC's file name.
 #[must_use]
 pub fn digits17(at: UnixMillis) -> String {
-    format!("{}{:03}", digits14(at), civil(at).millisecond())
+    moment(at).strftime("%Y%m%d%H%M%S%3f").to_string()
 }
 
 /// Reads a WARC-Date, with or without a fraction. `None` for anything else, and for moments before 1970.

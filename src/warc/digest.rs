@@ -22,6 +22,13 @@ impl WarcDigest {
     }
 }
 
+impl From<Sha1> for WarcDigest {
+    /// The digest of everything taken in.
+    fn from(running: Sha1) -> Self {
+        Self(running.finalize().into())
+    }
+}
+
 impl fmt::Display for WarcDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sha1:{}", BASE32.encode(&self.0))
@@ -77,9 +84,6 @@ pub struct Digests {
 
 impl Digests {
     /// Reads `body` once to its end. `head` is the head as it will be stored.
-    ///
-    /// # Errors
-    /// Those of `body`.
     pub fn of(head: &[u8], body: &mut dyn Read) -> io::Result<Self> {
         let mut block = Sha1::new();
         let mut payload = Sha1::new();
@@ -90,17 +94,10 @@ impl Digests {
             payload.update(chunk);
             body_len += chunk.len() as u64;
         })?;
-        Ok(Self {
-            block: WarcDigest(block.finalize().into()),
-            payload: WarcDigest(payload.finalize().into()),
-            body_len,
-        })
+        Ok(Self { block: block.into(), payload: payload.into(), body_len })
     }
 
     /// For a body stored with its transfer coding: `stored` is the body with chunk lines, `payload` the one without.
-    ///
-    /// # Errors
-    /// Those of the two readers.
     pub fn of_coded(head: &[u8], stored: &mut dyn Read, payload: &mut dyn Read) -> io::Result<Self> {
         let outer = Self::of(head, stored)?;
         let inner = Self::of(&[], payload)?;
@@ -117,23 +114,6 @@ fn each_chunk(from: &mut dyn Read, mut with: impl FnMut(&[u8])) -> io::Result<()
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
-    }
-}
-
-/// Computes a digest of what passes by.
-#[derive(Clone, Default)]
-pub struct RunningDigest(Sha1);
-
-impl RunningDigest {
-    /// Takes in more bytes.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// The digest of everything taken in.
-    #[must_use]
-    pub fn finish(self) -> WarcDigest {
-        WarcDigest(self.0.finalize().into())
     }
 }
 

@@ -8,11 +8,11 @@ use crate::domain::url::PageUrl;
 use crate::net::protocol::Fetched;
 use crate::storage::values::{ContentValue, DoneKind, QueueEntry};
 use crate::warc::digest::{Digests, WarcDigest};
-use crate::warc::id::IdSource;
 use crate::warc::metadata::{Metadata, Outlink};
-use crate::warc::page::{PageRecords, PageSource};
-use crate::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo};
-use crate::warc::spool::SpoolRule;
+use crate::warc::page::PageRecords;
+use crate::warc::record::{
+    Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RecordError, RefersTo, SpoolRule,
+};
 
 /// Bytes of a record that stay in memory.
 const RECORD_MEMORY: usize = 256 * 1024;
@@ -23,17 +23,16 @@ const PIECE: usize = 32 * 1024;
 /// What one thread needs to build records.
 pub struct Tools {
     builder: RecordBuilder,
-    ids: IdSource,
     /// Room for a piece of a body, kept because it costs more to clear than to fill.
     pub buffer: Box<[u8]>,
 }
 
 impl Tools {
-    /// For records compressed at this level, named by `ids`; what is too long for memory is built in `folder`.
+    /// For records compressed at this level; what is too long for memory is built in `folder`.
     #[must_use]
-    pub fn new(compression: u32, folder: PathBuf, ids: IdSource) -> Self {
+    pub fn new(compression: u32, folder: PathBuf) -> Self {
         let spool = SpoolRule { dir: folder, memory: RECORD_MEMORY };
-        Self { builder: RecordBuilder::new(compression, spool), ids, buffer: vec![0; PIECE].into() }
+        Self { builder: RecordBuilder::new(compression, spool), buffer: vec![0; PIECE].into() }
     }
 
     /// The records of an exchange, without or with the facts of a page and the media type that it was found to be.
@@ -48,23 +47,11 @@ impl Tools {
         (metadata, identified_type): (Option<Metadata<'_>>, Option<&str>),
     ) -> Result<PageRecords, RecordError> {
         let asked = url.asked();
-        let source = PageSource {
-            capture: Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) },
-            request_head: &fetched.request_head,
-            response_head: &fetched.response_head,
-            body: &fetched.body,
-            exact: fetched.exact.as_ref(),
-            truncated: fetched.cut,
-            identified_type,
-            metadata,
-        };
-        self.builder.page(&mut self.ids, &source)
+        let capture = Capture { url: &asked, date: begun, ip: fetched.peer.map(|peer| peer.ip()) };
+        self.builder.page(&capture, fetched, metadata, identified_type)
     }
 
     /// The records of a page: response, request, metadata.
-    ///
-    /// # Errors
-    /// As for [`exchange`](Self::exchange).
     pub fn page(
         &mut self,
         (url, entry): (&PageUrl, &QueueEntry),
@@ -85,9 +72,6 @@ impl Tools {
     }
 
     /// Turns a page's response into a revisit of `first`: it has the same payload, or says that it has not changed since.
-    ///
-    /// # Errors
-    /// As for [`exchange`](Self::exchange).
     pub fn make_revisit(
         &mut self,
         records: &mut PageRecords,

@@ -25,9 +25,6 @@ impl Gzipper {
     }
 
     /// Begins a member on `out`.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn member<W: Write>(&mut self, mut out: W) -> io::Result<Member<'_, W>> {
         self.deflate.reset();
         let extra = match self.level {
@@ -49,9 +46,6 @@ pub struct Member<'a, W> {
 
 impl<W: Write> Member<'_, W> {
     /// Ends the member and gives the output back.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         while self.step(&[], FlushCompress::Finish)?.1 != Status::StreamEnd {}
         self.out.write_all(&self.crc.sum().to_le_bytes())?;

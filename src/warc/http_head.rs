@@ -7,7 +7,9 @@
 //! original beside it as `X-Crawl-Status-Line`. Order, case and spaces of everything else are kept.
 
 use crate::domain::secret_header::is_secret_header;
-use crate::net::head::{is_empty_line, status_of};
+use crate::net::head::is_empty_line;
+
+pub use crate::net::head::status_of as status;
 
 /// Written in place of a secret.
 pub const REDACTED: &[u8] = b"[redacted]";
@@ -105,12 +107,6 @@ pub fn ends_here(head: &[u8]) -> bool {
     let lines = head.strip_suffix(b"\n").unwrap_or_default();
     let begin = lines.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
     is_empty_line(head.get(begin..).unwrap_or_default())
-}
-
-/// The status of a response head: the three digits after the version.
-#[must_use]
-pub fn status(head: &[u8]) -> Option<u16> {
-    status_of(head)
 }
 
 /// The MIME type in `Content-Type`, lower case and without parameters; `None` when missing or no `type/subtype`.
@@ -230,10 +226,45 @@ mod tests {
     }
 
     #[test]
-    fn a_true_head_is_kept_byte_by_byte() {
-        for head in ["HTTP/1.1 200 OK\r\ncontent-LENGTH:  5\r\nX:y\r\n\r\n", "HTTP/1.0 200 OK\r\nX: y\r\n\r\n"] {
-            assert_eq!(stored(head, 5), head);
+    fn the_stored_head_tells_the_truth_and_everything_else_is_kept() {
+        let (ok, not_modified) = ("HTTP/1.1 200 OK\r\n", "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n");
+        let with = |lines: &str| format!("{ok}{lines}\r\n");
+        let headless = "HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
+        for (what, head, len, want) in [
+            ("true", with("content-LENGTH:  5\r\nX:y\r\n"), 5, with("content-LENGTH:  5\r\nX:y\r\n")),
+            ("no length", "HTTP/1.0 200 OK\r\nX: y\r\n\r\n".into(), 5, "HTTP/1.0 200 OK\r\nX: y\r\n\r\n".into()),
+            (
+                "a coding is renamed and the length made true",
+                with("Transfer-Encoding: chunked\r\nX: y\r\n"),
+                12,
+                with("X-Crawl-Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 12\r\n"),
+            ),
+            ("untrue", with("Content-Length: 99\r\n"), 3, with("X-Crawl-Content-Length: 99\r\nContent-Length: 3\r\n")),
+            (
+                "twice",
+                with("Content-Length: 3\r\nContent-Length: 3\r\n"),
+                3,
+                with("Content-Length: 3\r\nX-Crawl-Content-Length: 3\r\n"),
+            ),
+            ("a sign", with("Content-Length: +3\r\n"), 3, with("X-Crawl-Content-Length: +3\r\nContent-Length: 3\r\n")),
+            (
+                "goes on in a folded line",
+                with("Content-Length: 3\r\n 4\r\n"),
+                3,
+                with("X-Crawl-Content-Length: 3\r\n 4\r\nContent-Length: 3\r\n"),
+            ),
+            ("of the page it speaks of", not_modified.into(), 0, not_modified.into()),
+            ("empty lines before it", format!("\r\n\n{}", with("")), 0, with("")),
+            ("LF alone", "HTTP/1.1 200 OK\nContent-Length: 5\n\n".into(), 5, with("Content-Length: 5\r\n")),
+            ("no head", String::new(), 7, headless.into()),
+            ("no head but its end", "\r\n\r\n".into(), 7, headless.into()),
+            ("half an end", "\r".into(), 7, headless.into()),
+            ("no end", "HTTP/1.1 200 OK".into(), 0, with("")),
+            ("half of its end", format!("{ok}\r"), 0, with("")),
+        ] {
+            assert_eq!(stored(&head, len), want, "{what}");
         }
+        assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
     }
 
     #[test]
@@ -249,73 +280,6 @@ mod tests {
             let head = format!("{known}\r\nX: y\r\n\r\n");
             assert_eq!(stored(&head, 5), head);
         }
-    }
-
-    #[test]
-    fn transfer_coding_is_renamed_and_the_length_made_true() {
-        assert_eq!(
-            stored("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n", 12),
-            "HTTP/1.1 200 OK\r\nX-Crawl-Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 12\r\n\r\n"
-        );
-    }
-
-    #[test]
-    fn an_untrue_length_is_renamed_and_doubles_are_left_once() {
-        assert_eq!(
-            stored("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", 3),
-            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: 99\r\nContent-Length: 3\r\n\r\n"
-        );
-        assert_eq!(
-            stored("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n", 3),
-            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Crawl-Content-Length: 3\r\n\r\n"
-        );
-    }
-
-    #[test]
-    fn a_length_with_a_sign_is_not_true() {
-        assert_eq!(
-            stored("HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\n", 3),
-            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: +3\r\nContent-Length: 3\r\n\r\n"
-        );
-    }
-
-    #[test]
-    fn a_length_that_goes_on_in_a_folded_line_is_not_true() {
-        assert_eq!(
-            stored("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n 4\r\n\r\n", 3),
-            "HTTP/1.1 200 OK\r\nX-Crawl-Content-Length: 3\r\n 4\r\nContent-Length: 3\r\n\r\n"
-        );
-    }
-
-    #[test]
-    fn a_not_modified_answer_keeps_the_length_of_the_page_it_speaks_of() {
-        let head = "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n";
-        assert_eq!(stored(head, 0), head);
-    }
-
-    #[test]
-    fn empty_lines_before_the_status_line_are_dropped() {
-        assert_eq!(stored("\r\n\nHTTP/1.1 200 OK\r\n\r\n", 0), "HTTP/1.1 200 OK\r\n\r\n");
-    }
-
-    #[test]
-    fn lines_that_end_with_lf_alone_get_crlf() {
-        assert_eq!(stored("HTTP/1.1 200 OK\nContent-Length: 5\n\n", 5), "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
-    }
-
-    #[test]
-    fn an_answer_without_a_head_gets_one_that_says_so() {
-        let noted = "HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n";
-        assert_eq!(stored("", 7), noted);
-        assert_eq!(stored("\r\n\r\n", 7), noted);
-        assert_eq!(stored("\r", 7), noted);
-    }
-
-    #[test]
-    fn a_head_without_its_end_gets_one() {
-        assert_eq!(stored("HTTP/1.1 200 OK", 0), "HTTP/1.1 200 OK\r\n\r\n");
-        assert_eq!(stored("HTTP/1.1 200 OK\r\n\r", 0), "HTTP/1.1 200 OK\r\n\r\n");
-        assert_eq!(redacted_request(b"GET / HTTP/1.1\r\nCookie: x"), b"GET / HTTP/1.1\r\nCookie: [redacted]\r\n\r\n");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! | [`page`] | all records of one fetched page; what a parser thread makes |
 //! | [`record`], [`info`], [`metadata`], [`id`], [`header`] | builds records, one gzip member each |
 //! | [`http_head`] | HTTP heads as stored: credentials redacted, framing made true |
-//! | [`digest`], [`date`], [`gz`], [`spool`] | digests, dates, compression, small in memory and large in a file |
+//! | [`digest`], [`date`], [`gz`] | digests, dates, compression |
 //! | [`append`], [`name`], [`writer`] | append-only files of known good length; names; one WARC being written |
 //! | [`cdxj`], [`surt`], [`jsonl`] | the index and its keys; one line a finished URL |
 //! | [`repair`] | tails cut, lost records found, strays dealt with at a start |
@@ -36,7 +36,6 @@ pub mod reader;
 pub mod record;
 pub mod repair;
 pub mod scan;
-pub mod spool;
 pub mod surt;
 pub mod writer;
 

@@ -5,33 +5,11 @@ use std::net::IpAddr;
 use super::cdxj::CdxjEntry;
 use super::digest::{Digests, WarcDigest};
 use super::http_head::{exact_response, stored_response};
-use super::id::{IdSource, RecordId, RecordKind};
+use super::id::{RecordId, RecordKind};
 use super::metadata::Metadata;
 use super::record::{Capture, RecordBuilder, RecordBytes, RecordError, RefersTo, ResponseNotes};
 use crate::base::time::UnixMillis;
-use crate::document::Document;
-use crate::domain::cut::Cut;
-
-/// What was fetched.
-#[derive(Clone, Copy, Debug)]
-pub struct PageSource<'a> {
-    /// URL, time and address.
-    pub capture: Capture<'a>,
-    /// The request's head as sent; credentials are redacted on the way. Empty: no request record.
-    pub request_head: &'a [u8],
-    /// The response's head as received; framing fields are made true on the way, unless the body is stored as it came.
-    pub response_head: &'a [u8],
-    /// The body without transfer coding, content coding kept.
-    pub body: &'a Document,
-    /// The body as it came: the block then holds it and the head as they are. None: it holds `body`.
-    pub exact: Option<&'a Document>,
-    /// Why the body is not whole, if it is not.
-    pub truncated: Option<Cut>,
-    /// The MIME type found by looking at the payload.
-    pub identified_type: Option<&'a str>,
-    /// How the page was found and where it leads; `None`: no metadata record.
-    pub metadata: Option<Metadata<'a>>,
-}
+use crate::net::Fetched;
 
 /// The records of one page, ready to be appended.
 #[derive(Debug)]
@@ -106,34 +84,38 @@ impl PageRecords {
 }
 
 impl RecordBuilder {
-    /// Makes the records of a page: response, request, metadata.
-    ///
-    /// # Errors
-    /// As for [`response`](Self::response).
-    pub fn page(&mut self, ids: &mut IdSource, page: &PageSource<'_>) -> Result<PageRecords, RecordError> {
-        let capture = &page.capture;
-        let id = ids.next_id();
-        let (head, stored) = match page.exact {
-            Some(exact) => (exact_response(page.response_head), exact),
-            None => (stored_response(page.response_head, page.body.len()), page.body),
+    /// Makes the records of what was fetched: response; request, with credentials redacted, where its head is known; and metadata, where
+    /// there is some. `identified_type`: the MIME type found by looking at the payload. The head of the answer tells what is stored of its
+    /// body: as it came, head and all, where that was kept, and else without transfer coding.
+    pub fn page(
+        &mut self,
+        capture: &Capture<'_>,
+        fetched: &Fetched,
+        metadata: Option<Metadata<'_>>,
+        identified_type: Option<&str>,
+    ) -> Result<PageRecords, RecordError> {
+        let (id, body) = (RecordId::random(), &fetched.body);
+        let (head, stored) = match &fetched.exact {
+            Some(exact) => (exact_response(&fetched.response_head), exact),
+            None => (stored_response(&fetched.response_head, body.len()), body),
         };
         // Chunk lines make a body longer.
-        let digests = match stored.len() == page.body.len() {
+        let digests = match stored.len() == body.len() {
             true => Digests::of(&head, &mut stored.reader()),
-            false => Digests::of_coded(&head, &mut stored.reader(), &mut page.body.reader()),
+            false => Digests::of_coded(&head, &mut stored.reader(), &mut body.reader()),
         };
         let digests = digests.map_err(|source| RecordError::Io {
             kind: RecordKind::Response,
             url: capture.url.to_owned(),
             source,
         })?;
-        let notes = ResponseNotes { truncated: page.truncated, identified_type: page.identified_type };
+        let notes = ResponseNotes { truncated: fetched.cut, identified_type };
         let mut records = vec![self.response(capture, id, &head, &mut stored.reader(), &digests, notes)?];
-        if !page.request_head.is_empty() {
-            records.push(self.request(capture, ids.next_id(), id, page.request_head)?);
+        if !fetched.request_head.is_empty() {
+            records.push(self.request(capture, RecordId::random(), id, &fetched.request_head)?);
         }
-        if let Some(metadata) = &page.metadata {
-            records.push(self.metadata(capture, ids.next_id(), id, metadata)?);
+        if let Some(metadata) = &metadata {
+            records.push(self.metadata(capture, RecordId::random(), id, metadata)?);
         }
         let entry = CdxjEntry::new(capture.url, capture.date, &head, Some(digests.payload), false);
         let parts = RevisitParts { id, url: capture.url.to_owned(), date: capture.date, ip: capture.ip, head };

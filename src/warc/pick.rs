@@ -51,9 +51,6 @@ pub enum PickError {
 
 /// Reads the response that stands in `file` (its final name) of `dir` at `offset`; the file may still be open. Its digests are
 /// checked. At most `most` bytes are read.
-///
-/// # Errors
-/// See [`PickError`].
 pub fn response_at(dir: &Path, file: &str, offset: u64, most: u64) -> Result<Picked, PickError> {
     let damaged = |why: String| PickError::Damaged { file: file.to_owned(), offset, why };
     let unread = |e: ReadError| damaged(e.to_string());

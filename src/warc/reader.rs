@@ -125,9 +125,6 @@ pub struct WarcReader<R: BufRead> {
 
 impl WarcReader<BufReader<File>> {
     /// Opens a file at `offset`, the first byte of a record.
-    ///
-    /// # Errors
-    /// Those of opening and seeking.
     pub fn open(path: &Path, offset: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(offset))?;

@@ -5,6 +5,9 @@
 
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
+use std::path::PathBuf;
+
+use tempfile::{SpooledData, spooled_tempfile_in};
 
 use super::date::iso;
 use super::digest::{Digests, WarcDigest};
@@ -14,8 +17,8 @@ use super::http_head::redacted_request;
 use super::id::{RecordId, RecordKind};
 use super::info::WarcInfo;
 use super::metadata::Metadata;
-use super::spool::{RecordData, Spool, SpoolRule};
 use crate::base::time::UnixMillis;
+use crate::document::Document;
 use crate::domain::cut::Cut;
 
 /// Profile of a revisit whose payload equals an earlier one (WARC 1.1, section 6.7.2).
@@ -29,9 +32,7 @@ pub struct RecordBytes {
     /// Its type.
     pub kind: RecordKind,
     /// Its bytes: one gzip member.
-    pub data: RecordData,
-    /// The payload's digest, where the record has one.
-    pub payload_digest: Option<WarcDigest>,
+    pub data: Document,
 }
 
 /// Why a record could not be built.
@@ -91,6 +92,15 @@ pub struct RefersTo<'a> {
     pub date: UnixMillis,
 }
 
+/// Where records go that outgrow memory.
+#[derive(Clone, Debug)]
+pub struct SpoolRule {
+    /// Folder of the temporary files; they have no name and vanish with their last handle.
+    pub dir: PathBuf,
+    /// Bytes a record may have in memory.
+    pub memory: usize,
+}
+
 /// Builds records; keeps its compressor between them.
 pub struct RecordBuilder {
     gzipper: Gzipper,
@@ -128,9 +138,6 @@ impl RecordBuilder {
     }
 
     /// The request: its head (credentials are redacted here) and no body.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn request(
         &mut self,
         capture: &Capture<'_>,
@@ -181,13 +188,10 @@ impl RecordBuilder {
             let (url, expected) = (capture.url.to_owned(), digests.body_len);
             return Err(RecordError::BodyLength { url, expected, found });
         }
-        Ok(RecordBytes { kind, data, payload_digest: Some(digests.payload) })
+        Ok(RecordBytes { kind, data })
     }
 
     /// A response whose payload an earlier record holds: the head alone.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn revisit(
         &mut self,
         capture: &Capture<'_>,
@@ -203,14 +207,10 @@ impl RecordBuilder {
         headers.put("WARC-Block-Digest", WarcDigest::of(head));
         headers.put("WARC-Payload-Digest", payload);
         headers.put("Content-Type", "application/http;msgtype=response");
-        let record = self.small(RecordKind::Revisit, capture, headers, head)?;
-        Ok(RecordBytes { payload_digest: Some(payload), ..record })
+        self.small(RecordKind::Revisit, capture, headers, head)
     }
 
     /// How the URL was found and where it leads.
-    ///
-    /// # Errors
-    /// As for [`warcinfo`](Self::warcinfo).
     pub fn metadata(
         &mut self,
         capture: &Capture<'_>,
@@ -235,19 +235,25 @@ impl RecordBuilder {
     ) -> Result<RecordBytes, RecordError> {
         let headers = headers.finish(content.len() as u64);
         let data = self.compress(&headers, |out| out.write_all(content)).map_err(fault(kind, capture))?;
-        Ok(RecordBytes { kind, data, payload_digest: None })
+        Ok(RecordBytes { kind, data })
     }
 
     fn compress(
         &mut self,
         headers: &[u8],
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<RecordData> {
-        let mut member = self.gzipper.member(Spool::new(self.spool.clone()))?;
+    ) -> io::Result<Document> {
+        let mut member = self.gzipper.member(spooled_tempfile_in(self.spool.memory, &self.spool.dir))?;
         member.write_all(headers)?;
         content(&mut member)?;
         member.write_all(b"\r\n\r\n")?;
-        Ok(member.finish()?.into_data())
+        Ok(match member.finish()?.into_inner() {
+            SpooledData::InMemory(bytes) => Document::from_bytes(bytes.into_inner()),
+            SpooledData::OnDisk(file) => {
+                let len = file.metadata()?.len();
+                Document::from_file(file, len)
+            }
+        })
     }
 }
 

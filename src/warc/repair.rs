@@ -75,7 +75,7 @@ pub(super) fn take_up(
         None => warc.position(),
     };
     if whole < *committed {
-        warc.roll_back(whole)?;
+        warc.file.roll_back(whole)?;
         report.lost = Some((Arc::clone(warc.name()), whole));
     }
     let committed = file_lengths.cdxj.as_ref().map_or(0, |t| t.1);
@@ -228,9 +228,6 @@ fn keep_whole(dir: &Path, open: &str, closed: &str) -> Result<bool, WarcError> {
 
 /// Closes an open WARC that no commit knows, with the whole records it has, and removes its open index; one without a page
 /// is removed. May be repeated.
-///
-/// # Errors
-/// [`WarcError::Io`].
 pub fn close_stray(path: &Path) -> Result<(), WarcError> {
     let parts = path.parent().zip(path.file_name().and_then(|n| n.to_str()));
     let Some((dir, open)) = parts else { return Ok(()) };

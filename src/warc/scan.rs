@@ -2,12 +2,14 @@
 
 use std::io::{self, BufRead, Read};
 
+use sha1::{Digest as _, Sha1};
+
 use super::cdxj::CdxjEntry;
 use super::date::parse_iso;
-use super::digest::{RunningDigest, WarcDigest};
+use super::digest::WarcDigest;
 use super::http_head::{self, Coding};
 use super::reader::{ReadError, WarcHeader, WarcReader};
-use crate::document::chunks::{ChunkFault, Chunks};
+use crate::document::chunks::Chunks;
 
 /// Longest HTTP head looked at, bytes; a longer one counts as none.
 pub const MAX_HEAD: usize = 1024 * 1024;
@@ -40,9 +42,6 @@ pub enum DigestFault {
 
 impl Scanned {
     /// Compares the digests in the header, where there are any of a known form, with those found.
-    ///
-    /// # Errors
-    /// The first [`DigestFault`].
     pub fn check_digests(&self) -> Result<(), DigestFault> {
         let said = |name| self.header.get(name).and_then(|v| v.parse::<WarcDigest>().ok());
         if said("WARC-Block-Digest").is_some_and(|d| d != self.block) {
@@ -70,9 +69,6 @@ impl Scanned {
 }
 
 /// Reads the next record to its end; `None` at the end of the file.
-///
-/// # Errors
-/// [`ReadError`].
 pub fn scan_next<R: BufRead>(reader: &mut WarcReader<R>) -> Result<Option<Scanned>, ReadError> {
     let Some(header) = reader.next_record()? else { return Ok(None) };
     let http = header.get("Content-Type").is_some_and(|t| t.starts_with("application/http"));
@@ -93,8 +89,8 @@ pub fn scan_next<R: BufRead>(reader: &mut WarcReader<R>) -> Result<Option<Scanne
 
 /// Splits content into HTTP head and payload while it passes by.
 struct ContentScan {
-    block: RunningDigest,
-    payload: RunningDigest,
+    block: Sha1,
+    payload: Sha1,
     head: Vec<u8>,
     part: Part,
 }
@@ -111,7 +107,7 @@ enum Part {
 impl ContentScan {
     fn new(http: bool) -> Self {
         let part = if http { Part::Head } else { Part::NoHead };
-        Self { block: RunningDigest::default(), payload: RunningDigest::default(), head: Vec::new(), part }
+        Self { block: Sha1::new(), payload: Sha1::new(), head: Vec::new(), part }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -136,7 +132,7 @@ impl ContentScan {
         match &mut self.part {
             Part::Payload => self.payload.update(bytes),
             Part::Chunks(chunks) => {
-                if take_chunks(chunks, bytes, &mut self.payload).is_err() {
+                if chunks.each(bytes, |payload| self.payload.update(payload)).is_err() {
                     self.part = Part::Unread;
                 }
             }
@@ -153,24 +149,10 @@ impl ContentScan {
 
     fn done(self) -> (WarcDigest, Option<Vec<u8>>, Option<WarcDigest>) {
         let (head, payload) = match self.part {
-            Part::Payload | Part::Chunks(_) => (Some(self.head), Some(self.payload.finish())),
+            Part::Payload | Part::Chunks(_) => (Some(self.head), Some(self.payload.into())),
             Part::Unread => (Some(self.head), None),
             Part::Head | Part::NoHead => (None, None),
         };
-        (self.block.finish(), head, payload)
-    }
-}
-
-fn take_chunks(chunks: &mut Chunks, mut bytes: &[u8], payload: &mut RunningDigest) -> Result<(), ChunkFault> {
-    loop {
-        let step = chunks.step(bytes)?;
-        let (now, later) = bytes.split_at_checked(step.taken).unwrap_or((bytes, &[]));
-        if step.is_data {
-            payload.update(now);
-        }
-        if step.taken == 0 {
-            return Ok(());
-        }
-        bytes = later;
+        (self.block.into(), head, payload)
     }
 }

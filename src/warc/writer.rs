@@ -1,7 +1,7 @@
 //! One WARC file being written.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::append::{AppendFile, TailRepair, sync_dir};
 use super::error::WarcError;
 use super::name::{Series, open_name};
-use super::spool::RecordData;
 use crate::base::time::UnixMillis;
+use crate::document::Document;
 
 /// Bytes gathered before they are handed to the system in one write.
 const GATHER: usize = 1024 * 1024;
@@ -46,10 +46,10 @@ pub struct Place {
 pub struct WarcWriter {
     dir: PathBuf,
     name: Arc<str>,
-    file: AppendFile,
+    /// Its bytes; records go in by [`append`](Self::append).
+    pub(super) file: AppendFile,
     limits: WarcLimits,
     opened: UnixMillis,
-    gathered: Vec<u8>,
 }
 
 impl WarcWriter {
@@ -72,7 +72,7 @@ impl WarcWriter {
         }
         let file = AppendFile::create(&dir.join(open_name(&name)))?;
         sync_dir(dir)?;
-        Ok(Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now, gathered: Vec::new() })
+        Ok(Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now })
     }
 
     /// Takes up `name` (a final name) again: `NAME.open` is cut to its `committed` length.
@@ -89,7 +89,7 @@ impl WarcWriter {
         limits: WarcLimits,
     ) -> Result<(Self, TailRepair), WarcError> {
         let (file, repair) = AppendFile::resume(&dir.join(open_name(name)), committed, false)?;
-        let this = Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now, gathered: Vec::new() };
+        let this = Self { dir: dir.to_owned(), name: name.into(), file, limits, opened: now };
         Ok((this, repair))
     }
 
@@ -111,30 +111,22 @@ impl WarcWriter {
         self.file.len()
     }
 
-    /// Bytes known to be on the disk.
-    #[must_use]
-    pub fn synced(&self) -> u64 {
-        self.file.synced()
-    }
-
     /// Appends records, all or none, with one write call per mebibyte; gives their places in the same order.
     ///
     /// # Errors
     /// [`WarcError::Io`] with nothing appended; [`WarcError::Refusing`] after a fault that could not be undone.
-    pub fn append<'r>(&mut self, records: impl IntoIterator<Item = &'r RecordData>) -> Result<Vec<Place>, WarcError> {
+    pub fn append<'r>(&mut self, records: impl IntoIterator<Item = &'r Document>) -> Result<Vec<Place>, WarcError> {
         let mut places = Vec::new();
-        let mut offset = self.file.len();
-        let (name, gathered) = (&self.name, &mut self.gathered);
-        gathered.clear();
+        let (name, begin) = (&self.name, self.file.len());
         self.file.append_with(|file| {
-            let begin = offset;
+            let (mut out, mut offset) = (BufWriter::with_capacity(GATHER, file), begin);
             for record in records {
-                record.each_chunk(|piece| gather(file, gathered, piece))?;
+                record.write_to(&mut out)?;
                 let length = record.len();
                 places.push(Place { file: Arc::clone(name), offset, length });
                 offset += length;
             }
-            file.write_all(gathered)?;
+            out.flush()?;
             Ok(offset - begin)
         })?;
         Ok(places)
@@ -145,30 +137,6 @@ impl WarcWriter {
     #[must_use]
     pub fn rotate_due(&self, now: UnixMillis) -> bool {
         now < self.opened || self.position() >= self.limits.max_size || now.since(self.opened) >= self.limits.max_age
-    }
-
-    /// Cuts the file back to a length it had, to undo records whose commit failed.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::roll_back`].
-    pub fn roll_back(&mut self, len: u64) -> Result<(), WarcError> {
-        self.file.roll_back(len)
-    }
-
-    /// As [`AppendFile::write_again`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn write_again(&mut self, from: u64) -> Result<(), WarcError> {
-        self.file.write_again(from)
-    }
-
-    /// Brings all records to the disk.
-    ///
-    /// # Errors
-    /// As for [`AppendFile::sync`].
-    pub fn sync(&mut self) -> Result<(), WarcError> {
-        self.file.sync()
     }
 
     /// Syncs, gives the file its final name and syncs the folder; gives the final path. After it, writes are refused.
@@ -193,16 +161,4 @@ pub(super) fn close_name(dir: &Path, name: &str) -> Result<PathBuf, WarcError> {
     fs::rename(&open, &closed).map_err(WarcError::io("close", &open))?;
     sync_dir(dir)?;
     Ok(closed)
-}
-
-fn gather(file: &mut File, gathered: &mut Vec<u8>, piece: &[u8]) -> io::Result<()> {
-    if gathered.len() + piece.len() > GATHER {
-        file.write_all(gathered)?;
-        gathered.clear();
-    }
-    if piece.len() > GATHER {
-        return file.write_all(piece);
-    }
-    gathered.extend_from_slice(piece);
-    Ok(())
 }

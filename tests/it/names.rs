@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lycosa::crawl::node::Stop;
 use lycosa::net::Resolver;
-use lycosa::net::dns::{DnsConfig, DnsFault};
+use lycosa::net::dns::{DnsFault, DnsSection};
 use lycosa::testweb::TestWebConfig;
 
 use crate::site::{Site, html, none};
@@ -158,7 +158,8 @@ fn dnsmasq_and_the_resolver_understand_each_other() {
     ];
     let Some(dnsmasq) = Dnsmasq::start(&zone) else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let resolver = || Resolver::new(DnsConfig { servers: vec![dnsmasq.1], ..DnsConfig::default() }).unwrap();
+    let resolver =
+        || Resolver::new(DnsSection { servers: vec![dnsmasq.1.to_string()], ..DnsSection::default() }).unwrap();
     let ask = |name: &str| runtime.block_on(resolver().resolve(name, 80));
     for (name, wanted) in [
         ("wild.test", Ok("192.0.2.1:80")),

@@ -13,15 +13,14 @@ use std::time::Duration;
 use lycosa::base::time::UnixMillis;
 use lycosa::document::Document;
 use lycosa::domain::cut::Cut;
+use lycosa::net::Fetched;
 use lycosa::storage::values::FileLengths;
 use lycosa::warc::archive::{Archive, ArchiveSettings, Strays};
-use lycosa::warc::id::IdSource;
 use lycosa::warc::info::WarcInfo;
 use lycosa::warc::metadata::{Metadata, Outlink};
 use lycosa::warc::name::Series;
-use lycosa::warc::page::{PageRecords, PageSource};
-use lycosa::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RefersTo};
-use lycosa::warc::spool::SpoolRule;
+use lycosa::warc::page::PageRecords;
+use lycosa::warc::record::{Capture, PROFILE_IDENTICAL, PROFILE_NOT_MODIFIED, RecordBuilder, RefersTo, SpoolRule};
 use lycosa::warc::writer::WarcLimits;
 use sha2::{Digest, Sha256};
 
@@ -143,9 +142,14 @@ fn samples() -> Vec<Sample> {
     ]
 }
 
-fn records(builder: &mut RecordBuilder, ids: &mut IdSource, sample: &Sample, n: u64) -> PageRecords {
-    let body = Document::from_bytes(sample.body.clone());
-    let exact = sample.exact.clone().map(Document::from_bytes);
+fn records(builder: &mut RecordBuilder, sample: &Sample, n: u64) -> PageRecords {
+    let fetched = Fetched {
+        request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\nUser-Agent: Lycosa\r\n\r\n".to_vec(),
+        response_head: sample.head.clone().into_bytes(),
+        exact: sample.exact.clone().map(Document::from_bytes),
+        cut: sample.truncated,
+        ..Fetched::saved(200, Vec::new(), Document::from_bytes(sample.body.clone()))
+    };
     let outlinks = [Outlink { url: "http://h.test/ä b".into(), hop: 'L', context: "a/@href", text: "a" }];
     let metadata = Metadata {
         via: Some("http://h.test/"),
@@ -155,21 +159,8 @@ fn records(builder: &mut RecordBuilder, ids: &mut IdSource, sample: &Sample, n: 
         usage: Some("header: Content-Usage: train-ai=n"),
         outlinks: &outlinks,
     };
-    let source = PageSource {
-        capture: Capture {
-            url: &sample.url,
-            date: UnixMillis(NOW.0 + n * 777),
-            ip: Some("2001:db8::7".parse().unwrap()),
-        },
-        request_head: b"GET / HTTP/1.1\r\nHost: h.test\r\nCookie: secret\r\nUser-Agent: Lycosa\r\n\r\n",
-        response_head: sample.head.as_bytes(),
-        body: &body,
-        exact: exact.as_ref(),
-        truncated: sample.truncated,
-        identified_type: Some("text/html"),
-        metadata: Some(metadata),
-    };
-    builder.page(ids, &source).unwrap()
+    let (date, ip) = (UnixMillis(NOW.0 + n * 777), Some("2001:db8::7".parse().unwrap()));
+    builder.page(&Capture { url: &sample.url, date, ip }, &fetched, Some(metadata), Some("text/html")).unwrap()
 }
 
 fn archive(dir: &Path) -> Archive {
@@ -182,21 +173,20 @@ fn archive(dir: &Path) -> Archive {
         info: WarcInfo { software: "Lycosa/0.1.0".into(), robots: "obey".into(), ..WarcInfo::default() },
         faults: lycosa::base::fault::Faults::default(),
     };
-    Archive::open(settings, IdSource::from_key([3; 32]), &FileLengths::default(), None, Strays::Remove, NOW).unwrap().0
+    Archive::open(settings, &FileLengths::default(), None, Strays::Remove, NOW).unwrap().0
 }
 
 /// Writes all samples and two revisits over several WARC files, the last left open; gives the manifest.
 fn write_all(dir: &Path) -> serde_json::Value {
     let mut archive = archive(dir);
     let mut builder = RecordBuilder::new(1, SpoolRule { dir: dir.to_owned(), memory: 1 << 20 });
-    let mut ids = IdSource::from_key([4; 32]);
     let mut manifest = BTreeMap::new();
     let mut expect = |url: &str, status: u16, decoded: &[u8]| {
         let body: String = Sha256::digest(decoded).iter().map(|b| format!("{b:02x}")).collect();
         manifest.insert(url.to_owned(), serde_json::json!({ "status": status, "body": body }));
     };
     for (n, sample) in (0..).zip(samples()) {
-        archive.append([&records(&mut builder, &mut ids, &sample, n)], NOW).unwrap();
+        archive.append([&records(&mut builder, &sample, n)], NOW).unwrap();
         archive.rotate_if_due(NOW).unwrap();
         expect(&sample.url, sample.head.get(9..12).map_or(200, |s| s.parse().unwrap()), &sample.decoded);
     }
@@ -207,7 +197,7 @@ fn write_all(dir: &Path) -> serde_json::Value {
             &format!("HTTP/1.1 {status} X\nContent-Length: 9"),
             &[b'x'; 9][..if status == 200 { 9 } else { 0 }],
         );
-        let mut page = records(&mut builder, &mut ids, &again, 50);
+        let mut page = records(&mut builder, &again, 50);
         let refers_to = RefersTo { profile, url: "http://h.test/", date: NOW };
         page.make_revisit(&mut builder, &refers_to, page.payload_digest()).unwrap();
         archive.append([&page], NOW).unwrap();

@@ -34,7 +34,7 @@ pub fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     let in_force = pairs.map(|(now, start)| if is_changeable(&now.key) { now } else { start });
     let mut settings: Vec<SettingView> =
         in_force.filter(|shown| shown.key != "host").map(|shown| view(shown, &mut built_in)).collect();
-    settings.extend(live.settings.hosts.iter().map(|host| host_view(&live, host)));
+    settings.extend(live.settings.host.iter().map(|host| host_view(&live, host)));
     Ok(SettingsView { generation: live.generation, settings })
 }
 

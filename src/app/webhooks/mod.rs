@@ -58,7 +58,7 @@ pub enum WebhookError {
 /// # Errors
 /// The first.
 pub fn check(settings: &Settings) -> Result<(), WebhookError> {
-    settings.webhooks.iter().try_for_each(|section| Hook::read(section).map(drop))
+    settings.webhook.iter().try_for_each(|section| Hook::read(section).map(drop))
 }
 
 impl Webhooks {
@@ -67,7 +67,7 @@ impl Webhooks {
     /// # Errors
     /// A secret that cannot be read, a thread that cannot be started.
     pub fn start(node: &Arc<Node>) -> Result<Option<Self>, WebhookError> {
-        let hooks: Vec<Hook> = node.crawl.rules.settings.webhooks.iter().map(Hook::read).collect::<Result<_, _>>()?;
+        let hooks: Vec<Hook> = node.crawl.rules.settings.webhook.iter().map(Hook::read).collect::<Result<_, _>>()?;
         if hooks.is_empty() {
             return Ok(None);
         }

@@ -2,19 +2,22 @@
 
 use std::io;
 
-/// What is wrong with a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskFault {
-    /// No space, no inode or no quota left, or a limit of file sizes (ENOSPC, EDQUOT, EFBIG): waits for space.
-    Full,
-    /// The device failed (EIO).
-    Io,
-    /// The file system takes no writes (EROFS).
-    ReadOnly,
-    /// What is stored cannot be read, or is not ours: trying again does not help.
-    Damaged,
-    /// Anything else.
-    Other,
+use crate::base::kinds::kinds;
+
+kinds! {
+    /// What is wrong with a disk.
+    DiskFault {
+        /// No space, no inode or no quota left, or a limit of file sizes (ENOSPC, EDQUOT, EFBIG): waits for space.
+        Full = "full",
+        /// The device failed (EIO).
+        Io = "io",
+        /// The file system takes no writes (EROFS).
+        ReadOnly = "read_only",
+        /// What is stored cannot be read, or is not ours: trying again does not help.
+        Damaged = "damaged",
+        /// Anything else.
+        Other = "other",
+    }
 }
 
 /// The system's own words for each kind (strerror in the C locale, which this program never leaves).
@@ -28,21 +31,6 @@ const WORDS: [(&str, DiskFault); 6] = [
 ];
 
 impl DiskFault {
-    /// Every kind.
-    pub const ALL: &'static [Self] = &[Self::Full, Self::Io, Self::ReadOnly, Self::Damaged, Self::Other];
-
-    /// Its label in the metrics and the log.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Io => "io",
-            Self::ReadOnly => "read_only",
-            Self::Damaged => "damaged",
-            Self::Other => "other",
-        }
-    }
-
     /// The kind of a system error.
     #[must_use]
     pub fn of_io(error: &io::Error) -> Self {

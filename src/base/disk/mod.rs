@@ -32,9 +32,6 @@ pub fn is_same_folder(a: &Path, b: &Path) -> bool {
 
 /// From here on a file that grows beyond the process's limit (`ulimit -f`) is a write that fails, not the end of the process:
 /// SIGXFSZ is caught, and means nothing.
-///
-/// # Errors
-/// The system's own.
 pub fn outlive_file_limit() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -25,9 +25,6 @@ pub fn open(path: &Path, how: impl FnOnce(&mut OpenOptions) -> &mut OpenOptions)
 const LINK: &str = "it is a symbolic link, and those are not written through; put the file itself in its place";
 
 /// A new, empty file in the place of whatever had its name.
-///
-/// # Errors
-/// The system's own.
 pub fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -37,9 +34,6 @@ pub fn create(path: &Path) -> io::Result<File> {
 }
 
 /// A file to be written in place, whose former content means nothing where it is a link.
-///
-/// # Errors
-/// The system's own.
 pub fn in_place(path: &Path) -> io::Result<File> {
     match options().create(true).truncate(false).write(true).open(path) {
         Err(e) if is_link(&e) => create(path),

@@ -10,9 +10,6 @@ use nix::sys::statvfs::statvfs;
 use super::policy::Room;
 
 /// What is left where `path` lies.
-///
-/// # Errors
-/// The system's own.
 pub fn room(path: &Path) -> io::Result<Room> {
     let found = statvfs(path)?;
     let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());

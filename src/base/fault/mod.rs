@@ -19,6 +19,9 @@ use std::{
 
 pub use points::{POINTS, Point, find};
 
+#[cfg(feature = "faults")]
+use crate::base::sync::lock;
+
 /// What happens at a fault point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -89,7 +92,7 @@ impl Faults {
         let faults = Self::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             let (point, planned) = parse(part)?;
-            crate::base::sync::lock(&faults.plan.points).insert(point, planned);
+            lock(&faults.plan.points).insert(point, planned);
         }
         Ok(faults)
     }
@@ -100,21 +103,74 @@ impl Faults {
     /// When there is no such point, or it does not offer that fault.
     pub fn set(&self, point: &str, fault: Fault, first: u64, last: u64) {
         assert!(offers(point, fault), "no fault point {point:?} that offers {fault:?}");
-        crate::base::sync::lock(&self.plan.points).insert(point.to_owned(), (fault, first, last));
+        lock(&self.plan.points).insert(point.to_owned(), (fault, first, last));
     }
 
     /// How often `point` was passed.
     #[must_use]
     pub fn hits(&self, point: &str) -> u64 {
-        crate::base::sync::lock(&self.plan.hits).get(point).map_or(0, |n| n.load(Ordering::Relaxed))
+        lock(&self.plan.hits).get(point).map_or(0, |n| n.load(Ordering::Relaxed))
+    }
+}
+
+impl Faults {
+    /// Passes `point`: panics, sleeps or kills here, or tells the caller what to do.
+    #[inline]
+    pub fn pass(&self, point: &str) -> Option<Fault> {
+        #[cfg(feature = "faults")]
+        return self.plan.pass(point);
+        #[cfg(not(feature = "faults"))]
+        {
+            let _ = point;
+            None
+        }
     }
 
-    /// Passes `point`: panics, sleeps or kills here, or tells the caller what to do.
+    /// Passes `point`, and `point` bound to this URL.
+    #[inline]
+    pub fn pass_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
+        if !cfg!(feature = "faults") {
+            return None;
+        }
+        let plain = self.pass(point);
+        plain.or_else(|| self.pass(&format!("{point} {url}")))
+    }
+
+    /// Passes `point` in an async place: a hang never comes back.
+    #[inline]
+    pub async fn wait(&self, point: &str) -> Option<Fault> {
+        match self.pass(point) {
+            Some(Fault::Hang) => std::future::pending().await,
+            other => other,
+        }
+    }
+
+    /// [`pass_url`](Self::pass_url) in an async place.
+    #[inline]
+    pub async fn wait_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
+        match self.pass_url(point, url) {
+            Some(Fault::Hang) => std::future::pending().await,
+            other => other,
+        }
+    }
+
+    /// Passes `point` of a step that can fail.
+    #[inline]
+    pub fn check(&self, point: &'static str) -> Result<(), Injected> {
+        match self.pass(point) {
+            Some(Fault::Error) => Err(Injected(point)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(feature = "faults")]
+impl Plan {
     #[expect(clippy::panic, reason = "that is what a fault point is for")]
-    pub fn pass(&self, point: &str) -> Option<Fault> {
-        let counter = crate::base::sync::lock(&self.plan.hits).entry(point.to_owned()).or_default().clone();
+    fn pass(&self, point: &str) -> Option<Fault> {
+        let counter = lock(&self.hits).entry(point.to_owned()).or_default().clone();
         let n = counter.fetch_add(1, Ordering::Relaxed) + 1;
-        let (fault, first, last) = *crate::base::sync::lock(&self.plan.points).get(point)?;
+        let (fault, first, last) = *lock(&self.points).get(point)?;
         if n < first || n > last {
             return None;
         }
@@ -129,39 +185,6 @@ impl Faults {
                 None
             }
             other => Some(other),
-        }
-    }
-
-    /// Passes `point`, and `point` bound to this URL.
-    pub fn pass_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
-        let plain = self.pass(point);
-        plain.or_else(|| self.pass(&format!("{point} {url}")))
-    }
-
-    /// Passes `point` in an async place: a hang never comes back.
-    pub async fn wait(&self, point: &str) -> Option<Fault> {
-        match self.pass(point) {
-            Some(Fault::Hang) => std::future::pending().await,
-            other => other,
-        }
-    }
-
-    /// [`pass_url`](Self::pass_url) in an async place.
-    pub async fn wait_url(&self, point: &str, url: &impl std::fmt::Display) -> Option<Fault> {
-        match self.pass_url(point, url) {
-            Some(Fault::Hang) => std::future::pending().await,
-            other => other,
-        }
-    }
-
-    /// Passes `point` of a step that can fail.
-    ///
-    /// # Errors
-    /// [`Injected`] when it is to.
-    pub fn check(&self, point: &'static str) -> Result<(), Injected> {
-        match self.pass(point) {
-            Some(Fault::Error) => Err(Injected(point)),
-            _ => Ok(()),
         }
     }
 }
@@ -198,42 +221,6 @@ fn parse(part: &str) -> Result<(String, Planned), String> {
 fn offers(point: &str, fault: Fault) -> bool {
     let (name, url) = point.split_once(' ').unwrap_or((point, ""));
     find(name).is_some_and(|point| point.offers(fault) && (url.is_empty() || point.by_url))
-}
-
-#[cfg(not(feature = "faults"))]
-impl Faults {
-    /// Nothing happens here.
-    #[inline]
-    pub fn pass(&self, _point: &str) -> Option<Fault> {
-        None
-    }
-
-    /// Nothing happens here.
-    #[inline]
-    pub fn pass_url(&self, _point: &str, _url: &impl std::fmt::Display) -> Option<Fault> {
-        None
-    }
-
-    /// Nothing happens here.
-    #[inline]
-    pub async fn wait(&self, _point: &str) -> Option<Fault> {
-        None
-    }
-
-    /// Nothing happens here.
-    #[inline]
-    pub async fn wait_url(&self, _point: &str, _url: &impl std::fmt::Display) -> Option<Fault> {
-        None
-    }
-
-    /// Nothing happens here.
-    ///
-    /// # Errors
-    /// None.
-    #[inline]
-    pub fn check(&self, _point: &'static str) -> Result<(), Injected> {
-        Ok(())
-    }
 }
 
 #[cfg(all(test, feature = "faults"))]

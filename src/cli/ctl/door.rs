@@ -92,7 +92,7 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
             CliError::usage("admin.listen is off in this configuration; name the endpoint with --admin ADDRESS:PORT")
         })?,
     };
-    let file = args.token_file.as_deref().or(settings.admin_token_file.as_deref());
+    let file = args.token_file.as_deref().or(settings.admin.token_file.as_deref());
     let token = match file {
         Some(file) => Some(auth::read_token(file).map_err(CliError::usage)?),
         None => [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().find_map(|name| std::env::var(name).ok()),

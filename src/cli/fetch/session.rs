@@ -142,7 +142,7 @@ impl Session {
     pub(super) fn new(settings: Settings) -> Result<Self, CliError> {
         let own = settings.admin_listen.into_iter().collect();
         let policy = Arc::new(settings.address_policy(own).map_err(CliError::usage)?);
-        let resolver = Resolver::new(settings.dns_config()).map_err(CliError::usage)?;
+        let resolver = Resolver::new(settings.dns.clone()).map_err(CliError::usage)?;
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
         let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
@@ -156,7 +156,7 @@ impl Session {
         let http = Http::new(config).map_err(CliError::new)?;
         let routes = settings.routes();
         let live = Live::new(settings.clone(), Arc::new(Layers::new()), 1);
-        let rules = Rules::new(settings, String::new(), [0; 32]);
+        let rules = Rules::new(settings, String::new());
         Ok(Self {
             rules,
             live,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue};
 
-use super::{Checked, ensure, within};
+use super::{Checked, accepted, ensure, within};
 use crate::config::access::{DIRECT, prefix};
-use crate::config::hidden::{ProxyUrl, Secret};
+use crate::config::secrets::{ProxyUrl, Secret};
 use crate::config::sections::{CookiesSection, CredentialSection, FetchSection, HostSection, ProxySection};
 use crate::net::credentials::Identity;
 use crate::net::guard::HostPattern;
@@ -86,8 +86,7 @@ pub(super) fn check_proxy(proxy: &ProxySection) -> Checked {
 }
 
 fn check_proxy_url(key: &str, url: &ProxyUrl) -> Checked {
-    let wrong = Proxy::parse(url.reveal(), false).err();
-    ensure(wrong.is_none(), key, || wrong.map(|error| format!("{url} {error}")).unwrap_or_default())
+    accepted(key, Proxy::parse(url.reveal(), false).map_err(|error| format!("{url} {error}")))
 }
 
 /// What a `[[host]]` says of the way to it.
@@ -123,10 +122,8 @@ pub(super) fn check_credentials(all: &[CredentialSection]) -> Checked {
         ensure(basic || bearer, &format!("credentials[{i}]"), || {
             "must have a user with a password or a password_file, or else a token or a token_file".into()
         })?;
-        let unsendable = said(section).and_then(|identity| identity.header().err());
-        ensure(unsendable.is_none(), &format!("credentials[{i}]"), || {
-            unsendable.map(|why| format!("what it says {why}")).unwrap_or_default()
-        })?;
+        let sent = said(section).map(|identity| identity.header()).transpose();
+        accepted(&format!("credentials[{i}]"), sent.map_err(|why| format!("what it says {why}")))?;
     }
     Ok(())
 }

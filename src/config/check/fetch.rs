@@ -1,10 +1,12 @@
-//! How it is fetched: `[fetch] [net] [dns]`.
+//! How pages are fetched and what is read of them: `[fetch] [net] [dns] [parse] [traps] [sitemaps] [[extract]]`.
 
-use super::{Checked, ensure, positive, within};
-use crate::config::contact::override_ip;
-use crate::config::rules;
-use crate::config::sections::{DnsSection, FetchSection, NetSection, TimeoutsSection};
-use crate::domain::host::is_canonical_host;
+use std::time::Duration;
+
+use super::{Checked, accepted, ensure, not_none, positive, within, within_if};
+use crate::config::sections::*;
+use crate::content::extract::RuleError;
+use crate::domain::found_as::DEEPEST_NESTING;
+use crate::net::dns;
 use crate::net::guard::{HostPattern, parse_allow};
 
 pub(super) fn check_fetch(fetch: &FetchSection) -> Checked {
@@ -35,31 +37,66 @@ pub(super) fn check_timeouts(timeouts: &TimeoutsSection) -> Checked {
 
 pub(super) fn check_dns(dns: &DnsSection) -> Checked {
     for server in &dns.servers {
-        ensure(rules::server(server).is_some(), "dns.servers", || format!("{server:?} is no ADDRESS or ADDRESS:PORT"))?;
+        ensure(dns::server(server).is_some(), "dns.servers", || format!("{server:?} is no ADDRESS or ADDRESS:PORT"))?;
     }
     for (pattern, target) in &dns.overrides {
         ensure(HostPattern::parse(pattern).is_ok(), "dns.overrides", || {
             format!("{pattern:?} is no host name or *.domain")
         })?;
-        ensure(is_destination(target), "dns.overrides", || {
+        ensure(dns::is_target(target), "dns.overrides", || {
             format!("{target:?} for {pattern:?} is no ADDRESS[:PORT] or HOST[:PORT], such as 127.0.0.1:8500")
         })?;
     }
     ensure(dns.min_ttl <= dns.max_ttl, "dns.min_ttl", || "must not be longer than dns.max_ttl".into())
 }
 
-/// An address or a host name, with or without a port.
-fn is_destination(target: &str) -> bool {
-    if override_ip(target).is_some() {
-        return true;
-    }
-    let (name, port) = target.rsplit_once(':').unwrap_or((target, "1"));
-    is_canonical_host(&name.to_ascii_lowercase()) && !name.starts_with('[') && port.parse::<u16>().is_ok_and(|p| p > 0)
+pub(super) fn check_net(net: &NetSection) -> Checked {
+    net.allow.iter().try_for_each(|rule| accepted("net.allow", parse_allow(rule)))
 }
 
-pub(super) fn check_net(net: &NetSection) -> Checked {
-    net.allow.iter().try_for_each(|rule| {
-        let problem = parse_allow(rule).err();
-        ensure(problem.is_none(), "net.allow", || problem.map(|e| e.to_string()).unwrap_or_default())
+pub(super) fn check_pages(parse: &ParseSection, traps: &TrapsSection) -> Checked {
+    within_if("parse.threads", parse.threads, 1, 256)?;
+    within("parse.max_parse", parse.max_parse, 1_024, 1 << 30)?;
+    within("parse.max_extract", parse.max_extract, 1_024, 64 << 20)?;
+    within("parse.max_links_per_page", parse.max_links_per_page, 1, 1_000_000)?;
+    within("traps.max_url_length", traps.max_url_length, 64, 65_535)?;
+    within_if("traps.max_segments", traps.max_segments, 1, 1_000)?;
+    within_if("traps.max_repeats", traps.max_repeats, 1, 1_000)?;
+    within_if("traps.max_params", traps.max_params, 0, 1_000)?;
+    not_none("traps.pages_per_host", traps.pages_per_host)
+}
+
+pub(super) fn check_sitemaps(sitemaps: &SitemapsSection) -> Checked {
+    within("sitemaps.max_urls", sitemaps.max_urls, 1, 1_000_000)?;
+    within("sitemaps.max_bytes", sitemaps.max_bytes, 1_024, 1 << 30)?;
+    within("sitemaps.max_nesting", sitemaps.max_nesting, 0, DEEPEST_NESTING)?;
+    within("sitemaps.max_files", sitemaps.max_files, 1, 50_000)?;
+    let least = Duration::from_secs(1);
+    ensure(sitemaps.revisit.is_none_or(|after| after >= least), "sitemaps.revisit", || {
+        "must be at least 1s; leave it out to read each sitemap once".into()
     })
+}
+
+/// Rules of `[[extract]]` at most; each is tried on every element.
+const MAX_RULES: usize = 64;
+
+pub(super) fn check_extract(rules: &[ExtractSection]) -> Checked {
+    ensure(rules.len() <= MAX_RULES, "extract", || format!("{} rules are more than {MAX_RULES}", rules.len()))?;
+    for (i, rule) in rules.iter().enumerate() {
+        let named = !rule.name.is_empty()
+            && rule.name.len() <= 64
+            && rule.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        ensure(named, &format!("extract[{i}].name"), || {
+            format!("{:?} is no name of letters, digits, _, - and .", rule.name)
+        })?;
+        if let Err(e) = rule.compiled() {
+            let key = match e {
+                RuleError::Take(_) => "take",
+                RuleError::Selector(_) => "selector",
+                RuleError::Urls(_) => "urls",
+            };
+            accepted::<()>(&format!("extract[{i}].{key}"), Err(e))?;
+        }
+    }
+    Ok(())
 }

@@ -1,23 +1,21 @@
 //! The ranges and forms of values that serde cannot see, by theme.
 
 mod access;
-mod agent;
 mod crawl;
 mod fetch;
-mod operate;
-mod pages;
 mod store;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::access::{check_connections, check_cookies, check_credentials, check_proxy};
-use self::agent::agent;
-use self::crawl::{check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
-use self::fetch::{check_dns, check_fetch, check_net, check_timeouts};
-use self::operate::{check_log, check_memory, check_supervision, check_webhooks, listen};
-use self::pages::{check_extract, check_pages, check_sitemaps};
-use self::store::{check_checkpoint, check_dedup, check_disk, check_exact, check_store};
+use self::crawl::{agent, check_crawl, check_frontier, check_hosts, check_patterns, check_politeness, check_scope};
+use self::fetch::{check_dns, check_extract, check_fetch, check_net, check_pages, check_sitemaps, check_timeouts};
+use self::store::{
+    check_checkpoint, check_dedup, check_disk, check_exact, check_log, check_memory, check_store, check_supervision,
+    check_webhooks, listen,
+};
 use super::file::FileForm;
 use super::settings::Settings;
 use crate::domain::url::{parse_any, with_schemes};
@@ -29,14 +27,28 @@ pub(super) struct Wrong {
     pub problem: String,
 }
 
-pub(super) type Checked = Result<(), Wrong>;
+type Checked = Result<(), Wrong>;
 
-pub(super) fn ensure(good: bool, key: &str, allowed: impl FnOnce() -> String) -> Checked {
+fn ensure(good: bool, key: &str, allowed: impl FnOnce() -> String) -> Checked {
     if good { Ok(()) } else { Err(Wrong { key: key.to_owned(), problem: allowed() }) }
 }
 
-pub(super) fn within<T: PartialOrd + std::fmt::Display>(key: &str, value: T, low: T, high: T) -> Checked {
+/// What another room says of a value.
+fn accepted<T>(key: &str, read: Result<T, impl Display>) -> Checked {
+    read.map(drop).map_err(|problem| Wrong { key: key.to_owned(), problem: problem.to_string() })
+}
+
+fn within<T: PartialOrd + Display>(key: &str, value: T, low: T, high: T) -> Checked {
     ensure(value >= low && value <= high, key, || format!("{value} is out of range; allowed are {low} to {high}"))
+}
+
+fn within_if<T: PartialOrd + Display>(key: &str, value: Option<T>, low: T, high: T) -> Checked {
+    value.map_or(Ok(()), |value| within(key, value, low, high))
+}
+
+/// A limit of nothing is not meant.
+fn not_none(key: &str, limit: Option<u64>) -> Checked {
+    ensure(limit != Some(0), key, || "must be at least 1; leave it out for no limit".into())
 }
 
 fn positive(key: &str, value: Duration) -> Checked {
@@ -51,7 +63,7 @@ fn is_name(text: &str) -> bool {
 
 impl Settings {
     /// Checks every value.
-    pub(super) fn from_form(form: FileForm) -> Result<Self, Wrong> {
+    pub(super) fn from_form(mut form: FileForm) -> Result<Self, Wrong> {
         check_crawl(&form.crawl)?;
         check_scope(&form.scope)?;
         check_frontier(&form.frontier)?;
@@ -78,39 +90,9 @@ impl Settings {
         check_patterns(&form.scope)?;
         check_webhooks(&form.webhook)?;
         check_log(&form.log)?;
-        Ok(Self {
-            agent: agent(&form.agent)?,
-            admin_listen: listen(&form.admin)?,
-            admin_token_file: form.admin.token_file,
-            admin_read_token_file: form.admin.read_token_file,
-            crawl: form.crawl.with_schemes(),
-            scope: form.scope,
-            frontier: form.frontier,
-            politeness: form.politeness,
-            robots: form.robots,
-            fetch: form.fetch,
-            proxy: form.proxy,
-            cookies: form.cookies,
-            credentials: form.credentials,
-            parse: form.parse,
-            sitemaps: form.sitemaps,
-            traps: form.traps,
-            net: form.net,
-            dns: form.dns,
-            tls: form.tls,
-            dedup: form.dedup,
-            store: form.store,
-            durability: form.durability,
-            checkpoint: form.checkpoint,
-            disk: form.disk,
-            supervision: form.supervision,
-            memory: form.memory,
-            webhooks: form.webhook,
-            log: form.log,
-            hosts: form.host,
-            extract: form.extract,
-            source: Arc::default(),
-        })
+        let (agent, admin_listen) = (agent(&form.agent)?, listen(&form.admin)?);
+        form.crawl = form.crawl.with_schemes();
+        Ok(Self { agent, admin_listen, form, source: Arc::default() })
     }
 }
 

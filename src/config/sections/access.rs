@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::hidden::{ProxyUrl, Secret};
+use crate::config::secrets::{ProxyUrl, Secret};
 
 /// Who looks names up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

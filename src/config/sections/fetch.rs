@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::units::{duration, durations, optional_duration, optional_size, size};
-use crate::config::hidden::{self, ProxyUrl};
+use crate::base::units::{duration, durations, optional_duration, size};
+use crate::config::secrets::{self, ProxyUrl};
 use crate::domain::host::ascii_pattern;
-use crate::net::FetchLimits;
-use crate::net::dns::Family;
 use crate::net::tls::{TlsOld, TlsVerify};
+
+pub use crate::net::dns::DnsSection;
+pub use crate::net::protocol::{Preset, TimeoutsSection};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -97,7 +98,7 @@ pub struct HostSection {
     #[serde(default)]
     pub proxy: Option<ProxyUrl>,
     /// Headers of its requests, besides those of all or in place of them.
-    #[serde(default, serialize_with = "hidden::headers")]
+    #[serde(default, serialize_with = "secrets::headers")]
     pub headers: BTreeMap<String, String>,
 }
 
@@ -130,95 +131,6 @@ impl Default for RobotsSection {
     }
 }
 
-/// What the time-outs are where none is named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// 10 s to connect, 10 s for TLS, 30 s to the first byte.
-    #[default]
-    Standard,
-    /// 5 s each.
-    Strict,
-}
-
-/// `[fetch.timeouts]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "GivenTimeouts")]
-pub struct TimeoutsSection {
-    /// What holds for those that are not named.
-    pub preset: Preset,
-    /// TCP connection.
-    #[serde(with = "duration")]
-    pub connect: Duration,
-    /// TLS handshake.
-    #[serde(with = "duration")]
-    pub tls: Duration,
-    /// Request sent to the first byte of the answer.
-    #[serde(with = "duration")]
-    pub first_byte: Duration,
-    /// Whole body.
-    #[serde(with = "duration")]
-    pub body: Duration,
-    /// Bytes a second a body must keep up, measured over `min_rate_window`.
-    #[serde(with = "size")]
-    pub min_rate: u64,
-    /// Window of `min_rate`.
-    #[serde(with = "duration")]
-    pub min_rate_window: Duration,
-}
-
-/// The same as it is written: what is absent comes from the preset.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct GivenTimeouts {
-    preset: Preset,
-    #[serde(with = "optional_duration")]
-    connect: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    tls: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    first_byte: Option<Duration>,
-    #[serde(with = "optional_duration")]
-    body: Option<Duration>,
-    #[serde(with = "optional_size")]
-    min_rate: Option<u64>,
-    #[serde(with = "optional_duration")]
-    min_rate_window: Option<Duration>,
-}
-
-impl From<GivenTimeouts> for TimeoutsSection {
-    fn from(given: GivenTimeouts) -> Self {
-        let limits = match given.preset {
-            Preset::Standard => FetchLimits::default(),
-            Preset::Strict => FetchLimits::strict(),
-        };
-        Self {
-            preset: given.preset,
-            connect: given.connect.unwrap_or(limits.connect),
-            tls: given.tls.unwrap_or(limits.tls),
-            first_byte: given.first_byte.unwrap_or(limits.first_byte),
-            body: given.body.unwrap_or(limits.body),
-            min_rate: given.min_rate.unwrap_or(limits.min_rate.0),
-            min_rate_window: given.min_rate_window.unwrap_or(limits.min_rate.1),
-        }
-    }
-}
-
-impl TimeoutsSection {
-    /// The longest that a request may take: a connection that went stale, or that only old TLS can follow, is replaced, so all but the
-    /// body may come twice.
-    fn slowest(&self) -> Duration {
-        let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
-        before.saturating_mul(2).saturating_add(self.body)
-    }
-}
-
-impl Default for TimeoutsSection {
-    fn default() -> Self {
-        GivenTimeouts::default().into()
-    }
-}
-
 /// `[fetch]`: requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -243,7 +155,7 @@ pub struct FetchSection {
     /// `Accept-Language` header.
     pub accept_language: Option<String>,
     /// Further headers of every request.
-    #[serde(serialize_with = "hidden::headers")]
+    #[serde(serialize_with = "secrets::headers")]
     pub headers: BTreeMap<String, String>,
     /// Addresses of this machine that connections come from, one of each family.
     pub source_address: Vec<IpAddr>,
@@ -292,78 +204,12 @@ impl FetchSection {
     }
 }
 
-/// `[parse]`: pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ParseSection {
-    /// Parser threads; one a core when absent.
-    pub threads: Option<usize>,
-    /// Only so much of a page is parsed.
-    #[serde(with = "size")]
-    pub max_parse: u64,
-    /// A larger page is not read into a tree for the rules of `[[extract]]`.
-    #[serde(with = "size")]
-    pub max_extract: u64,
-    /// Links taken from one page.
-    pub max_links_per_page: usize,
-    /// Whether images, scripts, style sheets and the like are links too.
-    pub assets: bool,
-}
-
-impl Default for ParseSection {
-    fn default() -> Self {
-        Self { threads: None, max_parse: 200 << 20, max_extract: 2 << 20, max_links_per_page: 100_000, assets: false }
-    }
-}
-
 /// `[net]`: which addresses may be connected to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetSection {
     /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
     pub allow: Vec<String>,
-}
-
-/// `[dns]`: names.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DnsSection {
-    /// `ADDRESS[:PORT]` of the servers; the system's when empty.
-    pub servers: Vec<String>,
-    /// Host pattern to `ADDRESS[:PORT]`, like curl's `--connect-to`.
-    pub overrides: BTreeMap<String, String>,
-    /// Which addresses of a name are asked for.
-    pub family: Family,
-    /// Time-out of one query to one server.
-    #[serde(with = "duration")]
-    pub timeout: Duration,
-    /// Answers are kept at least so long.
-    #[serde(with = "duration")]
-    pub min_ttl: Duration,
-    /// And at most.
-    #[serde(with = "duration")]
-    pub max_ttl: Duration,
-    /// "No such name" is kept so long.
-    #[serde(with = "duration")]
-    pub nxdomain: Duration,
-    /// A failure of the server is kept so long.
-    #[serde(with = "duration")]
-    pub servfail: Duration,
-}
-
-impl Default for DnsSection {
-    fn default() -> Self {
-        Self {
-            servers: Vec::new(),
-            overrides: BTreeMap::new(),
-            family: Family::default(),
-            timeout: secs(5),
-            min_ttl: secs(60),
-            max_ttl: secs(6 * 3_600),
-            nxdomain: secs(900),
-            servfail: secs(60),
-        }
-    }
 }
 
 /// `[tls]`.

@@ -3,21 +3,17 @@
 mod access;
 mod crawl;
 mod depth;
-mod extract;
 mod fetch;
 mod operate;
+mod pages;
 mod seed;
-mod sitemaps;
 mod store;
-mod supervision;
 
 pub use access::*;
 pub use crawl::*;
 pub use depth::*;
-pub use extract::*;
 pub use fetch::*;
 pub use operate::*;
+pub use pages::*;
 pub use seed::*;
-pub use sitemaps::*;
 pub use store::*;
-pub use supervision::*;

@@ -49,8 +49,7 @@ impl Open {
                 return Err(WarcError::Missing { path }.into());
             }
         }
-        let (mut archive, repair) =
-            Archive::open(settings, node.crawl.rules.record_ids(), &file_lengths, from, strays, node.clock.date())?;
+        let (mut archive, repair) = Archive::open(settings, &file_lengths, from, strays, node.clock.date())?;
         tell(&repair);
         if let Some((_, first)) = lines.first() {
             archive.log_again(first.from, &lines_left(&lines, &repair))?;

@@ -30,7 +30,7 @@ const BUFFER: usize = 8 * 1024;
 /// What a gzip body begins with (RFC 1952 section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that a coding is told by.
-const LOOK: usize = 16;
+const LOOK: u64 = 16;
 /// Fewer bytes than this say nothing about a body being a text.
 const LEAST_TEXT: usize = 13;
 
@@ -178,11 +178,11 @@ impl<'r> Decoded<'r> {
             return Ok(());
         }
         // A stage may give its first bytes one by one.
-        let mut start = [0; GZIP.len()];
-        let got = peek(stage, &mut start)?;
+        let mut start = Vec::new();
+        stage.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
         let rest = std::mem::replace(stage, Box::new(io::empty()));
-        let whole: Source<'r> = Box::new(io::Cursor::new(start).take(got as u64).chain(rest));
-        self.extra = start.get(..got) == Some(&GZIP[..]);
+        self.extra = start == GZIP;
+        let whole: Source<'r> = Box::new(io::Cursor::new(start).chain(rest));
         *stage = if self.extra {
             limited(GzipMembers::new(whole, Arc::clone(&self.signs)), self.max, &self.signs)
         } else {
@@ -343,11 +343,10 @@ fn begin<'r>(
     mut source: Source<'r>,
     signs: &Arc<Signs>,
 ) -> io::Result<Option<Box<dyn Read + Send + 'r>>> {
-    let mut start = [0; LOOK];
-    let got = peek(&mut source, &mut start)?;
-    let source = Box::new(io::Cursor::new(start).take(got as u64).chain(source));
-    let start = start.get(..got).unwrap_or_default();
-    Ok(Some(match (coding, start) {
+    let mut start = Vec::new();
+    source.by_ref().take(LOOK).read_to_end(&mut start)?;
+    let source = Box::new(io::Cursor::new(start.clone()).chain(source));
+    Ok(Some(match (coding, start.as_slice()) {
         (_, []) => return Ok(None),
         (Coding::Deflate | Coding::Brotli, start) if begins_as_text(start) => {
             Signs::set(&signs.plain);
@@ -384,22 +383,6 @@ fn begins_as_text(start: &[u8]) -> bool {
 /// Whether two bytes are a zlib header (RFC 1950 section 2.2): deflate, window up to 32 KiB, check bits right.
 fn is_zlib(cmf: u8, flg: u8) -> bool {
     cmf & 0x0f == 8 && cmf >> 4 <= 7 && (u16::from(cmf) << 8 | u16::from(flg)).is_multiple_of(31)
-}
-
-/// Fills `buf` as far as the source goes.
-fn peek(source: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
-    let mut got = 0;
-    while let Some(rest) = buf.get_mut(got..)
-        && !rest.is_empty()
-    {
-        match source.read(rest) {
-            Ok(0) => break,
-            Ok(n) => got += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(got)
 }
 
 /// gzip members one after the other (RFC 1952 section 2.2); what follows the last one is ignored, as browsers do.

@@ -7,11 +7,12 @@ mod date;
 mod set_cookie;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use http::HeaderValue;
 
+use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
 use crate::domain::host::is_ip_literal;
 use crate::domain::url::{PageUrl, Scheme};
@@ -94,7 +95,7 @@ impl Jar {
         }
         let until = until(&set, now);
         let SetCookie { name, value, secure, .. } = set;
-        let mut domains = self.lock();
+        let mut domains = lock(&self.domains);
         if url.scheme() == Scheme::Http && domains.have_secure(&domain, &name, &path) {
             return;
         }
@@ -105,7 +106,7 @@ impl Jar {
     /// The `Cookie` header for a request of `url` (section 5.8).
     #[must_use]
     pub fn header(&self, url: &PageUrl, now: UnixMillis) -> Option<HeaderValue> {
-        let mut domains = self.lock();
+        let mut domains = lock(&self.domains);
         domains.turn += 1;
         let turn = domains.turn;
         let mut found = Vec::new();
@@ -133,17 +134,13 @@ impl Jar {
     /// How many are kept.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lock().by_name.values().map(|domain| domain.cookies.len()).sum()
+        lock(&self.domains).by_name.values().map(|domain| domain.cookies.len()).sum()
     }
 
     /// Whether none is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Domains> {
-        self.domains.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,17 +9,21 @@ mod cache;
 mod overrides;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cache::Cache;
 use overrides::{Destination, Overrides};
 use worker::Worker;
 
-pub use overrides::OverrideError;
+pub use overrides::{OverrideError, is_target, target_address};
 use serde::{Deserialize, Serialize};
+
+use crate::base::sync::lock;
+use crate::base::units::duration;
+use crate::domain::reason::Failure;
 
 /// Names kept in the cache at most.
 const CACHE_NAMES: usize = 100_000;
@@ -42,42 +46,55 @@ pub enum Family {
     V6,
 }
 
-/// How names are resolved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DnsConfig {
-    /// Name servers; empty: those of the system (`/etc/resolv.conf`), with its `/etc/hosts`.
-    pub servers: Vec<SocketAddr>,
-    /// Host pattern to target, like curl's `--connect-to`: `("*.test", "127.0.0.1:8500")`. The target is an address or
+/// `[dns]`: how names are resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DnsSection {
+    /// `ADDRESS[:PORT]` of name servers; empty: those of the system (`/etc/resolv.conf`), with its `/etc/hosts`.
+    pub servers: Vec<String>,
+    /// Host pattern to target, like curl's `--connect-to`: `"*.test" = "127.0.0.1:8500"`. The target is an address or
     /// a name and replaces the port too, if it has one. An exact name wins over a pattern, a longer pattern over a shorter.
-    pub overrides: Vec<(String, String)>,
+    pub overrides: BTreeMap<String, String>,
+    /// Which addresses of a name are asked for.
+    pub family: Family,
+    /// For one query to one server; a look-up may take a few of them.
+    #[serde(with = "duration")]
+    pub timeout: Duration,
     /// Addresses are believed at least that long.
+    #[serde(with = "duration")]
     pub min_ttl: Duration,
     /// Addresses are believed at most that long.
+    #[serde(with = "duration")]
     pub max_ttl: Duration,
     /// How long a name that does not exist is not asked for again, unless its zone says less (RFC 2308).
-    pub nxdomain_ttl: Duration,
+    #[serde(with = "duration")]
+    pub nxdomain: Duration,
     /// How long a name whose servers failed is not asked for again.
-    pub servfail_ttl: Duration,
-    /// For one query to one server; a look-up may take a few of them.
-    pub timeout: Duration,
-    /// Which addresses are asked for.
-    pub family: Family,
+    #[serde(with = "duration")]
+    pub servfail: Duration,
 }
 
-impl Default for DnsConfig {
-    /// The system's servers, no overrides, 60 s, 6 h, 15 min, 60 s, 5 s.
+impl Default for DnsSection {
+    /// The system's servers, no overrides, 5 s, 60 s, 6 h, 15 min, 60 s.
     fn default() -> Self {
         Self {
             servers: Vec::new(),
-            overrides: Vec::new(),
+            overrides: BTreeMap::new(),
+            family: Family::Auto,
+            timeout: Duration::from_secs(5),
             min_ttl: Duration::from_secs(60),
             max_ttl: Duration::from_secs(6 * 3600),
-            nxdomain_ttl: Duration::from_secs(15 * 60),
-            servfail_ttl: Duration::from_secs(60),
-            timeout: Duration::from_secs(5),
-            family: Family::Auto,
+            nxdomain: Duration::from_secs(15 * 60),
+            servfail: Duration::from_secs(60),
         }
     }
+}
+
+/// `ADDRESS[:PORT]` of a name server.
+#[must_use]
+pub fn server(text: &str) -> Option<SocketAddr> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()
 }
 
 /// Why a name has no address.
@@ -97,10 +114,10 @@ pub enum DnsFault {
 impl DnsFault {
     /// The reason as stored.
     #[must_use]
-    pub fn failure(&self) -> crate::domain::reason::Failure {
+    pub fn failure(&self) -> Failure {
         match self {
-            Self::NotFound => crate::domain::reason::Failure::DnsNotFound,
-            Self::Failed(_) | Self::NoAnswer => crate::domain::reason::Failure::DnsFailed,
+            Self::NotFound => Failure::DnsNotFound,
+            Self::Failed(_) | Self::NoAnswer => Failure::DnsFailed,
         }
     }
 }
@@ -140,16 +157,11 @@ pub struct Resolver {
 
 #[derive(Debug)]
 struct Shared {
-    config: DnsConfig,
+    config: DnsSection,
     overrides: Overrides,
     worker: Worker,
     cache: Mutex<Cache>,
-    hits: AtomicU64,
-    misses: AtomicU64,
-    not_found: AtomicU64,
-    failed: AtomicU64,
-    timed_out: AtomicU64,
-    pending: AtomicU64,
+    stats: Mutex<DnsStats>,
 }
 
 impl Resolver {
@@ -158,23 +170,11 @@ impl Resolver {
     ///
     /// # Errors
     /// An override cannot be read.
-    pub fn new(config: DnsConfig) -> Result<Self, OverrideError> {
+    pub fn new(config: DnsSection) -> Result<Self, OverrideError> {
         let overrides = Overrides::parse(&config.overrides)?;
         let worker = Worker::start(&config);
-        Ok(Self {
-            shared: Arc::new(Shared {
-                overrides,
-                worker,
-                cache: Mutex::new(Cache::new(CACHE_NAMES)),
-                hits: AtomicU64::new(0),
-                misses: AtomicU64::new(0),
-                not_found: AtomicU64::new(0),
-                failed: AtomicU64::new(0),
-                timed_out: AtomicU64::new(0),
-                pending: AtomicU64::new(0),
-                config,
-            }),
-        })
+        let (cache, stats) = (Mutex::new(Cache::new(CACHE_NAMES)), Mutex::default());
+        Ok(Self { shared: Arc::new(Shared { config, overrides, worker, cache, stats }) })
     }
 
     /// The addresses of a URL's host and port, best first, never empty. `host` is as in a canonical URL: lower-case
@@ -199,29 +199,14 @@ impl Resolver {
             Some((Destination::Name(name), _)) => name,
             None => host,
         };
-        let answer = without_server(name).map(Ok).or_else(|| self.cache().get(name, Instant::now()))?;
+        let answer = without_server(name).map(Ok).or_else(|| lock(&self.shared.cache).get(name, Instant::now()))?;
         Some(answer.map(|ips| ips.to_vec()))
-    }
-
-    /// The target an override of the configuration gives a host, if one does.
-    #[must_use]
-    pub fn is_overridden(&self, host: &str) -> bool {
-        self.shared.overrides.find(host).is_some()
     }
 
     /// The counters since the start.
     #[must_use]
     pub fn stats(&self) -> DnsStats {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Shared { hits, misses, not_found, failed, timed_out, pending, .. } = &*self.shared;
-        DnsStats {
-            hits: read(hits),
-            misses: read(misses),
-            not_found: read(not_found),
-            failed: read(failed),
-            timed_out: read(timed_out),
-            pending: read(pending),
-        }
+        *lock(&self.shared.stats)
     }
 
     /// A look-up that takes longer hangs: what a name may take, and the same again for its turn.
@@ -233,7 +218,7 @@ impl Resolver {
     /// Names with an answer in the cache; bounded.
     #[must_use]
     pub fn names_kept(&self) -> usize {
-        self.cache().len()
+        lock(&self.shared.cache).len()
     }
 
     async fn addresses(&self, host: &str) -> Answer {
@@ -241,67 +226,57 @@ impl Resolver {
             return Ok(ips);
         }
         let shared = &*self.shared;
-        if let Some(known) = self.cache().get(host, Instant::now()) {
-            shared.hits.fetch_add(1, Ordering::Relaxed);
+        if let Some(known) = lock(&self.shared.cache).get(host, Instant::now()) {
+            lock(&shared.stats).hits += 1;
             return known;
         }
-        shared.misses.fetch_add(1, Ordering::Relaxed);
-        let pending = Pending::new(&shared.pending);
+        let pending = Pending::new(&shared.stats);
         let found = shared.worker.look_up(host).await;
         drop(pending);
         let (answer, ttl) = match found {
             Ok((ips, ttl)) => (Ok(ips), ttl.max(shared.config.min_ttl).min(shared.config.max_ttl)),
             Err((fault @ DnsFault::NotFound, ttl)) => {
                 // A zone that says less than the least is asked as often as one whose addresses change.
-                let least = shared.config.min_ttl.min(shared.config.nxdomain_ttl);
-                (
-                    Err(fault),
-                    ttl.map_or(shared.config.nxdomain_ttl, |ttl| ttl.max(least).min(shared.config.nxdomain_ttl)),
-                )
+                let least = shared.config.min_ttl.min(shared.config.nxdomain);
+                (Err(fault), ttl.map_or(shared.config.nxdomain, |ttl| ttl.max(least).min(shared.config.nxdomain)))
             }
-            Err((fault, _)) => (Err(fault), shared.config.servfail_ttl),
+            Err((fault, _)) => (Err(fault), shared.config.servfail),
         };
-        let counter = match &answer {
-            Ok(_) => None,
-            Err(DnsFault::NotFound) => Some(&shared.not_found),
-            Err(DnsFault::Failed(_)) => Some(&shared.failed),
-            Err(DnsFault::NoAnswer) => Some(&shared.timed_out),
-        };
-        if let Some(counter) = counter {
-            counter.fetch_add(1, Ordering::Relaxed);
+        match &answer {
+            Ok(_) => {}
+            Err(DnsFault::NotFound) => lock(&shared.stats).not_found += 1,
+            Err(DnsFault::Failed(_)) => lock(&shared.stats).failed += 1,
+            Err(DnsFault::NoAnswer) => lock(&shared.stats).timed_out += 1,
         }
-        self.cache().put(host, answer.clone(), Instant::now(), ttl);
+        lock(&shared.cache).put(host, answer.clone(), Instant::now(), ttl);
         answer
-    }
-
-    fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {
-        self.shared.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One look-up under way.
-struct Pending<'c>(&'c AtomicU64);
+struct Pending<'s>(&'s Mutex<DnsStats>);
 
-impl<'c> Pending<'c> {
-    fn new(count: &'c AtomicU64) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
+impl<'s> Pending<'s> {
+    fn new(stats: &'s Mutex<DnsStats>) -> Self {
+        let mut counts = lock(stats);
+        (counts.misses, counts.pending) = (counts.misses + 1, counts.pending + 1);
+        Self(stats)
     }
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        lock(self.0).pending -= 1;
     }
 }
 
 /// IP literals, and `localhost` with all names under it (RFC 6761 section 6.3).
-fn without_server(host: &str) -> Option<Arc<[IpAddr]>> {
+pub(super) fn without_server(host: &str) -> Option<Arc<[IpAddr]>> {
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
     if let Ok(ip) = bare.parse::<IpAddr>() {
         return Some(Arc::from([ip]));
     }
-    let name = host.strip_suffix('.').unwrap_or(host);
+    let name = host.trim_end_matches('.');
     (name == "localhost" || name.ends_with(".localhost"))
         .then(|| Arc::from([IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)]))
 }

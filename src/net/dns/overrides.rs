@@ -1,5 +1,6 @@
 //! `dns.overrides`: host patterns to other addresses and ports, like curl's `--connect-to`.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::domain::host::is_canonical_host;
@@ -42,7 +43,7 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
-    pub(super) fn parse(table: &[(String, String)]) -> Result<Self, OverrideError> {
+    pub(super) fn parse(table: &BTreeMap<String, String>) -> Result<Self, OverrideError> {
         let mut rules = Vec::with_capacity(table.len());
         for (pattern, target) in table {
             let error = |part| OverrideError { pattern: pattern.clone(), target: target.clone(), part };
@@ -57,6 +58,21 @@ impl Overrides {
     /// Where a host leads, and the port if it changes.
     pub(super) fn find(&self, host: &str) -> Option<(&Destination, Option<u16>)> {
         self.rules.iter().find(|rule| rule.pattern.matches(host)).map(|rule| (&rule.destination, rule.port))
+    }
+}
+
+/// Whether a text can be the target of an override.
+#[must_use]
+pub fn is_target(text: &str) -> bool {
+    parse_target(text).is_some()
+}
+
+/// The address in the target of an override, if it is no name.
+#[must_use]
+pub fn target_address(text: &str) -> Option<IpAddr> {
+    match parse_target(text)? {
+        (Destination::Address(ip), _) => Some(ip),
+        (Destination::Name(_), _) => None,
     }
 }
 
@@ -82,7 +98,7 @@ mod tests {
     use super::*;
 
     fn table(rows: &[(&str, &str)]) -> Result<Overrides, OverrideError> {
-        Overrides::parse(&rows.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect::<Vec<_>>())
+        Overrides::parse(&rows.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 
@@ -124,7 +124,8 @@ fn record(owner: &[u8], ip: IpAddr, kind: u8) -> Option<Vec<u8>> {
 fn resolver(server: &NameServer, overrides: &[(&str, &str)]) -> Resolver {
     let overrides = overrides.iter().map(|(p, t)| ((*p).to_owned(), (*t).to_owned())).collect();
     let timeout = Duration::from_millis(300);
-    Resolver::new(DnsConfig { servers: vec![server.address], overrides, timeout, ..DnsConfig::default() }).unwrap()
+    Resolver::new(DnsSection { servers: vec![server.address.to_string()], overrides, timeout, ..DnsSection::default() })
+        .unwrap()
 }
 
 fn on_runtime<R>(test: impl Future<Output = R>) -> R {
@@ -215,9 +216,7 @@ fn an_override_replaces_address_and_port() {
     let resolver = resolver(&server, &overrides);
     for (host, want) in [("h0.test", "127.0.0.1:8500"), ("keep.test", "127.0.0.2:80"), ("alias.test", "192.0.2.9:81")] {
         assert_eq!(on_runtime(resolver.resolve(host, 80)), Ok(vec![at(want)]), "{host}");
-        assert!(resolver.is_overridden(host));
     }
-    assert!(!resolver.is_overridden("real.example"));
 }
 
 #[test]
@@ -227,7 +226,8 @@ fn many_names_at_once_from_several_threads_all_get_their_own_answer() {
     let zone: Vec<_> =
         names.iter().enumerate().map(|(i, n)| (n.as_str(), Reply::Addresses(vec![address(i)]))).collect();
     let server = NameServer::start(&zone);
-    let resolver = Resolver::new(DnsConfig { servers: vec![server.address], ..DnsConfig::default() }).unwrap();
+    let resolver =
+        Resolver::new(DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() }).unwrap();
     let threads: Vec<_> = (0..3)
         .map(|turn| {
             let (resolver, names) = (resolver.clone(), names.clone());
@@ -256,7 +256,7 @@ fn both_families_are_asked_for_when_that_is_wanted() {
     ];
     let server = NameServer::start(&zone);
     let of = |family, name: &str| {
-        let config = DnsConfig { servers: vec![server.address], family, ..DnsConfig::default() };
+        let config = DnsSection { servers: vec![server.address.to_string()], family, ..DnsSection::default() };
         let found = on_runtime(Resolver::new(config).unwrap().resolve(name, 80));
         found.map(|found| found.iter().map(|at| at.is_ipv6()).collect::<Vec<_>>()).map_err(|e| e.to_string())
     };
@@ -292,7 +292,7 @@ fn aliases_are_followed_and_rings_and_loose_ends_have_no_address() {
 #[test]
 fn the_wire_says_how_long_an_answer_and_an_absence_hold() {
     let server = NameServer::start(&[("a.test", ips(&["192.0.2.1"])), ("gone.test", Reply::Gone(77))]);
-    let worker = Worker::start(&DnsConfig { servers: vec![server.address], ..DnsConfig::default() });
+    let worker = Worker::start(&DnsSection { servers: vec![server.address.to_string()], ..DnsSection::default() });
     let (_, ttl) = on_runtime(worker.look_up("a.test")).unwrap();
     assert!((200..=256).contains(&ttl.as_secs()), "{ttl:?}");
     let (fault, ttl) = on_runtime(worker.look_up("gone.test")).unwrap_err();
@@ -323,4 +323,14 @@ fn who_asks_for_a_name_that_is_being_asked_for_waits_for_that_answer() {
     assert!(all.iter().all(|fault| *fault == DnsFault::NoAnswer), "{all:?}");
     assert_eq!(server.asked(), 2 * alone, "twenty asked as one");
     assert_eq!(resolver.stats().pending, 0);
+}
+
+#[test]
+fn name_servers_have_the_port_53_unless_another_is_named() {
+    for (text, address) in
+        [("9.9.9.9", "9.9.9.9:53"), ("127.0.0.1:5353", "127.0.0.1:5353"), ("::1", "[::1]:53"), ("[::1]:5", "[::1]:5")]
+    {
+        assert_eq!(super::server(text), Some(at(address)), "{text}");
+    }
+    assert_eq!(super::server("dns.example"), None);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hickory_resolver::TokioResolver;
@@ -13,7 +13,8 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::{DnsConfig, DnsFault, Family};
+use super::{DnsFault, DnsSection, Family, server};
+use crate::base::sync::lock;
 
 /// Look-ups under way at one time; more wait in the channel. As many as there are hosts at a time, so that names whose servers are
 /// slow do not hold up the others.
@@ -40,7 +41,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(config: &DnsConfig) -> Self {
+    pub(super) fn start(config: &DnsSection) -> Self {
         let (jobs, inbox) = mpsc::channel(WAITING);
         let config = config.clone();
         let thread = std::thread::Builder::new().name("lycosa-dns".to_owned());
@@ -58,14 +59,14 @@ impl Worker {
     }
 }
 
-fn run(config: &DnsConfig, inbox: mpsc::Receiver<Job>) {
+fn run(config: &DnsSection, inbox: mpsc::Receiver<Job>) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(serve(config, inbox)),
         Err(error) => log::error!("dns runtime not started error=\"{error}\""),
     }
 }
 
-async fn serve(config: &DnsConfig, mut inbox: mpsc::Receiver<Job>) {
+async fn serve(config: &DnsSection, mut inbox: mpsc::Receiver<Job>) {
     let resolver = Arc::new(build(config).map_err(|e| format!("no usable name server configuration: {e}")));
     let limit = config.timeout.saturating_mul(QUERIES);
     let slots = Arc::new(Semaphore::new(CONCURRENT));
@@ -95,17 +96,14 @@ type Waiting = HashMap<String, Vec<oneshot::Sender<Found>>>;
 struct Asked(Arc<Mutex<Waiting>>);
 
 impl Asked {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits with the others; gives the look-up to be made when there are none.
     fn join(&self, host: String, reply: oneshot::Sender<Found>) -> Option<Asking> {
-        if let Some(others) = self.waiting().get_mut(&host) {
+        let mut waiting = lock(&self.0);
+        if let Some(others) = waiting.get_mut(&host) {
             others.push(reply);
             return None;
         }
-        self.waiting().insert(host.clone(), vec![reply]);
+        waiting.insert(host.clone(), vec![reply]);
         Some(Asking { asked: self.clone(), host })
     }
 }
@@ -118,7 +116,7 @@ struct Asking {
 
 impl Asking {
     fn answer(self, found: &Found) {
-        let waiting = self.asked.waiting().remove(&self.host).unwrap_or_default();
+        let waiting = lock(&self.asked.0).remove(&self.host).unwrap_or_default();
         for reply in waiting {
             let _ = reply.send(found.clone());
         }
@@ -127,16 +125,16 @@ impl Asking {
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        self.asked.waiting().remove(&self.host);
+        lock(&self.asked.0).remove(&self.host);
     }
 }
 
-fn build(config: &DnsConfig) -> Result<TokioResolver, NetError> {
+fn build(config: &DnsSection) -> Result<TokioResolver, NetError> {
     let system = config.servers.is_empty();
     let mut builder = if system {
         TokioResolver::builder_tokio()?
     } else {
-        let servers = config.servers.iter().map(|address| name_server(*address)).collect();
+        let servers = config.servers.iter().filter_map(|text| server(text)).map(name_server).collect();
         TokioResolver::builder_with_config(
             ResolverConfig::from_parts(None, Vec::new(), servers),
             TokioRuntimeProvider::default(),
@@ -147,7 +145,7 @@ fn build(config: &DnsConfig) -> Result<TokioResolver, NetError> {
     options.attempts = 2;
     options.cache_size = 256; // ours stands before it
     options.positive_max_ttl = Some(config.max_ttl);
-    options.negative_max_ttl = Some(config.nxdomain_ttl);
+    options.negative_max_ttl = Some(config.nxdomain);
     options.max_active_requests = CONCURRENT * 2;
     options.use_hosts_file = if system { ResolveHosts::Always } else { ResolveHosts::Never };
     options.try_tcp_on_error = true;

@@ -41,9 +41,6 @@ pub struct HostPattern {
 
 impl HostPattern {
     /// Parses `name`, `*.name` or `*`.
-    ///
-    /// # Errors
-    /// It is no such thing.
     pub fn parse(text: &str) -> Result<Self, AllowError> {
         let lower = text.trim().to_ascii_lowercase();
         let (wild, suffix) = match lower.strip_prefix('*') {
@@ -94,9 +91,6 @@ pub struct AllowError {
 
 /// Parses one rule of `net.allow` or `--allow-net`: `CIDR[:PORT]`, `ADDRESS[:PORT]`, `HOST-PATTERN[:PORT]` or `*`.
 /// IPv6 with a port stands in brackets, with its prefix length inside or after them: `[fd00::/8]:80`, `[fd00::]/8:80`.
-///
-/// # Errors
-/// It is none of these.
 pub fn parse_allow(text: &str) -> Result<AllowRule, AllowError> {
     let error = || AllowError { text: text.to_owned() };
     let trimmed = text.trim();

@@ -6,17 +6,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
-use crate::base::fault::Faults;
 use crate::document::{Document, DocumentWriter, SpillConfig, SpillError};
 use crate::domain::cut::Cut;
 use crate::domain::note::Note;
 use crate::domain::reason::Failure;
 
 use super::super::framing::{BodyForm, BodyReader, Ended, Framing};
-use super::super::protocol::{FetchRequest, Timings};
-use super::super::throttle::Throttle;
+use super::super::protocol::{FetchRequest, TimeoutsSection, Timings};
 use super::connect::Link;
-use super::{Fault, injected};
+use super::{Fault, HttpConfig, injected};
 
 /// Chunk lines and trailers that are read at most, where `fetch.max_body` is less.
 const LEAST_FRAMING: u64 = 16 << 20;
@@ -33,32 +31,23 @@ pub(super) struct Received {
     pub(super) ended: bool,
 }
 
-/// What a body is received with.
-pub(super) struct ReceiveOptions<'a> {
-    pub(super) spill: &'a SpillConfig,
-    pub(super) throttle: Option<&'a Throttle>,
-    pub(super) faults: &'a Faults,
-    /// The exact bytes are wanted.
-    pub(super) exact: bool,
-}
-
 /// Receives a body into a document.
 pub(super) async fn receive(
     link: &mut Link,
     form: BodyForm,
     request: &FetchRequest,
-    means: &ReceiveOptions<'_>,
+    config: &HttpConfig,
     timings: &mut Timings,
 ) -> Result<Received, Fault> {
-    injected(means.faults.wait("net.body").await)?;
+    injected(config.faults.wait("net.body").await)?;
     let limits = &request.limits;
-    let mut clock = BodyClock::new(Instant::now(), limits.body, limits.min_rate);
+    let mut clock = BodyClock::new(Instant::now(), &limits.timeouts);
     let mut reader = BodyReader::new(form);
-    let mut kept = Kept::new(form, limits.spill(means.spill), means.exact, limits.max_body);
+    let mut kept = Kept::new(form, limits.spill(&config.spill), config.exact, limits.max_body);
     let mut paid = 0;
     let (cut, note) = loop {
         let next = next_piece(link, &mut reader, &mut clock, kept.payload.len()).await;
-        if let Some(throttle) = means.throttle {
+        if let Some(throttle) = &config.throttle {
             let came = link.tap().bytes();
             clock.pause(throttle.pause(came.saturating_sub(paid)).await);
             paid = came;
@@ -89,7 +78,7 @@ pub(super) async fn receive(
     };
     let ended = cut.is_none() && reader.is_done();
     let (document, exact) = kept.finish(ended).await.map_err(spill_fault)?;
-    if means.exact && exact.is_none() {
+    if config.exact && exact.is_none() {
         log::debug!("body not kept as it came, it is cut or its chunks cannot be followed: url={}", request.url);
     }
     Ok(Received { document, exact, cut, note, ended })
@@ -127,7 +116,7 @@ impl Kept {
     /// Keeps a piece; false when it, or its framing, was too much.
     async fn push(mut self, piece: Bytes, is_data: bool) -> Result<(Self, bool), SpillError> {
         if let Exact::Beside(writer) = self.exact {
-            let writer = writer.push_off_thread(&piece).await?;
+            let writer = writer.push(&piece).await?;
             // More framing than payload may be would be there to fill the disk.
             let bounded = writer.len().saturating_sub(self.payload.len()) <= self.most.saturating_mul(2);
             self.exact = if bounded { Exact::Beside(writer) } else { Exact::Not };
@@ -140,17 +129,17 @@ impl Kept {
         let room = self.most.saturating_sub(self.payload.len());
         let fits = piece.len() as u64 <= room;
         let kept = if fits { piece } else { piece.slice(..usize::try_from(room).unwrap_or(0)) };
-        self.payload = self.payload.push_off_thread(&kept).await?;
+        self.payload = self.payload.push(&kept).await?;
         Ok((self, fits))
     }
 
     /// The payload, and the body as it came. A chunked body that is cut is told by its head to go on, and readers of archives
     /// stumble over it: its bytes are given up.
     async fn finish(self, ended: bool) -> Result<(Document, Option<Document>), SpillError> {
-        let document = self.payload.finish_off_thread().await?;
+        let document = self.payload.finish().await?;
         let exact = match self.exact {
             Exact::Payload => Some(document.clone()),
-            Exact::Beside(writer) if ended => Some(writer.finish_off_thread().await?),
+            Exact::Beside(writer) if ended => Some(writer.finish().await?),
             Exact::Not | Exact::Beside(_) => None,
         };
         Ok((document, exact))
@@ -221,7 +210,8 @@ struct BodyClock {
 }
 
 impl BodyClock {
-    fn new(now: Instant, limit: Duration, (rate, window): (u64, Duration)) -> Self {
+    fn new(now: Instant, timeouts: &TimeoutsSection) -> Self {
+        let TimeoutsSection { body: limit, min_rate: rate, min_rate_window: window, .. } = *timeouts;
         let far = now + Duration::from_secs(365 * 24 * 3600);
         let window_end = if rate == 0 || window.is_zero() { None } else { now.checked_add(window) };
         let deadline = now.checked_add(limit).unwrap_or(far);
@@ -267,10 +257,14 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn clock(start: Instant, body: Duration, (min_rate, min_rate_window): (u64, Duration)) -> BodyClock {
+        BodyClock::new(start, &TimeoutsSection { body, min_rate, min_rate_window, ..TimeoutsSection::default() })
+    }
+
     #[test]
     fn a_body_is_late_at_its_deadline_and_not_before() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 10 * SECOND, (0, SECOND));
+        let mut clock = self::clock(start, 10 * SECOND, (0, SECOND));
         assert_eq!(clock.next_look(), start + 10 * SECOND);
         assert!(clock.verdict(start + 9 * SECOND, 0).is_none());
         assert_eq!(clock.verdict(start + 10 * SECOND, 1 << 40).unwrap().0, Failure::BodyTimeout);
@@ -279,7 +273,7 @@ mod tests {
     #[test]
     fn each_window_must_bring_its_bytes() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 1000 * SECOND, (10, 5 * SECOND));
+        let mut clock = self::clock(start, 1000 * SECOND, (10, 5 * SECOND));
         assert_eq!(clock.next_look(), start + 5 * SECOND);
         assert!(clock.verdict(start + SECOND, 0).is_none(), "inside the window nothing is judged");
         assert!(clock.verdict(start + 5 * SECOND, 50).is_none());
@@ -292,7 +286,7 @@ mod tests {
     #[test]
     fn a_pause_of_ours_moves_the_window_and_the_deadline_but_not_without_end() {
         let start = Instant::now();
-        let mut clock = BodyClock::new(start, 10 * SECOND, (10, 5 * SECOND));
+        let mut clock = self::clock(start, 10 * SECOND, (10, 5 * SECOND));
         clock.pause(4 * SECOND);
         assert_eq!(clock.next_look(), start + 9 * SECOND);
         assert!(clock.verdict(start + 8 * SECOND, 0).is_none());
@@ -305,7 +299,7 @@ mod tests {
     fn without_a_rate_only_the_deadline_counts() {
         let start = Instant::now();
         for rate in [(0, SECOND), (10, Duration::ZERO)] {
-            let mut clock = BodyClock::new(start, 1000 * SECOND, rate);
+            let mut clock = self::clock(start, 1000 * SECOND, rate);
             assert!(clock.verdict(start + 999 * SECOND, 0).is_none());
         }
     }

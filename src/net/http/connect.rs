@@ -120,21 +120,20 @@ pub(super) async fn connect(
     dial: Dial<'_>,
     targets: &[Option<SocketAddr>],
     tls: &TlsClient,
-    throttled: bool,
     timings: &mut Timings,
 ) -> Result<Link, Fault> {
     let request = dial.request;
     let (tcp, target) = open(dial, targets, timings).await?;
     let (wire, tls_fault, old) = match request.url.scheme() {
-        Scheme::Http => (Wire::Plain(tcp), None, false),
+        Scheme::Http => (Box::new(tcp) as Box<dyn Wire>, None, false),
         Scheme::Https => {
             let Secured { stream, fault, old } = secure(dial, tcp, target, tls, timings).await?;
-            (Wire::Tls(stream), fault, old)
+            (stream, fault, old)
         }
     };
     let old = old.then(|| tls.old());
     let reads = |proxy: &Arc<Proxy>| target.is_none() && request.url.scheme() == Scheme::Http && !proxy.is_socks();
     let relay = request.via.clone().filter(reads);
-    let piece = if throttled { PIECE } else { READ };
+    let piece = if dial.config.throttle.is_some() { PIECE } else { READ };
     Ok(Link { stream: Tap::new(wire), unread: BytesMut::new(), piece, target, relay, tls_fault, old, uses: 0 })
 }

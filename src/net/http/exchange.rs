@@ -6,7 +6,6 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Uri, header};
 use tokio::time::{Instant, timeout};
 
-use crate::base::fault::Faults;
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
 
@@ -16,7 +15,7 @@ use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
 use super::access::Access;
 use super::connect::Link;
-use super::{Fault, injected};
+use super::{Fault, HttpConfig, injected};
 
 /// An answer whose body is still to come.
 pub(super) struct Answer {
@@ -30,17 +29,16 @@ pub(super) struct Answer {
 pub(super) async fn exchange(
     link: &mut Link,
     request: &FetchRequest,
-    access: &Access,
+    config: &HttpConfig,
     timings: &mut Timings,
-    faults: &Faults,
 ) -> Result<Answer, Fault> {
-    let request_head = build(request, link, access)?;
+    let request_head = build(request, link, &config.access)?;
     link.begin();
     let start = Instant::now();
-    let limit = request.limits.first_byte;
+    let limit = request.limits.timeouts.first_byte;
     // A server may have answered, and closed, before it had read all: what it said is heard.
     let _ = timeout(limit, link.send(&request_head)).await;
-    injected(faults.wait("net.sent").await)?;
+    injected(config.faults.wait("net.sent").await)?;
     let received = timeout(limit, response_head(link)).await;
     timings.first_byte = link.tap().first_byte().map_or_else(|| start.elapsed(), |at| at.duration_since(start));
     let response_head = received.unwrap_or_else(|_| Err(no_head_in_time(link, limit)))?;

@@ -25,7 +25,7 @@ mod secure;
 mod socks;
 mod tunnel;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ use crate::document::SpillConfig;
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
+use super::dns::without_server;
 use super::guard::AddressPolicy;
 use super::head::ParsedHead;
 use super::pool::Pool;
@@ -49,7 +50,6 @@ pub use access::Access;
 use connect::Link;
 use open::Dial;
 pub use open::Source;
-pub use secure::Secure;
 
 /// What the http module needs for its life.
 #[derive(Clone, Debug)]
@@ -94,15 +94,9 @@ impl HttpConfig {
 /// The module for http and https; one a fetcher. Its connections are its own. Needs a tokio runtime with IO and time.
 #[derive(Debug)]
 pub struct Http {
-    policy: Arc<AddressPolicy>,
-    spill: SpillConfig,
+    config: HttpConfig,
     tls: TlsClient,
     pool: Pool<Key, Link>,
-    source: Source,
-    access: Access,
-    throttle: Option<Arc<Throttle>>,
-    exact: bool,
-    faults: Faults,
 }
 
 /// What a connection can be used again for.
@@ -123,9 +117,6 @@ impl Key {
 
 impl Http {
     /// A module without connections.
-    ///
-    /// # Errors
-    /// TLS cannot be set up.
     pub fn new(config: HttpConfig) -> Result<Self, TlsSetupError> {
         let tls = TlsClient::new(config.verify, &config.roots)?.with_old(config.old);
         Ok(Self::with_tls(config, tls))
@@ -134,8 +125,7 @@ impl Http {
     /// A module with a TLS set-up of your own, whose `verify` and `old` count.
     #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
-        let HttpConfig { policy, spill, idle, max_idle, source, access, throttle, exact, faults, .. } = config;
-        Self { policy, spill, tls, pool: Pool::new(idle, max_idle), source, access, throttle, exact, faults }
+        Self { tls, pool: Pool::new(config.idle, config.max_idle), config }
     }
 
     /// Connections waiting to be used again.
@@ -168,10 +158,10 @@ impl Http {
                 other => return other,
             }
         }
-        injected(self.faults.wait("net.connect").await)?;
-        let dial = Dial { request, policy: &self.policy, source: self.source };
-        let link = connect::connect(dial, &targets, &self.tls, self.throttle.is_some(), timings).await?;
-        injected(self.faults.wait("net.connected").await)?;
+        injected(self.config.faults.wait("net.connect").await)?;
+        let dial = Dial { request, config: &self.config };
+        let link = connect::connect(dial, &targets, &self.tls, timings).await?;
+        injected(self.config.faults.wait("net.connected").await)?;
         self.over(link, request, timings).await
     }
 
@@ -181,12 +171,12 @@ impl Http {
         let host = request.url.host();
         let mut refused = None;
         if request.via.as_ref().is_some_and(|proxy| proxy.resolves()) {
-            return match literal(host, request.url.port()).map(|address| self.policy.check(host, address)) {
+            return match literal(host, request.url.port()).map(|address| self.config.policy.check(host, address)) {
                 Some(Err(why)) => Err(Fault::new(Failure::AddressRefused, why.to_string())),
                 _ => Ok(vec![None]),
             };
         }
-        let check = |address: &SocketAddr| match self.policy.check(host, *address) {
+        let check = |address: &SocketAddr| match self.config.policy.check(host, *address) {
             Ok(()) => true,
             Err(why) => {
                 refused = refused.take().or(Some(why));
@@ -203,17 +193,15 @@ impl Http {
 
     /// One exchange over a connection, which goes back to the pool if it can be used again.
     async fn over(&self, mut link: Link, request: &FetchRequest, timings: &mut Timings) -> Result<Fetched, Fault> {
-        let answer = exchange::exchange(&mut link, request, &self.access, timings, &self.faults).await?;
+        let answer = exchange::exchange(&mut link, request, &self.config, timings).await?;
         let exchange::Answer { parsed, request_head, response_head, form } = answer;
         let ParsedHead { status, version, headers } = parsed;
-        injected(self.faults.wait("net.head").await)?;
+        injected(self.config.faults.wait("net.head").await)?;
         if link.is_trusted() && !request.anonymous {
-            self.access.learn(&request.url, &headers);
+            self.config.access.learn(&request.url, &headers);
         }
-        let (throttle, exact) = (self.throttle.as_deref(), self.exact);
-        let means = body::ReceiveOptions { spill: &self.spill, throttle, faults: &self.faults, exact };
-        let received = body::receive(&mut link, form, request, &means, timings).await?;
-        injected(self.faults.wait("net.received").await)?;
+        let received = body::receive(&mut link, form, request, &self.config, timings).await?;
+        injected(self.config.faults.wait("net.received").await)?;
         let fetched = Fetched {
             status,
             headers,
@@ -247,13 +235,9 @@ impl Protocol for Http {
     }
 }
 
-/// The address that a host is, where it is no name; `localhost` is none (RFC 6761 section 6.3).
+/// The address that a host is, where nobody need be asked for it.
 fn literal(host: &str, port: u16) -> Option<SocketAddr> {
-    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
-    let name = bare.trim_end_matches('.');
-    let local = name == "localhost" || name.ends_with(".localhost");
-    let ip = if local { Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) } else { bare.parse().ok() };
-    ip.map(|ip| SocketAddr::new(ip, port))
+    without_server(host)?.first().map(|ip| SocketAddr::new(*ip, port))
 }
 
 /// A step that was told to fail does so as a broken connection.

@@ -10,12 +10,11 @@ use tokio::time::{Instant, timeout};
 use crate::domain::reason::Failure;
 use crate::domain::url::Scheme;
 
-use super::super::guard::AddressPolicy;
 use super::super::protocol::{FetchRequest, Timings};
 use super::super::proxy::Proxy;
 use super::socks::{self, Place};
 use super::tunnel::{self, Refused};
-use super::{Fault, literal};
+use super::{Fault, HttpConfig, literal};
 
 /// The addresses of this machine that connections come from (`fetch.source_address`); where there is none for the family
 /// of the target the system chooses.
@@ -47,8 +46,7 @@ impl Source {
 #[derive(Clone, Copy)]
 pub(super) struct Dial<'a> {
     pub(super) request: &'a FetchRequest,
-    pub(super) policy: &'a AddressPolicy,
-    pub(super) source: Source,
+    pub(super) config: &'a HttpConfig,
 }
 
 /// Why no connection came about, and whether another address may do better.
@@ -64,7 +62,7 @@ pub(super) async fn open(
     targets: &[Option<SocketAddr>],
     timings: &mut Timings,
 ) -> Result<(TcpStream, Option<SocketAddr>), Fault> {
-    let (start, limit) = (Instant::now(), dial.request.limits.connect);
+    let (start, limit) = (Instant::now(), dial.request.limits.timeouts.connect);
     let mut first = None;
     for (target, left) in targets.iter().zip((1..=targets.len()).rev()) {
         let share = limit.saturating_sub(start.elapsed()) / u32::try_from(left).unwrap_or(u32::MAX);
@@ -94,7 +92,7 @@ impl Dial<'_> {
                 through.unwrap_or_else(|_| Err(Miss { fault: Fault::new(Failure::Proxy, late()), elsewhere: true }))
             }
             (None, Some(address)) => {
-                let opened = straight(address, self.source, limit).await;
+                let opened = straight(address, self.config.source, limit).await;
                 opened.map_err(|fault| Miss { fault, elsewhere: true })
             }
             (None, None) => {
@@ -136,9 +134,9 @@ impl Dial<'_> {
         let addresses = lookup_host((bare, proxy.port())).await.map_err(|error| error.to_string())?;
         let mut last = "its name has no address".to_owned();
         for address in addresses {
-            match self.policy.check(proxy.host(), address) {
+            match self.config.policy.check(proxy.host(), address) {
                 Err(refused) if refused.own => last = refused.to_string(),
-                _ => match connect(address, self.source).await {
+                _ => match connect(address, self.config.source).await {
                     Ok(tcp) => return Ok(tcp),
                     Err(error) => last = error.to_string(),
                 },

@@ -1,12 +1,10 @@
 //! TLS over a fresh connection: with rustls, and with old TLS where a server speaks nothing newer (`tls.old`).
 
-use std::fmt::Debug;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
@@ -14,20 +12,16 @@ use tokio_rustls::TlsConnector;
 use crate::domain::reason::Failure;
 
 use super::super::protocol::Timings;
+use super::super::tap::Wire;
 #[cfg(feature = "old-tls")]
 use super::super::tls::STRICT;
 use super::super::tls::{TlsClient, TlsFault, handshake_fault, is_no_common_ground};
 use super::Fault;
 use super::open::{Dial, open};
 
-/// A TLS stream, whichever library speaks it. An end without the closing alert is `UnexpectedEof`.
-pub trait Secure: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin> Secure for T {}
-
 /// A connection after its handshake.
 pub(super) struct Secured {
-    pub(super) stream: Box<dyn Secure>,
+    pub(super) stream: Box<dyn Wire>,
     /// What is wrong with the certificate, under `tls.verify = record`.
     pub(super) fault: Option<TlsFault>,
     /// It speaks old TLS, and nothing newer.
@@ -130,7 +124,7 @@ async fn in_time<T>(
     handshake: impl Future<Output = io::Result<T>>,
     timings: &mut Timings,
 ) -> Result<io::Result<T>, Fault> {
-    let (start, limit) = (Instant::now(), dial.request.limits.tls);
+    let (start, limit) = (Instant::now(), dial.request.limits.timeouts.tls);
     let result = timeout(limit, handshake).await;
     timings.tls += start.elapsed();
     result.map_err(|_| Fault::new(Failure::TlsTimeout, format!("no TLS within {} s", limit.as_secs_f32())))

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -117,10 +116,7 @@ impl TlsClient {
     pub fn with_roots(verify: TlsVerify, roots: RootCertStore) -> Result<Self, TlsSetupError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let judge = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
-        let verifier: Arc<dyn ServerCertVerifier> = match verify {
-            TlsVerify::Strict => Arc::new(Strict(Arc::clone(&judge))),
-            TlsVerify::Record | TlsVerify::Off => Arc::new(Lenient::new(verify, &provider)),
-        };
+        let verifier = Arc::new(Verifier { verify, judge: Arc::clone(&judge) });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
@@ -314,11 +310,23 @@ pub fn handshake_fault(error: &std::io::Error) -> (Failure, String) {
     }
 }
 
-/// Refuses what is not good, and says why in words that are ours.
+/// Looks at certificates during the handshake: `strict` refuses what is not good, and says why in words that are ours; otherwise every
+/// certificate passes, and `record` judges it afterwards.
 #[derive(Debug)]
-struct Strict(Arc<WebPkiServerVerifier>);
+struct Verifier {
+    verify: TlsVerify,
+    judge: Arc<WebPkiServerVerifier>,
+}
 
-impl ServerCertVerifier for Strict {
+impl Verifier {
+    /// Whether the server must prove that it owns the certificate it shows: else the fault noted would say nothing. A certificate that
+    /// cannot be read at all is let pass: `record` notes it as a fault in any case, and `strict` has refused it before.
+    fn wants_proof(&self, cert: &CertificateDer<'_>) -> bool {
+        self.verify != TlsVerify::Off && ParsedCertificate::try_from(cert).is_ok()
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         leaf: &CertificateDer<'_>,
@@ -327,7 +335,10 @@ impl ServerCertVerifier for Strict {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.0.verify_server_cert(leaf, others, name, ocsp, now).map_err(|error| {
+        if self.verify != TlsVerify::Strict {
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.judge.verify_server_cert(leaf, others, name, ocsp, now).map_err(|error| {
             let fault = TlsFault::of(&error, leaf);
             rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))
         })
@@ -339,7 +350,8 @@ impl ServerCertVerifier for Strict {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls12_signature(message, cert, dss)
+        let proof = || self.judge.verify_tls12_signature(message, cert, dss);
+        if self.wants_proof(cert) { proof() } else { Ok(HandshakeSignatureValid::assertion()) }
     }
 
     fn verify_tls13_signature(
@@ -348,71 +360,11 @@ impl ServerCertVerifier for Strict {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_tls13_signature(message, cert, dss)
+        let proof = || self.judge.verify_tls13_signature(message, cert, dss);
+        if self.wants_proof(cert) { proof() } else { Ok(HandshakeSignatureValid::assertion()) }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-}
-
-/// Lets every certificate pass during the handshake; `record` judges it afterwards.
-#[derive(Debug)]
-struct Lenient {
-    verify: TlsVerify,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Lenient {
-    fn new(verify: TlsVerify, provider: &CryptoProvider) -> Self {
-        Self { verify, algorithms: provider.signature_verification_algorithms }
-    }
-
-    /// Under `record` the server must still prove that it owns the certificate it shows, or the fault noted would say
-    /// nothing. A certificate that cannot be read at all is let pass: it is noted as a fault in any case.
-    fn proof(
-        &self,
-        cert: &CertificateDer<'_>,
-        check: impl FnOnce() -> Result<HandshakeSignatureValid, rustls::Error>,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        if self.verify == TlsVerify::Off || ParsedCertificate::try_from(cert).is_err() {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
-        check()
-    }
-}
-
-impl ServerCertVerifier for Lenient {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.proof(cert, || rustls::crypto::verify_tls12_signature(message, cert, dss, &self.algorithms))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.proof(cert, || rustls::crypto::verify_tls13_signature(message, cert, dss, &self.algorithms))
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        self.judge.supported_verify_schemes()
     }
 }

@@ -3,9 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustls::{AlertDescription, PeerMisbehaved};
+use serde::{Deserialize, Serialize};
+
+use crate::base::sync::lock;
+
+#[cfg(feature = "old-tls")]
+pub use speak::Speaker;
 
 /// What is done about servers that offer only old TLS (`tls.old`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,13 +55,13 @@ impl Known {
     /// Whether `origin` is one.
     #[must_use]
     pub fn has(&self, origin: &str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(origin)
+        lock(&self.0).contains(origin)
     }
 
     /// Remembers or forgets one.
     #[cfg(feature = "old-tls")]
     pub fn set(&self, origin: &str, old: bool) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if !old {
             known.remove(origin);
         } else if known.insert(origin.to_owned()) && known.len() > MAX_KNOWN {
@@ -84,10 +90,6 @@ pub fn is_no_common_ground(error: &io::Error) -> bool {
         None => matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset),
     }
 }
-
-use serde::{Deserialize, Serialize};
-#[cfg(feature = "old-tls")]
-pub use speak::Speaker;
 
 #[cfg(feature = "old-tls")]
 mod speak {
@@ -126,8 +128,6 @@ mod speak {
     }
 
     impl Speaker {
-        /// # Errors
-        /// BoringSSL refuses its own parts.
         pub fn new() -> Result<Self, ErrorStack> {
             let mut context = SslContext::builder(SslMethod::tls())?;
             // With 1.3 on offer a server that is not old cannot be pushed down by whoever breaks our first handshake.
@@ -142,9 +142,6 @@ mod speak {
 
         /// A finished handshake. The server has proven that the key of its certificate is its own; nobody has judged the
         /// certificate.
-        ///
-        /// # Errors
-        /// The handshake failed.
         pub async fn connect(&self, name: &ServerName<'_>, tcp: TcpStream) -> io::Result<OldStream> {
             let mut ssl = Ssl::new(&self.0)?;
             if let ServerName::DnsName(name) = name {

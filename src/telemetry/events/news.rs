@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::super::kinds::kinds;
+use crate::base::kinds::kinds;
 
 kinds! {
     /// Kinds of event, and their names in `?kind=`.

@@ -4,28 +4,55 @@
 //! with `ts`, `level`, `target`, `msg`, and a key for each field of the message. Control characters from outside never reach a terminal or split a line.
 
 mod fields;
-mod section;
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use env_logger::fmt::Formatter;
 use env_logger::{Builder, Logger, Target};
 use log::{Level, Log, Metadata, Record};
+use serde::{Deserialize, Serialize};
 
+use crate::base::sync::lock;
+use crate::base::units::duration;
 use fields::parted;
-pub use section::{LogFormat, LogSection};
 
-/// So many of the latest error lines are kept for [`recent_errors`].
-const KEPT: usize = 32;
+/// Form of the log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `[log]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSection {
+    /// `error`, `warn`, `info`, `debug`, `trace`, or `RUST_LOG` directives.
+    pub level: String,
+    /// Form.
+    pub format: LogFormat,
+    /// A summary line is written this often; `0s` for never.
+    #[serde(with = "duration")]
+    pub summary: Duration,
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self { level: "info".into(), format: LogFormat::Text, summary: Duration::from_secs(60) }
+    }
+}
 
 type Sink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
 static ERRORS: AtomicU64 = AtomicU64::new(0);
-static RECENT: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static INSTALLED: OnceLock<&'static Counting> = OnceLock::new();
 static SINK: Mutex<Option<Sink>> = Mutex::new(None);
 
@@ -35,15 +62,9 @@ pub fn errors_logged() -> u64 {
     ERRORS.load(Ordering::Relaxed)
 }
 
-/// The latest error lines, oldest first, at most 32.
-#[must_use]
-pub fn recent_errors() -> Vec<String> {
-    RECENT.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-}
-
 /// Sends complete lines to `sink` instead of stderr, so that a progress display is not torn; `None` undoes it.
 pub fn redirect(sink: Option<Sink>) {
-    *SINK.lock().unwrap_or_else(PoisonError::into_inner) = sink;
+    *lock(&SINK) = sink;
 }
 
 /// Starts logging; `RUST_LOG` (`rust_log`, as the caller read it) wins over the configured level.
@@ -149,11 +170,6 @@ impl Log for Counting {
         }
         if record.level() == Level::Error {
             ERRORS.fetch_add(1, Ordering::Relaxed);
-            let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-            if recent.len() >= KEPT {
-                recent.pop_front();
-            }
-            recent.push_back(escaped(&record.args().to_string()));
         }
         self.inner().log(record);
     }
@@ -168,7 +184,7 @@ struct Lines;
 
 impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let sink = SINK.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sink = lock(&SINK).clone();
         match sink {
             Some(sink) => sink(line),
             None => io::stderr().lock().write_all(line)?,
@@ -314,8 +330,7 @@ mod tests {
         assert!(errors_logged() > before);
         let unreadable = format_args!("stream error: invalid HTTP header");
         let of_client = Record::builder().level(Level::Error).target("actix_http::h1").args(unreadable).build();
+        assert!(is_client_fault(&of_client));
         logger.log(&of_client);
-        assert!(!recent_errors().iter().any(|line| line.contains("invalid HTTP header")), "a client's fault");
-        assert!(recent_errors().contains(&"disk\\nfull".to_owned()));
     }
 }

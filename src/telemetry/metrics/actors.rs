@@ -6,7 +6,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::parts::{Each, Register, count, named, narrow, set};
+use super::parts::{Each, Labels, Register, count, narrow, set_all};
 use super::{ActorKind, Metrics};
 
 #[derive(Debug)]
@@ -21,14 +21,13 @@ pub(super) struct Actors {
 
 impl Actors {
     pub fn new(r: &mut Register<'_>) -> Self {
-        let kinds = named(ActorKind::ALL, ActorKind::as_str);
         Self {
-            handled: r.counters("lycosa_actor_handled", "Messages handled", "actor", &kinds),
-            restarts: r.counters("lycosa_actor_restarts", "Actors replaced after a panic or stop", "actor", &kinds),
-            asked: r.counters("lycosa_actor_restarts_asked", "Actors restarted by the operator", "actor", &kinds),
-            queue: r.gauges("lycosa_actor_queue", "Messages waiting", "actor", &kinds),
-            handle: r.times_each("lycosa_actor_handle", "Time of handling a message", "actor", &kinds, narrow),
-            permits: r.gauges("lycosa_permits", "Page permits by state", "state", &["free", "taken", "withheld"]),
+            handled: r.counters_of::<ActorKind>("lycosa_actor_handled", "Messages handled"),
+            restarts: r.counters_of::<ActorKind>("lycosa_actor_restarts", "Actors replaced after a panic or stop"),
+            asked: r.counters_of::<ActorKind>("lycosa_actor_restarts_asked", "Actors restarted by the operator"),
+            queue: r.gauges_of::<ActorKind>("lycosa_actor_queue", "Messages waiting"),
+            handle: r.times_of::<ActorKind>("lycosa_actor_handle", "Time of handling a message", narrow),
+            permits: r.gauges("lycosa_permits", "Page permits by state", ("state", &["free", "taken", "withheld"])),
         }
     }
 }
@@ -36,19 +35,19 @@ impl Actors {
 impl Metrics {
     /// An actor handled a message.
     pub fn handled(&self, actor: ActorKind, took: Duration) {
-        count(&self.0.actors.handled, actor as usize);
-        self.0.actors.handle.with(actor as usize, |m| m.observe(took.as_secs_f64()));
+        count(&self.0.actors.handled, actor);
+        self.0.actors.handle.with(actor.place(), |m| m.observe(took.as_secs_f64()));
     }
 
     /// Messages that actors of this kind have handled.
     #[must_use]
     pub fn handled_so_far(&self, actor: ActorKind) -> u64 {
-        self.0.actors.handled.get(actor as usize).map_or(0, Counter::get)
+        self.0.actors.handled.get(actor.place()).map_or(0, Counter::get)
     }
 
     /// A message was put into an actor's mailbox (`+1`) or taken out (`-1`).
     pub fn queue(&self, actor: ActorKind, change: i64) {
-        self.0.actors.queue.with(actor as usize, |m| {
+        self.0.actors.queue.with(actor.place(), |m| {
             m.inc_by(change);
         });
     }
@@ -56,33 +55,33 @@ impl Metrics {
     /// Messages in an actor's mailbox.
     #[must_use]
     pub fn queued(&self, actor: ActorKind) -> i64 {
-        self.0.actors.queue.get(actor as usize).map_or(0, Gauge::get)
+        self.0.actors.queue.get(actor.place()).map_or(0, Gauge::get)
     }
 
     /// An actor was replaced.
     pub fn restarted(&self, actor: ActorKind) {
-        count(&self.0.actors.restarts, actor as usize);
+        count(&self.0.actors.restarts, actor);
     }
 
     /// An actor was restarted by the operator.
     pub fn restart_asked(&self, actor: ActorKind) {
-        count(&self.0.actors.asked, actor as usize);
+        count(&self.0.actors.asked, actor);
     }
 
     /// How often that was asked for of actors of this kind.
     #[must_use]
     pub fn restarts_asked(&self, actor: ActorKind) -> u64 {
-        self.0.actors.asked.get(actor as usize).map_or(0, Counter::get)
+        self.0.actors.asked.get(actor.place()).map_or(0, Counter::get)
     }
 
     /// How often actors of this kind died.
     #[must_use]
     pub fn restarts(&self, actor: ActorKind) -> u64 {
-        self.0.actors.restarts.get(actor as usize).map_or(0, Counter::get)
+        self.0.actors.restarts.get(actor.place()).map_or(0, Counter::get)
     }
 
     /// Page permits.
     pub fn permits(&self, free: u64, taken: u64, withheld: u64) {
-        [free, taken, withheld].into_iter().enumerate().for_each(|(i, n)| set(&self.0.actors.permits, i, n));
+        set_all(&self.0.actors.permits, &[free, taken, withheld]);
     }
 }

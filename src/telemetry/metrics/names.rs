@@ -1,6 +1,6 @@
 //! The fixed sets that label metrics.
 
-use super::super::kinds::kinds;
+use crate::base::kinds::kinds;
 
 kinds! {
     /// The seven kinds of actor.

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Register, count, follow, named, position, put, set, wide};
+use super::parts::{Each, Labels, Register, Values, count, follow, one_more, put, set_all, wide};
 use super::{Metrics, Phase};
 use crate::content::sitemap::End;
 use crate::domain::note::Note;
@@ -16,7 +16,6 @@ use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::UrlError;
 use crate::net::dns::DnsStats;
-use crate::storage::values::RANKS;
 use crate::telemetry::status::StatusSnapshot;
 
 const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "other"];
@@ -62,87 +61,35 @@ impl Pages {
             Unit::Bytes,
             received.clone(),
         );
-        let failures = named(Failure::ALL, Failure::as_str);
         let late = "How long after its earliest time a request was sent; not of a host that was never asked before";
+        let in_queue = "URLs in the queues of all hosts by rank, those being fetched among them";
+        let blocked = "How often a host was left alone for long, by reason";
+        let refused = "Links found that are no URLs that can be asked for, by reason";
+        let phase = "Time of a fetch by phase; dns: with answers that were kept";
+        let again = "URLs fetched before that were queued once more, by why";
         Self {
             urls,
             conservation,
-            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", "state", &HOSTS),
-            ordered: r.gauges("lycosa_hosts_ordered", "Hosts by the orders that stand for them", "order", &ORDERS),
-            ranks: r.gauges(
-                "lycosa_frontier_urls",
-                "URLs in the queues of all hosts by rank, those being fetched among them",
-                "rank",
-                &RANK_NAMES,
-            ),
+            hosts: r.gauges("lycosa_hosts", "Hosts with URLs, by state", HOSTS),
+            ordered: r.gauges("lycosa_hosts_ordered", "Hosts by the orders that stand for them", ORDERS),
+            ranks: r.gauges("lycosa_frontier_urls", in_queue, RANK_NAMES),
             retries_waiting: r.gauge("lycosa_frontier_retries", "URLs that wait for the time of their next try"),
-            hosts_blocked: r.counters(
-                "lycosa_hosts_blocked",
-                "How often a host was left alone for long, by reason",
-                "reason",
-                &BLOCKS,
-            ),
-            rejected: r.counters(
-                "lycosa_rejected",
-                "URLs turned away, by reason",
-                "reason",
-                &named(Rejection::ALL, Rejection::as_str),
-            ),
-            links_refused: r.counters(
-                "lycosa_links_refused",
-                "Links found that are no URLs that can be asked for, by reason",
-                "reason",
-                &named(&UrlError::ALL, |error| error.rejection().as_str()),
-            ),
-            errors: r.counters("lycosa_errors", "URLs given up, by reason", "reason", &failures),
-            retries: r.counters(
-                "lycosa_retries",
-                "Attempts that failed and are repeated, by reason",
-                "reason",
-                &failures,
-            ),
-            responses: r.counters("lycosa_responses", "Final answers by status class", "class", &CLASSES),
-            notes: r.counters(
-                "lycosa_page_notes",
-                "What was odd about answers, by note",
-                "note",
-                &named(Note::ALL, Note::as_str),
-            ),
+            hosts_blocked: r.counters("lycosa_hosts_blocked", blocked, ("reason", &BLOCKS)),
+            rejected: r.counters_of::<Rejection>("lycosa_rejected", "URLs turned away, by reason"),
+            links_refused: r.counters_of::<UrlError>("lycosa_links_refused", refused),
+            errors: r.counters_of::<Failure>("lycosa_errors", "URLs given up, by reason"),
+            retries: r.counters_of::<Failure>("lycosa_retries", "Attempts that failed and are repeated, by reason"),
+            responses: r.counters("lycosa_responses", "Final answers by status class", ("class", &CLASSES)),
+            notes: r.counters_of::<Note>("lycosa_page_notes", "What was odd about answers, by note"),
             stored: r.counter("lycosa_pages_stored", "Answers stored in full"),
             revisits: r.counter("lycosa_revisits", "Answers with known or unchanged content, stored as references"),
             received,
-            in_hand: r.gauges(
-                "lycosa_in_flight",
-                "Requests on the wire, and pages being parsed",
-                "stage",
-                &["fetch", "parse"],
-            ),
-            phases: r.times_each(
-                "lycosa_fetch_phase",
-                "Time of a fetch by phase; dns: with answers that were kept",
-                "phase",
-                &named(Phase::ALL, Phase::as_str),
-                wide,
-            ),
-            lookups: r.counters(
-                "lycosa_dns_lookups",
-                "Names looked up, by where the answer came from",
-                "result",
-                &["cached", "answered", "not_found", "failed", "timeout"],
-            ),
+            in_hand: r.gauges("lycosa_in_flight", "Requests on the wire, and pages being parsed", STAGES),
+            phases: r.times_of::<Phase>("lycosa_fetch_phase", phase, wide),
+            lookups: r.counters("lycosa_dns_lookups", "Names looked up, by where the answer came from", LOOKUPS),
             looking_up: r.gauge("lycosa_dns_pending", "Names being looked up"),
-            sitemaps: r.counters(
-                "lycosa_sitemaps",
-                "Sitemaps read, by how that ended",
-                "result",
-                &named(End::ALL, |end| end.as_str()),
-            ),
-            queued_again: r.counters(
-                "lycosa_revisits_queued",
-                "URLs fetched before that were queued once more, by why",
-                "reason",
-                &named(RequeueReason::ALL, RequeueReason::as_str),
-            ),
+            sitemaps: r.counters_of::<End>("lycosa_sitemaps", "Sitemaps read, by how that ended"),
+            queued_again: r.counters_of::<RequeueReason>("lycosa_revisits_queued", again),
             sitemap_urls: r.counter("lycosa_sitemap_urls", "URLs in sitemaps read, known and unwanted ones too"),
             lateness: r.times("lycosa_politeness_lateness", late),
             commit_lag: r.times("lycosa_commit_lag", "End of the answer to the commit of its page"),
@@ -151,40 +98,45 @@ impl Pages {
 }
 
 /// Where a host with URLs can be.
-const HOSTS: [&str; 4] = ["active", "waiting", "parked", "held"];
+const HOSTS: Values<'_> = ("state", &["active", "waiting", "parked", "held"]);
 /// What the operator can have said of a host.
-const ORDERS: [&str; 4] = ["paused", "blocked", "dropping", "recrawling"];
+const ORDERS: Values<'_> = ("order", &["paused", "blocked", "dropping", "recrawling"]);
 /// The ranks of a queue.
-const RANK_NAMES: [&str; RANKS] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+const RANK_NAMES: Values<'_> = ("rank", &["0", "1", "2", "3", "4", "5", "6", "7"]);
+/// Where a page in somebody's hands is.
+const STAGES: Values<'_> = ("stage", &["fetch", "parse"]);
+/// Where the addresses of a name come from.
+const LOOKUPS: Values<'_> = ("result", &["cached", "answered", "not_found", "failed", "timeout"]);
 /// Why a host is left alone.
 const BLOCKS: [&str; 2] = ["refusals", "robots_unreachable"];
 
 impl Metrics {
     /// So many URLs were turned away.
     pub fn rejected(&self, reason: Rejection, n: u64) {
-        self.0.pages.rejected.with(position(Rejection::ALL, &reason), |m| {
+        self.0.pages.rejected.with(reason.place(), |m| {
             m.inc_by(n);
         });
     }
 
     /// A link is no URL that can be asked for.
     pub fn link_refused(&self, why: UrlError) {
-        count(&self.0.pages.links_refused, position(&UrlError::ALL, &why));
+        count(&self.0.pages.links_refused, why);
     }
 
     /// A URL was given up.
     pub fn error(&self, reason: Failure) {
-        count(&self.0.pages.errors, position(Failure::ALL, &reason));
+        count(&self.0.pages.errors, reason);
     }
 
     /// An attempt failed and will be repeated.
     pub fn retry(&self, reason: Failure) {
-        count(&self.0.pages.retries, position(Failure::ALL, &reason));
+        count(&self.0.pages.retries, reason);
     }
 
     /// A host is left alone for long.
     pub fn host_blocked(&self, reason: &str) {
-        count(&self.0.pages.hosts_blocked, position(&BLOCKS, &reason));
+        let place = BLOCKS.iter().position(|known| *known == reason).unwrap_or(usize::MAX);
+        self.0.pages.hosts_blocked.with(place, one_more);
     }
 
     /// A final answer with this status came in.
@@ -193,12 +145,12 @@ impl Metrics {
             100..=599 => usize::from(status / 100) - 1,
             _ => CLASSES.len() - 1,
         };
-        count(&self.0.pages.responses, class);
+        self.0.pages.responses.with(class, one_more);
     }
 
     /// Something was odd about an answer.
     pub fn note(&self, note: Note) {
-        count(&self.0.pages.notes, position(Note::ALL, &note));
+        count(&self.0.pages.notes, note);
     }
 
     /// Pages and references committed.
@@ -214,18 +166,18 @@ impl Metrics {
 
     /// A sitemap was read.
     pub fn sitemap(&self, end: End, urls: u64) {
-        count(&self.0.pages.sitemaps, position(End::ALL, &end));
+        count(&self.0.pages.sitemaps, end);
         self.0.pages.sitemap_urls.inc_by(urls);
     }
 
     /// A URL that was fetched is queued once more.
     pub fn queued_again(&self, why: RequeueReason) {
-        count(&self.0.pages.queued_again, position(RequeueReason::ALL, &why));
+        count(&self.0.pages.queued_again, why);
     }
 
     /// A phase of a fetch took so long.
     pub fn phase(&self, phase: Phase, took: Duration) {
-        self.0.pages.phases.with(phase as usize, |m| m.observe(took.as_secs_f64()));
+        self.0.pages.phases.with(phase.place(), |m| m.observe(took.as_secs_f64()));
     }
 
     /// A request was sent so long after its earliest time.
@@ -240,7 +192,7 @@ impl Metrics {
 
     /// Requests on the wire, pages being parsed.
     pub fn in_hand(&self, fetching: u64, parsing: u64) {
-        [fetching, parsing].into_iter().enumerate().for_each(|(i, n)| set(&self.0.pages.in_hand, i, n));
+        set_all(&self.0.pages.in_hand, &[fetching, parsing]);
     }
 
     /// Names looked up so far.
@@ -269,11 +221,10 @@ impl Metrics {
         let difference = i128::from(s.discovered) - i128::from(sum);
         let difference = i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX });
         pages.conservation.get_or_create(&[("crawl", s.crawl.clone())]).set(difference);
-        let all = |each, values: &[u64]| values.iter().enumerate().for_each(|(i, n)| set(each, i, *n));
-        all(&pages.hosts, &[s.hosts_active, s.hosts_waiting, s.hosts_parked, s.hosts_held]);
+        set_all(&pages.hosts, &[s.hosts_active, s.hosts_waiting, s.hosts_parked, s.hosts_held]);
         let orders = s.hosts_ordered;
-        all(&pages.ordered, &[orders.paused, orders.blocked, orders.dropping, orders.recrawling]);
-        all(&pages.ranks, &s.frontier);
+        set_all(&pages.ordered, &[orders.paused, orders.blocked, orders.dropping, orders.recrawling]);
+        set_all(&pages.ranks, &s.frontier);
         put(&pages.retries_waiting, s.retries);
     }
 }

@@ -6,15 +6,80 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry as Names, Unit};
 
+use super::{ActorKind, Call, Phase, Registry};
+use crate::base::disk::DiskFault;
+use crate::base::invariant::Invariant;
+use crate::content::sitemap::End;
+use crate::domain::note::Note;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::RequeueReason;
+use crate::domain::url::UrlError;
+
 pub(super) type Label = [(&'static str, &'static str); 1];
 type Made<M> = fn() -> M;
+
+/// A label with all its values.
+pub(super) type Values<'v> = (&'static str, &'v [&'static str]);
+
+/// A fixed set that labels metrics.
+pub(super) trait Labels: Copy + PartialEq + 'static {
+    /// The label.
+    const LABEL: &'static str;
+    /// Every member, in order.
+    fn all() -> &'static [Self];
+    /// The value of the label.
+    fn value(self) -> &'static str;
+
+    /// Where it stands among all.
+    fn place(self) -> usize {
+        Self::all().iter().position(|member| *member == self).unwrap_or(usize::MAX)
+    }
+}
+
+impl Labels for UrlError {
+    const LABEL: &'static str = "reason";
+    fn all() -> &'static [Self] {
+        &Self::ALL
+    }
+    fn value(self) -> &'static str {
+        self.rejection().as_str()
+    }
+}
+
+macro_rules! labels {
+    ($($set:ty: $label:literal;)*) => { $(
+        impl Labels for $set {
+            const LABEL: &'static str = $label;
+            fn all() -> &'static [Self] {
+                &Self::ALL
+            }
+            fn value(self) -> &'static str {
+                self.as_str()
+            }
+        }
+    )* };
+}
+
+labels! {
+    ActorKind: "actor";
+    Call: "result";
+    DiskFault: "kind";
+    End: "result";
+    Failure: "reason";
+    Invariant: "invariant";
+    Note: "note";
+    Phase: "phase";
+    Registry: "registry";
+    Rejection: "reason";
+    RequeueReason: "reason";
+}
 
 /// One metric for each member of a fixed set; finding one is an array access.
 #[derive(Debug)]
 pub(super) struct Each<M>(Vec<M>);
 
 impl<M: Clone> Each<M> {
-    fn of<C: MetricConstructor<M>>(family: &Family<Label, M, C>, label: &'static str, values: &[&'static str]) -> Self {
+    fn of<C: MetricConstructor<M>>(family: &Family<Label, M, C>, (label, values): Values<'_>) -> Self {
         Self(values.iter().map(|value| family.get_or_create_owned(&[(label, *value)])).collect())
     }
 
@@ -43,11 +108,16 @@ impl Register<'_> {
     }
 
     /// One counter for each value of a label.
-    pub fn counters(&mut self, name: &str, help: &str, label: &'static str, values: &[&'static str]) -> Each<Counter> {
+    pub fn counters(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Counter> {
         let family = Family::<Label, Counter>::default();
-        let each = Each::of(&family, label, values);
+        let each = Each::of(&family, values);
         self.0.register(name, help, family);
         each
+    }
+
+    /// One counter for each member of a set.
+    pub fn counters_of<L: Labels>(&mut self, name: &str, help: &str) -> Each<Counter> {
+        self.counters(name, help, (L::LABEL, &names::<L>()))
     }
 
     /// A gauge.
@@ -58,11 +128,16 @@ impl Register<'_> {
     }
 
     /// One gauge for each value of a label.
-    pub fn gauges(&mut self, name: &str, help: &str, label: &'static str, values: &[&'static str]) -> Each<Gauge> {
+    pub fn gauges(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Gauge> {
         let family = Family::<Label, Gauge>::default();
-        let each = Each::of(&family, label, values);
+        let each = Each::of(&family, values);
         self.0.register(name, help, family);
         each
+    }
+
+    /// One gauge for each member of a set.
+    pub fn gauges_of<L: Labels>(&mut self, name: &str, help: &str) -> Each<Gauge> {
+        self.gauges(name, help, (L::LABEL, &names::<L>()))
     }
 
     /// A gauge in bytes or seconds; the unit is added to its name.
@@ -73,9 +148,9 @@ impl Register<'_> {
     }
 
     /// One gauge in bytes for each value of a label.
-    pub fn bytes(&mut self, name: &str, help: &str, label: &'static str, values: &[&'static str]) -> Each<Gauge> {
+    pub fn bytes(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Gauge> {
         let family = Family::<Label, Gauge>::default();
-        let each = Each::of(&family, label, values);
+        let each = Each::of(&family, values);
         self.0.register_with_unit(name, help, Unit::Bytes, family);
         each
     }
@@ -87,17 +162,10 @@ impl Register<'_> {
         times
     }
 
-    /// Times for each value of a label, in buckets as `made`.
-    pub fn times_each(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &'static str,
-        values: &[&'static str],
-        made: Made<Histogram>,
-    ) -> Each<Histogram> {
+    /// Times for each member of a set, in buckets as `made`.
+    pub fn times_of<L: Labels>(&mut self, name: &str, help: &str, made: Made<Histogram>) -> Each<Histogram> {
         let family = Family::<Label, Histogram, Made<Histogram>>::new_with_constructor(made);
-        let each = Each::of(&family, label, values);
+        let each = Each::of(&family, (L::LABEL, &names::<L>()));
         self.0.register_with_unit(name, help, Unit::Seconds, family);
         each
     }
@@ -113,16 +181,18 @@ pub(super) fn narrow() -> Histogram {
     Histogram::new(exponential_buckets(0.000_01, 4.0, 10))
 }
 
-/// The names of a fixed set.
-pub(super) fn named<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(|one| name(*one)).collect()
+fn names<L: Labels>() -> Vec<&'static str> {
+    L::all().iter().map(|member| member.value()).collect()
 }
 
 /// One more.
-pub(super) fn count(each: &Each<Counter>, index: usize) {
-    each.with(index, |m| {
-        m.inc();
-    });
+pub(super) fn one_more(counter: &Counter) {
+    counter.inc();
+}
+
+/// One more of this member.
+pub(super) fn count(each: &Each<Counter>, member: impl Labels) {
+    each.with(member.place(), one_more);
 }
 
 /// A counter follows a total that is counted elsewhere.
@@ -140,7 +210,7 @@ pub(super) fn set(each: &Each<Gauge>, index: usize, value: u64) {
     each.with(index, |gauge| put(gauge, value));
 }
 
-/// Where something stands in its set.
-pub(super) fn position<T: PartialEq>(all: &[T], one: &T) -> usize {
-    all.iter().position(|x| x == one).unwrap_or(usize::MAX)
+/// Sets all of them, in order.
+pub(super) fn set_all(each: &Each<Gauge>, values: &[u64]) {
+    each.0.iter().zip(values).for_each(|(gauge, value)| put(gauge, *value));
 }

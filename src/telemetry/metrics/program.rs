@@ -5,10 +5,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Unit;
 
-use super::parts::{Each, Register, count, follow, named, put, set};
+use super::parts::{Each, Labels, Register, Values, count, follow, put, set, set_all};
 use super::{Call, Metrics, Registry};
 use crate::base::invariant::{Invariant, violations};
 use crate::telemetry::log::errors_logged;
+
+/// Parts of the process whose memory is told.
+const PARTS: Values<'_> = ("part", &["database", "seen_filter"]);
 
 #[derive(Debug)]
 pub(super) struct Program {
@@ -28,36 +31,19 @@ impl Program {
     pub fn new(r: &mut Register<'_>) -> Self {
         r.0.register("lycosa_build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let broken = "Invariants found broken: faults of the program";
-        let entries = "Entries of bounded registries in memory";
-        let parts = ["database", "seen_filter"];
+        let jumps = "How often the system's clock was set, since the last commit before the start included";
+        let ahead = "The date less the time that waits are reckoned by: what the system's clock was set by, altogether";
         Self {
-            violations: r.counters(
-                "lycosa_invariant_violations",
-                broken,
-                "invariant",
-                &named(Invariant::ALL, |i| i.as_str()),
-            ),
+            violations: r.counters_of::<Invariant>("lycosa_invariant_violations", broken),
             memory_max: r.gauge_in("lycosa_memory_max", "Memory the process may use: memory.max", Unit::Bytes),
-            memory_parts: r.bytes("lycosa_memory_part", "Memory of parts of the process", "part", &parts),
-            entries: r.gauges("lycosa_registry_entries", entries, "registry", &named(Registry::ALL, Registry::as_str)),
+            memory_parts: r.bytes("lycosa_memory_part", "Memory of parts of the process", PARTS),
+            entries: r.gauges_of::<Registry>("lycosa_registry_entries", "Entries of bounded registries in memory"),
             log_errors: r.counter("lycosa_log_errors", "Lines logged at level error"),
             listeners: r.gauge("lycosa_event_listeners", "Clients of /api/v1/events"),
             missed: r.counter("lycosa_events_missed", "Events that went by clients that were too slow"),
-            clock_jumps: r.counter(
-                "lycosa_clock_jumps",
-                "How often the system's clock was set, since the last commit before the start included",
-            ),
-            clock_ahead: r.gauge_in(
-                "lycosa_clock_ahead",
-                "The date less the time that waits are reckoned by: what the system's clock was set by, altogether",
-                Unit::Seconds,
-            ),
-            webhooks: r.counters(
-                "lycosa_webhook_calls",
-                "Calls of webhooks, by what became of them",
-                "result",
-                &named(Call::ALL, Call::as_str),
-            ),
+            clock_jumps: r.counter("lycosa_clock_jumps", jumps),
+            clock_ahead: r.gauge_in("lycosa_clock_ahead", ahead, Unit::Seconds),
+            webhooks: r.counters_of::<Call>("lycosa_webhook_calls", "Calls of webhooks, by what became of them"),
         }
     }
 
@@ -75,7 +61,7 @@ impl Metrics {
     /// Memory: what the process may use, and what two parts of it do, bytes.
     pub fn memory(&self, max: u64, database: u64, seen_filter: u64) {
         put(&self.0.program.memory_max, max);
-        [database, seen_filter].into_iter().enumerate().for_each(|(i, n)| set(&self.0.program.memory_parts, i, n));
+        set_all(&self.0.program.memory_parts, &[database, seen_filter]);
     }
 
     /// The system's clock was set.
@@ -90,13 +76,13 @@ impl Metrics {
 
     /// Entries of a registry.
     pub fn entries(&self, registry: Registry, n: usize) {
-        set(&self.0.program.entries, registry as usize, n as u64);
+        set(&self.0.program.entries, registry.place(), n as u64);
     }
 
     /// The entries of a registry as last told.
     #[must_use]
     pub fn entries_of(&self, registry: Registry) -> i64 {
-        self.0.program.entries.get(registry as usize).map_or(0, Gauge::get)
+        self.0.program.entries.get(registry.place()).map_or(0, Gauge::get)
     }
 
     /// Who listens to events, and how many went by them so far.
@@ -107,6 +93,6 @@ impl Metrics {
 
     /// A webhook was called.
     pub fn webhook(&self, call: Call) {
-        count(&self.0.program.webhooks, call as usize);
+        count(&self.0.program.webhooks, call);
     }
 }

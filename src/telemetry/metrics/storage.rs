@@ -7,14 +7,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
 use super::Metrics;
-use super::parts::{Each, Register, count, named, position, put, set};
+use super::parts::{Each, Register, Values, count, one_more, put, set, set_all};
 use crate::base::disk::DiskFault;
 use crate::base::time::UnixMillis;
 use crate::storage::StorageStats;
 
-const RESULTS: [&str; 2] = ["done", "failed"];
+/// What came of something.
+const RESULTS: Values<'_> = ("result", &["done", "failed"]);
 /// Folders whose file systems are looked at.
-const FOLDERS: [&str; 3] = ["data", "warc", "spill"];
+const FOLDERS: Values<'_> = ("folder", &["data", "warc", "spill"]);
+/// Why nothing new is begun.
+const PAUSES: Values<'_> = ("reason", &["operator", "disk_low", "disk_fault"]);
 
 #[derive(Debug)]
 pub(super) struct Stored {
@@ -37,50 +40,27 @@ pub(super) struct Stored {
 impl Stored {
     pub fn new(r: &mut Register<'_>) -> Self {
         let lost = "Groups of pages that could not be committed, and failed tries to go on, by kind of fault";
-        let reasons = ["operator", "disk_low", "disk_fault"];
         let last = "When the newest checkpoint of this run was made, since 1970";
+        let reopens = "How often the database was opened again after a failed write";
+        let memory = "Memory of the database: blocks kept, and writes not yet in a table file";
+        let errors = "Errors of the database's background work since it was opened";
+        let age = "Since the Store last brought everything committed to the disk (durability.sync)";
+        let queue = "What the Deduper sent and the Store has not written";
         Self {
-            disk_free: r.bytes("lycosa_disk_free", "Free space where a folder lies", "folder", &FOLDERS),
-            paused: r.gauges("lycosa_paused", "1 while nothing new is begun, by reason", "reason", &reasons),
-            commit_failures: r.counters(
-                "lycosa_commit_failures",
-                lost,
-                "kind",
-                &named(DiskFault::ALL, DiskFault::as_str),
-            ),
-            reopens: r
-                .counter("lycosa_storage_reopens", "How often the database was opened again after a failed write"),
-            memory: r.bytes(
-                "lycosa_storage_memory",
-                "Memory of the database: blocks kept, and writes not yet in a table file",
-                "part",
-                &["block_cache", "memtables"],
-            ),
+            disk_free: r.bytes("lycosa_disk_free", "Free space where a folder lies", FOLDERS),
+            paused: r.gauges("lycosa_paused", "1 while nothing new is begun, by reason", PAUSES),
+            commit_failures: r.counters_of::<DiskFault>("lycosa_commit_failures", lost),
+            reopens: r.counter("lycosa_storage_reopens", reopens),
+            memory: r.bytes("lycosa_storage_memory", memory, ("part", &["block_cache", "memtables"])),
             tables: r.gauge_in("lycosa_storage_tables", "Live table files of the database", Unit::Bytes),
             debt: r.gauge_in("lycosa_storage_compaction_pending", "What compaction has yet to rewrite", Unit::Bytes),
             stalled: r.gauge("lycosa_storage_stalled", "1 while the database slows down or stops writes"),
-            background_errors: r.gauge(
-                "lycosa_storage_background_errors",
-                "Errors of the database's background work since it was opened",
-            ),
-            sync_age: r.gauge_in(
-                "lycosa_store_sync_age",
-                "Since the Store last brought everything committed to the disk (durability.sync)",
-                Unit::Seconds,
-            ),
-            store_queue: r.gauge_in(
-                "lycosa_store_queue",
-                "What the Deduper sent and the Store has not written",
-                Unit::Bytes,
-            ),
-            checkpoints: r.counters("lycosa_checkpoints", "Checkpoints, by result", "result", &RESULTS),
+            background_errors: r.gauge("lycosa_storage_background_errors", errors),
+            sync_age: r.gauge_in("lycosa_store_sync_age", age, Unit::Seconds),
+            store_queue: r.gauge_in("lycosa_store_queue", queue, Unit::Bytes),
+            checkpoints: r.counters("lycosa_checkpoints", "Checkpoints, by result", RESULTS),
             checkpoint_last: r.gauge_in("lycosa_checkpoint_last_timestamp", last, Unit::Seconds),
-            uploads: r.counters(
-                "lycosa_uploads",
-                "Archive files and checkpoints copied elsewhere, by result",
-                "result",
-                &RESULTS,
-            ),
+            uploads: r.counters("lycosa_uploads", "Archive files and checkpoints copied elsewhere, by result", RESULTS),
         }
     }
 }
@@ -89,8 +69,7 @@ impl Metrics {
     /// What the database says of itself.
     pub fn storage(&self, stats: &StorageStats) {
         let stored = &self.0.stored;
-        set(&stored.memory, 0, stats.memory.saturating_sub(stats.memtables));
-        set(&stored.memory, 1, stats.memtables);
+        set_all(&stored.memory, &[stats.memory.saturating_sub(stats.memtables), stats.memtables]);
         put(&stored.tables, stats.disk);
         put(&stored.debt, stats.compaction_debt);
         put(&stored.stalled, stats.stalled.into());
@@ -105,7 +84,7 @@ impl Metrics {
 
     /// A checkpoint was made at this moment, or failed.
     pub fn checkpoint(&self, made: Option<UnixMillis>) {
-        count(&self.0.stored.checkpoints, usize::from(made.is_none()));
+        self.0.stored.checkpoints.with(usize::from(made.is_none()), one_more);
         if let Some(at) = made {
             put(&self.0.stored.checkpoint_last, at.0 / 1_000);
         }
@@ -113,7 +92,7 @@ impl Metrics {
 
     /// A file or a checkpoint was copied elsewhere, or failed to be.
     pub fn upload(&self, done: bool) {
-        count(&self.0.stored.uploads, usize::from(!done));
+        self.0.stored.uploads.with(usize::from(!done), one_more);
     }
 
     /// Free space where the folder of this number (data, warc, spill) lies.
@@ -123,12 +102,12 @@ impl Metrics {
 
     /// Whether nothing new is begun: by the operator, for want of space, for another fault of a disk.
     pub fn paused(&self, reasons: [bool; 3]) {
-        reasons.into_iter().enumerate().for_each(|(index, holds)| set(&self.0.stored.paused, index, holds.into()));
+        set_all(&self.0.stored.paused, &reasons.map(u64::from));
     }
 
     /// A group was not committed, or a try to go on failed.
     pub fn commit_failed(&self, fault: DiskFault) {
-        count(&self.0.stored.commit_failures, position(DiskFault::ALL, &fault));
+        count(&self.0.stored.commit_failures, fault);
     }
 
     /// The database was opened again.

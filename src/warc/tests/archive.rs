@@ -1,14 +1,13 @@
 //! The files together: commits, kills at any moment, power failures.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::pages::{Maker, NOON};
 use crate::storage::values::FileLengths;
 use crate::warc::archive::{Archive, ArchiveRepair, ArchiveSettings, Strays};
-use crate::warc::id::IdSource;
 use crate::warc::info::WarcInfo;
 use crate::warc::jsonl::CrawlLine;
 use crate::warc::name::Series;
@@ -34,7 +33,7 @@ pub(super) fn open_with(
     unsynced: Option<u64>,
     strays: Strays,
 ) -> (Archive, ArchiveRepair) {
-    Archive::open(settings(dir), IdSource::from_key([2; 32]), file_lengths, unsynced, strays, NOON).unwrap()
+    Archive::open(settings(dir), file_lengths, unsynced, strays, NOON).unwrap()
 }
 
 pub(super) fn open(dir: &Path, file_lengths: &FileLengths) -> (Archive, ArchiveRepair) {
@@ -173,7 +172,6 @@ fn a_full_or_old_warc_is_closed_and_the_next_page_begins_another() {
     let second = add(&mut archive, &mut maker, 1);
     assert_ne!(second.file, first.file);
     assert!(second.file.contains("-00002-"));
-    assert!(archive.path_of(&second.file).exists() && archive.path_of(&first.file).exists());
     assert_eq!(files(&dir.path().join("warc")).len(), 4);
 }
 
@@ -339,4 +337,38 @@ fn a_warc_that_is_gone_is_reported_and_does_not_stop_the_start() {
         FileLengths { warc: Some(("T-20240506070809012-00007-h.warc.gz".into(), 9)), ..FileLengths::default() };
     let (_archive, repair) = open(dir.path(), &file_lengths);
     assert_eq!(repair.lost, Some(("T-20240506070809012-00007-h.warc.gz".into(), 0)));
+}
+
+#[test]
+fn an_open_warc_of_which_nothing_is_left_begins_with_its_warcinfo_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut maker = Maker::new(dir.path());
+    let (mut archive, _) = open(dir.path(), &FileLengths::default());
+    let lost = add(&mut archive, &mut maker, 1);
+    let (file_lengths, warc) = (archive.file_lengths(), open_pair(&archive, dir.path()).0);
+    drop(archive);
+    for left in [0, 7] {
+        OpenOptions::new().write(true).open(&warc).unwrap().set_len(left).unwrap();
+        let (archive, repair) = open_with(dir.path(), &file_lengths, Some(lost.offset), Strays::Remove);
+        assert!(repair.lacks(&lost.file, lost.offset) && !repair.lacks("other.warc.gz", lost.offset));
+        assert_eq!(archive.file_lengths().warc.unwrap().1, lost.offset);
+        let mut reader = WarcReader::open(&warc, 0).unwrap();
+        assert_eq!(reader.next_record().unwrap().unwrap().kind(), "warcinfo");
+    }
+    let (mut archive, _) = open_with(dir.path(), &file_lengths, Some(lost.offset), Strays::Remove);
+    assert_eq!(add(&mut archive, &mut maker, 1), lost);
+}
+
+#[test]
+fn the_end_of_crawl_jsonl_is_written_anew_whatever_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crawl.jsonl");
+    for left in ["a\n", "a\nb", "a\nb\n", "a\n\0\0\0\0", "a\nb\nc\nd\n", ""] {
+        fs::write(&path, left).unwrap();
+        let (mut archive, _) = open(dir.path(), &FileLengths { jsonl: 6, ..FileLengths::default() });
+        archive.log_again(2, "b\nc\n").unwrap();
+        let whole = if left.is_empty() { "b\nc\n" } else { "a\nb\nc\n" };
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole, "{left:?}");
+        assert_eq!(archive.file_lengths().jsonl, whole.len() as u64);
+    }
 }

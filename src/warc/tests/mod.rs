@@ -3,7 +3,6 @@
 mod archive;
 mod model;
 mod pages;
-mod power;
 mod reading;
 mod records;
 mod writing;

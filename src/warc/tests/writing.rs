@@ -2,9 +2,9 @@ use std::fs;
 use std::time::Duration;
 
 use super::pages::{Maker, NOON};
+use crate::document::Document;
 use crate::warc::WarcError;
 use crate::warc::name::Series;
-use crate::warc::spool::RecordData;
 use crate::warc::writer::{WarcLimits, WarcWriter};
 
 const LIMITS: WarcLimits = WarcLimits { max_size: 1000, max_age: Duration::from_secs(60) };
@@ -20,7 +20,7 @@ fn places_tell_where_each_record_lies() {
     let page = Maker::new(dir.path()).html(1);
     let parts: Vec<_> = page.records().iter().map(|r| r.data.to_vec().unwrap()).collect();
     let mut places = warc.append(page.records().iter().map(|r| &r.data)).unwrap();
-    places.extend(warc.append([&RecordData::Memory(b"last".to_vec())]).unwrap());
+    places.extend(warc.append([&Document::from_bytes(&b"last"[..])]).unwrap());
     let bytes = fs::read(warc.path()).unwrap();
     for (place, part) in places.iter().zip(parts.iter().map(Vec::as_slice).chain([&b"last"[..]])) {
         let at = place.offset as usize;
@@ -37,10 +37,10 @@ fn records_in_files_and_larger_than_the_gathering_buffer_keep_their_order() {
     let spilled = tempfile::tempfile_in(dir.path()).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&spilled, &vec![b'f'; 700_000], 0).unwrap();
     let records = [
-        RecordData::Memory(vec![b'a'; 10]),
-        RecordData::Memory(vec![b'b'; 3_000_000]),
-        RecordData::File(spilled, 700_000),
-        RecordData::Memory(vec![b'c'; 10]),
+        Document::from_bytes(vec![b'a'; 10]),
+        Document::from_bytes(vec![b'b'; 3_000_000]),
+        Document::from_file(spilled, 700_000),
+        Document::from_bytes(vec![b'c'; 10]),
     ];
     warc.append(&records).unwrap();
     let expected: Vec<u8> = records.iter().flat_map(|r| r.to_vec().unwrap()).collect();
@@ -51,12 +51,12 @@ fn records_in_files_and_larger_than_the_gathering_buffer_keep_their_order() {
 fn a_record_that_cannot_be_read_back_undoes_the_whole_append() {
     let dir = tempfile::tempdir().unwrap();
     let mut warc = writer(dir.path());
-    warc.append([&RecordData::Memory(b"kept".to_vec())]).unwrap();
+    warc.append([&Document::from_bytes(&b"kept"[..])]).unwrap();
     let short = tempfile::tempfile_in(dir.path()).unwrap();
-    let records = [RecordData::Memory(vec![b'x'; 2_000_000]), RecordData::File(short, 10)];
+    let records = [Document::from_bytes(vec![b'x'; 2_000_000]), Document::from_file(short, 10)];
     assert!(matches!(warc.append(&records), Err(WarcError::Io { .. })));
     assert_eq!(fs::read(warc.path()).unwrap(), b"kept");
-    assert_eq!(warc.append([&RecordData::Memory(b"!".to_vec())]).unwrap()[0].offset, 4);
+    assert_eq!(warc.append([&Document::from_bytes(&b"!"[..])]).unwrap()[0].offset, 4);
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_file_is_due_by_size_or_by_age() {
     assert!(!warc.rotate_due(NOON));
     assert!(!warc.rotate_due(NOON.plus(Duration::from_secs(59))));
     assert!(warc.rotate_due(NOON.plus(Duration::from_secs(60))));
-    warc.append([&RecordData::Memory(vec![0; 1000])]).unwrap();
+    warc.append([&Document::from_bytes(vec![0; 1000])]).unwrap();
     assert!(warc.rotate_due(NOON));
 }
 
@@ -74,12 +74,12 @@ fn a_file_is_due_by_size_or_by_age() {
 fn closing_gives_the_final_name_and_ends_writing() {
     let dir = tempfile::tempdir().unwrap();
     let mut warc = writer(dir.path());
-    warc.append([&RecordData::Memory(b"x".to_vec())]).unwrap();
+    warc.append([&Document::from_bytes(&b"x"[..])]).unwrap();
     assert!(warc.path().to_string_lossy().ends_with(".warc.gz.open"));
     let path = warc.close().unwrap();
     assert_eq!(path.file_name().unwrap().to_str(), Some(&**warc.name()));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    assert!(matches!(warc.append([&RecordData::Memory(vec![])]), Err(WarcError::Refusing { .. })));
+    assert!(matches!(warc.append([&Document::empty()]), Err(WarcError::Refusing { .. })));
 }
 
 #[test]

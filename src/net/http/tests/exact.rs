@@ -13,9 +13,7 @@ fn exact() -> Http {
 }
 
 fn read(document: &Document) -> Vec<u8> {
-    let mut out = Vec::new();
-    document.reader().read_to_end(&mut out).unwrap();
-    out
+    document.to_vec().unwrap()
 }
 
 #[expect(clippy::result_large_err, reason = "what the client gives")]

@@ -69,7 +69,7 @@ fn a_connection_that_is_not_accepted_ends_in_a_connect_time_out() {
         assert!(fillers.len() < 10_000);
     }
     let mut request = request(address);
-    request.limits.connect = SOON;
+    request.limits.timeouts.connect = SOON;
     let fault = fails(request);
     assert_eq!(fault.failure, Failure::ConnectTimeout);
     assert!(fault.timings.connect >= SOON && fault.timings.total >= SOON);
@@ -81,7 +81,7 @@ fn no_head_within_its_time_is_a_first_byte_time_out() {
     for raw in [&b""[..], b"HTTP/1.1 200 OK\r\nX: y", b"HTTP/1.1 103 Early Hints\r\n\r\n"] {
         let server = stalls(raw);
         let mut request = request(server.address);
-        request.limits.first_byte = SOON;
+        request.limits.timeouts.first_byte = SOON;
         let fault = fails(request);
         assert_eq!(fault.failure, Failure::FirstByteTimeout, "{fault}");
     }
@@ -95,8 +95,8 @@ fn a_stalled_body_is_kept_and_marked_if_some_of_it_came() {
     );
     type Change = fn(&mut FetchLimits);
     let limits: [(Change, Failure, Note); 2] = [
-        (|l| l.body = SOON, Failure::BodyTimeout, Note::BodyTimeout),
-        (|l| l.min_rate = (1000, SOON), Failure::TooSlow, Note::TooSlow),
+        (|l| l.timeouts.body = SOON, Failure::BodyTimeout, Note::BodyTimeout),
+        (|l| (l.timeouts.min_rate, l.timeouts.min_rate_window) = (1000, SOON), Failure::TooSlow, Note::TooSlow),
     ];
     for (change, reason, note) in limits {
         let server = stalls(some);
@@ -123,7 +123,7 @@ fn a_body_that_drips_in_is_cut_and_marked() {
         }
     });
     let mut slow = request(server.address);
-    slow.limits.min_rate = (1_000, Duration::from_millis(350));
+    (slow.limits.timeouts.min_rate, slow.limits.timeouts.min_rate_window) = (1_000, Duration::from_millis(350));
     let fetched = on_runtime(client().fetch(slow)).unwrap();
     let kept = bytes(&fetched);
     assert!(!kept.is_empty() && kept.len() < 350 && kept.iter().all(|b| *b == b'x'), "{kept:?}");
@@ -149,7 +149,7 @@ fn all_fetches_share_the_bandwidth_and_a_pause_of_ours_is_not_the_servers() {
     let http = Http::new(HttpConfig { throttle, ..config() }).unwrap();
     let mut request = request(server.address);
     // Far less than the pauses take, and more than the server needs.
-    request.limits.min_rate = (100_000, Duration::from_millis(200));
+    (request.limits.timeouts.min_rate, request.limits.timeouts.min_rate_window) = (100_000, Duration::from_millis(200));
     let begun = std::time::Instant::now();
     let received = on_runtime(async {
         let (one, two) = tokio::join!(http.fetch(request.clone()), http.fetch(request));

@@ -62,7 +62,5 @@ fn request(address: SocketAddr) -> FetchRequest {
 }
 
 fn bytes(fetched: &Fetched) -> Vec<u8> {
-    let mut out = Vec::new();
-    fetched.body.reader().read_to_end(&mut out).unwrap();
-    out
+    fetched.body.to_vec().unwrap()
 }

@@ -11,6 +11,7 @@ use boring::x509::X509;
 use rcgen::KeyPair;
 use rustls::pki_types::CertificateDer;
 
+use super::secrets::{access, with_access};
 use super::secure::{Issuer, authority, https, params, server_config};
 use super::server::{Server, Session};
 use super::*;
@@ -123,8 +124,8 @@ fn credentials_and_cookies_go_over_old_tls_only_when_it_is_not_looked_at() {
     let issuer = authority();
     for (stance, told) in [(TlsOld::Record, false), (TlsOld::Off, true)] {
         let (server, hears) = serves(old(&rsa("h0.test", &issuer), SslVersion::TLS1_2, "AES128-SHA"), ANSWER, true);
-        let access = super::secrets::access(URL);
-        let http = Http { access: access.clone(), ..with_old(https(TlsVerify::Record, &issuer), stance) };
+        let access = access(URL);
+        let http = with_access(with_old(https(TlsVerify::Record, &issuer), stance), &access);
         assert_eq!(ask(&http, &server).unwrap().notes, [Note::TlsOld]);
         assert_eq!(hears.recv().unwrap().contains("hidden"), told);
         assert_eq!(access.cookies.unwrap().0.len(), usize::from(told));
@@ -158,7 +159,7 @@ fn who_breaks_our_first_handshake_cannot_push_a_modern_server_down() {
         }
         super::secure::converse(Arc::clone(&config), session, ANSWER, true, &heard);
     });
-    let http = Http { access: super::secrets::access(URL), ..https(TlsVerify::Strict, &issuer) };
+    let http = with_access(https(TlsVerify::Strict, &issuer), &access(URL));
     assert_eq!(ask(&http, &server).unwrap().notes, []);
     assert!(hears.recv().unwrap().contains("hidden"));
 }

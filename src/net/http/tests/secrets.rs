@@ -13,6 +13,11 @@ pub(super) fn access(prefix: &str) -> Access {
     Access { credentials: Arc::new(credentials), cookies: Some((Arc::new(jar), Clock::real())) }
 }
 
+pub(super) fn with_access(mut http: Http, access: &Access) -> Http {
+    http.config.access = access.clone();
+    http
+}
+
 /// Sets a cookie with every answer.
 fn sets_cookies() -> Server {
     Server::start(|mut session: Session| {
@@ -68,8 +73,7 @@ fn a_server_whose_certificate_has_a_fault_gets_nothing_and_sets_nothing() {
         let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: sid=1\r\nContent-Length: 0\r\n\r\n";
         let server = super::secure::hears(server_config(cert, &key), answer, seen);
         let access = access("https://h0.test/");
-        let http = https(TlsVerify::Record, &issuer);
-        let http = Http { access: access.clone(), ..http };
+        let http = with_access(https(TlsVerify::Record, &issuer), &access);
         let fetched =
             on_runtime(http.fetch(FetchRequest { url: url("https://h0.test/"), ..request(server.address) })).unwrap();
         assert_eq!(fetched.tls_fault.is_none(), told);

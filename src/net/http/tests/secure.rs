@@ -287,7 +287,7 @@ fn plain_http_on_a_tls_port_is_a_tls_failure_and_silence_a_time_out() {
     assert_eq!(fault.failure, Failure::Tls, "{fault}");
     let silent = Server::start(|mut session: Session| session.until_closed());
     let mut request = request_for(&silent, URL);
-    request.limits.tls = Duration::from_millis(50);
+    request.limits.timeouts.tls = Duration::from_millis(50);
     let fault = on_runtime(https(TlsVerify::Record, &issuer).fetch(request)).unwrap_err();
     assert_eq!(fault.failure, Failure::TlsTimeout, "{fault}");
 }

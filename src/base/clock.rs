@@ -1,13 +1,12 @@
 //! The only reader of real time. Everything else is handed a moment or a [`Clock`].
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::base::sync::lock;
 use crate::base::time::{SinceBoot, UnixMillis, millis};
 use crate::base::units::roughly;
-
-mod boot;
 
 /// Two readings of one clock: the *crawl's time*, by which everything waits, and the *date*, by which the world dates.
 ///
@@ -126,9 +125,9 @@ impl Clock {
     #[must_use]
     pub fn since_boot(&self) -> Option<SinceBoot> {
         match &self.0.source {
-            Source::Real { .. } => boot::now(),
+            Source::Real { .. } => boot_now(),
             Source::Manual { .. } => {
-                let began = *self.0.booted.lock().unwrap_or_else(PoisonError::into_inner);
+                let began = *lock(&self.0.booted);
                 began.map(|began| SinceBoot { ms: began.ms.saturating_add(whole_millis(self.uptime())), ..began })
             }
         }
@@ -163,7 +162,7 @@ impl Clock {
     }
 
     fn noted(&self, jump: Jump) -> Jump {
-        let mut jumps = self.0.jumps.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jumps = lock(&self.0.jumps);
         if jumps.len() >= KEPT {
             jumps.remove(0);
         }
@@ -174,7 +173,7 @@ impl Clock {
     /// The latest jump of the system's clock, if there was one.
     #[must_use]
     pub fn last_jump(&self) -> Option<Jump> {
-        self.0.jumps.lock().unwrap_or_else(PoisonError::into_inner).last().copied()
+        lock(&self.0.jumps).last().copied()
     }
 
     /// Moves a manual clock forward; a real clock cannot be moved and stays as it is.
@@ -201,7 +200,7 @@ impl Clock {
     /// For tests: this clock begins on a machine that has counted so much.
     #[must_use]
     pub fn booted(self, since: SinceBoot) -> Self {
-        *self.0.booted.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
+        *lock(&self.0.booted) = Some(since);
         self
     }
 
@@ -212,6 +211,23 @@ impl Clock {
             Source::Manual { at, .. } => UnixMillis(at.load(Ordering::SeqCst)),
         }
     }
+}
+
+/// What the machine counts by itself since it booted, sleep included: Linux says it, and by what name it knows that boot.
+#[cfg(target_os = "linux")]
+fn boot_now() -> Option<SinceBoot> {
+    static BOOT: LazyLock<Option<u64>> = LazyLock::new(|| {
+        let name = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        u64::from_str_radix(&name.trim().replace('-', "").chars().take(16).collect::<String>(), 16).ok()
+    });
+    let since = nix::time::clock_gettime(nix::time::ClockId::CLOCK_BOOTTIME).ok()?;
+    Some(SinceBoot { boot: (*BOOT)?, ms: whole_millis(since.into()) })
+}
+
+/// Elsewhere nothing is known.
+#[cfg(not(target_os = "linux"))]
+fn boot_now() -> Option<SinceBoot> {
+    None
 }
 
 fn system_time() -> UnixMillis {
@@ -378,7 +394,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_machine_counts() {
-        let Some((first, second)) = boot::now().zip(boot::now()) else { return };
+        let Some((first, second)) = boot_now().zip(boot_now()) else { return };
         assert!(second.after(first).is_some());
     }
 

@@ -1,4 +1,4 @@
-//! Fixed sets of names: labels of metrics, kinds of event.
+//! Fixed sets of names: labels of metrics, kinds of event and of fault.
 
 /// Declares an enum whose variants have names and an order, so that they can index arrays.
 macro_rules! kinds {
@@ -29,4 +29,4 @@ macro_rules! kinds {
     };
 }
 
-pub(super) use kinds;
+pub(crate) use kinds;

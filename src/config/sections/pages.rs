@@ -1,4 +1,4 @@
-//! Where a site says what it has: `[sitemaps]`.
+//! What is read of pages: `[parse] [sitemaps] [[extract]]`.
 
 use std::time::Duration;
 
@@ -6,6 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::units::{duration, optional_duration, size};
 use crate::content::sitemap::{DEFAULT_MAX_BYTES, DEFAULT_MAX_URLS, FileRules};
+
+/// `[parse]`: pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ParseSection {
+    /// Parser threads; one a core when absent.
+    pub threads: Option<usize>,
+    /// Only so much of a page is parsed.
+    #[serde(with = "size")]
+    pub max_parse: u64,
+    /// A larger page is not read into a tree for the rules of `[[extract]]`.
+    #[serde(with = "size")]
+    pub max_extract: u64,
+    /// Links taken from one page.
+    pub max_links_per_page: usize,
+    /// Whether images, scripts, style sheets and the like are links too.
+    pub assets: bool,
+}
+
+impl Default for ParseSection {
+    fn default() -> Self {
+        Self { threads: None, max_parse: 200 << 20, max_extract: 2 << 20, max_links_per_page: 100_000, assets: false }
+    }
+}
 
 /// `[sitemaps]`: sitemaps, and where they are looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,4 +78,27 @@ impl SitemapsSection {
     pub fn file_rules(&self) -> FileRules {
         FileRules { in_use: self.in_use, max_files: self.max_files, max_nesting: self.max_nesting }
     }
+}
+
+/// `[[extract]]`: one value, or list of values, of every page that it is meant for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtractSection {
+    /// Its key in `extracted`: letters, digits, `_`, `-`, `.`.
+    pub name: String,
+    /// CSS selector.
+    pub selector: String,
+    /// `text`, `html`, or `attr:NAME`.
+    #[serde(default = "text")]
+    pub take: String,
+    /// A list of all that fit (at most 100), not the first only.
+    #[serde(default)]
+    pub many: bool,
+    /// Regular expressions on the page's URL; all pages when there are none.
+    #[serde(default)]
+    pub urls: Vec<String>,
+}
+
+fn text() -> String {
+    "text".into()
 }
