@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 use crate::admin::ControlError;
 use crate::admin::find::{Target, host_at, host_state, unread};
-use crate::admin::hosts::look::{Looked, Wanted, look};
+use crate::admin::hosts::look::{Wanted, look};
 use crate::admin::hosts::robots::Look;
 use crate::admin::hosts::{
     Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, RobotsText, Schedule,
 };
 use crate::admin::orders::command::is_bare;
-use crate::admin::paging::{Paging, cursor};
+use crate::admin::paging::{Looked, Paging, cursor};
 use crate::admin::views::{HostState as Standing, RobotsView};
 use crate::admin::waits::{pace_of, wait_of};
 use crate::base::time::UnixMillis;
@@ -222,10 +222,9 @@ fn place(begin: &[u8]) -> Result<usize, ControlError> {
 
 /// Hosts in key order, from a key on.
 fn page(node: &Node, wanted: &Wanted, limit: usize, begin: Vec<u8>) -> Result<HostPage, StorageError> {
-    let Looked { rows, looked_at, last, all } = look(node, wanted, begin, limit)?;
-    let items = rows.iter().map(|row| row.view(node)).collect::<Result<_, _>>()?;
-    let next = last.filter(|_| !all).map(|key| cursor(&key));
-    Ok(HostPage { items, next, looked_at, all_looked_at: all })
+    let looked = look(node, wanted, begin, limit)?;
+    let items = looked.items.iter().flatten().map(|row| row.view(node)).collect::<Result<_, _>>()?;
+    Ok(HostPage { items, next: looked.next(), looked_at: looked.looked_at, all_looked_at: looked.all })
 }
 
 /// A page of the first hosts, sorted. The order is made anew for each page.
@@ -236,7 +235,8 @@ fn sorted_page(
     limit: usize,
     first: usize,
 ) -> Result<HostPage, StorageError> {
-    let Looked { mut rows, looked_at, all, .. } = look(node, wanted, Vec::new(), usize::MAX)?;
+    let Looked { items, looked_at, all, .. } = look(node, wanted, Vec::new(), usize::MAX)?;
+    let mut rows: Vec<Row> = items.into_iter().flatten().collect();
     sorted(node, &mut rows, sort);
     let end = first.saturating_add(limit);
     let next = (rows.len() > end).then(|| cursor(&(end as u64).to_be_bytes()));

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Path, Payload};
+use actix_web::web::{Data, Path, Payload};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::ControlError;
 use super::jobs::JobView;
-use super::problem::Problem;
-use super::room::{Room, posting, resource};
+use super::problem::{Problem, Refusal};
 use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::node::Node;
@@ -98,24 +97,7 @@ struct Delay {
     min_delay: Option<String>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(pause, resume, drop_queue, block, unblock, recrawl, delay))]
-struct Doc;
-
 type Answer = Result<HttpResponse, Problem>;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(posting("/api/v1/hosts/{host}/pause").route(web::post().to(pause)))
-            .service(posting("/api/v1/hosts/{host}/resume").route(web::post().to(resume)))
-            .service(posting("/api/v1/hosts/{host}/drop").route(web::post().to(drop_queue)))
-            .service(posting("/api/v1/hosts/{host}/block").route(web::post().to(block)))
-            .service(posting("/api/v1/hosts/{host}/unblock").route(web::post().to(unblock)))
-            .service(posting("/api/v1/hosts/{host}/recrawl").route(web::post().to(recrawl)))
-            .service(resource("/api/v1/hosts/{host}/delay", "PUT").route(web::put().to(delay)));
-    })
-}
 
 async fn carried_out(node: Data<Node>, host: Path<String>, command: HostCommand) -> Answer {
     let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
@@ -130,13 +112,9 @@ macro_rules! commands {
             params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
             responses(
                 (status = 200, body = HostOrdered),
-                (status = 400, body = Problem, content_type = "application/problem+json"),
-                (status = 404, body = Problem, content_type = "application/problem+json"),
-                (status = 409, body = Problem, content_type = "application/problem+json"),
-                (status = 413, body = Problem, content_type = "application/problem+json"),
-                (status = 503, body = Problem, content_type = "application/problem+json"),
+                Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
         ))]
-        async fn $name(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+        pub(super) async fn $name(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
             nothing(payload).await?;
             carried_out(node, host, $command).await
         }
@@ -163,14 +141,9 @@ commands! {
 #[utoipa::path(put, path = "/api/v1/hosts/{host}/delay", tag = "hosts", request_body = Delay,
     params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
     responses(
-        (status = 200, body = HostOrdered),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 200, body = HostOrdered), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
     let Delay { min_delay } = json(payload).await?;
     let delay = min_delay.map(|text| parse_duration(&text)).transpose().map_err(ControlError::Invalid)?;
     if delay.is_some_and(|delay| delay > LONGEST) {

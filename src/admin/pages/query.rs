@@ -6,7 +6,7 @@ use crate::admin::ControlError;
 use crate::admin::find::{Target, host_at, unread};
 use crate::admin::hosts::query::name_of;
 use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot, SnapshotFault};
-use crate::admin::paging::{Paging, cursor};
+use crate::admin::paging::{Paging, records};
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
@@ -14,17 +14,13 @@ use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
 use crate::document::decoded;
-use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
+use crate::storage::keys::{ContentKey, KeyRange, PageKey};
 use crate::storage::tables;
 use crate::storage::values::{DoneKind, PageRecord};
 use crate::storage::{StorageError, read};
 use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
 
-/// Captures looked at for one answer.
-const LOOKED_AT: usize = 5_000;
-/// Captures read at a time.
-const CHUNK: usize = 250;
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
 /// Most bytes of a record, and of a decoded body, that are read for a snapshot.
@@ -35,16 +31,21 @@ const MOST: u64 = 16 << 20;
 /// # Errors
 /// A bad host, limit or cursor, or storage that does not answer.
 pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
-    let (limit, begin) = (paging.limit()?, paging.after()?);
     let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
-    let mut range = match host {
+    let range = match host {
         Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
-    if !begin.is_empty() {
-        range.from = after(&begin).max(range.from);
-    }
-    list(node, query, limit, range).map_err(unread)
+    let oldest =
+        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
+    let wanted = |page: &PageRecord| {
+        query.status.is_none_or(|status| page.status == status)
+            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
+            && oldest.is_none_or(|oldest| page.fetched >= oldest)
+    };
+    let looked = records::<tables::Pages>(node, paging.part(range)?, wanted).map_err(unread)?;
+    let items = looked.items.iter().map(|(_, page)| CaptureView::from(page)).collect();
+    Ok(CapturePage { items, next: looked.next(), looked_at: looked.looked_at })
 }
 
 /// One capture of a URL, and the list of all.
@@ -81,40 +82,6 @@ pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<S
         PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
     })?;
     shown(picked, &target, capture, form)
-}
-
-fn list(node: &Node, query: &PageQuery, limit: usize, mut range: KeyRange) -> Result<CapturePage, StorageError> {
-    let oldest =
-        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
-    let wanted = |page: &PageRecord| {
-        query.status.is_none_or(|status| page.status == status)
-            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
-            && oldest.is_none_or(|oldest| page.fetched >= oldest)
-    };
-    let (mut items, mut looked_at) = (Vec::new(), 0);
-    while looked_at < LOOKED_AT {
-        let found = read::scan::<tables::Pages>(&*node.storage, &range, CHUNK)?;
-        let all = found.len() < CHUNK;
-        for (key, page) in found {
-            if items.len() == limit {
-                return Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 });
-            }
-            looked_at += 1;
-            range.from = after(&key.encode());
-            if wanted(&page) {
-                items.push(CaptureView::from(&page));
-            }
-        }
-        if all {
-            return Ok(CapturePage { items, next: None, looked_at: looked_at as u64 });
-        }
-    }
-    Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 })
-}
-
-/// The cursor of the key that the range goes on behind.
-fn before(from: &[u8]) -> String {
-    cursor(from.get(..PageKey::LEN).unwrap_or(from))
 }
 
 /// `text/html` is of `text/html` and of `text/`.

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{AtQuery, query};
 use crate::admin::bounded::reading;
 use crate::admin::control::ControlError;
-use crate::admin::problem::Problem;
+use crate::admin::problem::{Problem, Refusal};
 use crate::admin::urls::UrlQuery;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
@@ -38,7 +38,7 @@ pub enum Form {
 /// In which form.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct FormQuery {
+pub(in crate::admin) struct FormQuery {
     /// `stored` by itself.
     #[serde(rename = "as")]
     #[param(rename = "as", inline)]
@@ -94,14 +94,9 @@ impl From<SnapshotFault> for Problem {
     (status = 200, content(
         (String = "application/octet-stream"), (String = "text/plain"), (String = "text/html"),
     )),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 410, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 415, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<400>, Refusal<404>, Refusal<410>, Refusal<413>, Refusal<415>, Refusal<503>,
 ))]
-pub(super) async fn snapshot(
+pub(in crate::admin) async fn snapshot(
     query: Query<UrlQuery>,
     at: Query<AtQuery>,
     form: Query<FormQuery>,

@@ -2,10 +2,9 @@
 //! whatever they show is asked for with one.
 
 use actix_web::HttpResponse;
-use actix_web::web;
-use utoipa::OpenApi;
+use actix_web::web::ServiceConfig;
 
-use super::room::{Room, getting};
+use super::routes::getting;
 
 /// Nothing from elsewhere, no inline script, no form that leads away, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -57,18 +56,11 @@ const FILES: &[File] = &[
     ("/ui/values.js", JS, include_str!("values.js")),
 ];
 
-#[derive(OpenApi)]
-#[openapi(paths(page))]
-struct Doc;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/").route(web::get().to(page)));
-        for file in FILES.iter().filter(|file| file.0 != "/") {
-            app.service(getting(file.0).route(web::get().to(move || answer(file))));
-        }
-    })
+/// The routes of the files beside the page.
+pub(super) fn files(app: &mut ServiceConfig) {
+    for file in FILES.iter().filter(|file| file.0 != "/") {
+        app.service(getting(file.0, move || answer(file)));
+    }
 }
 
 /// True for a file of the page.
@@ -78,7 +70,7 @@ pub(super) fn is_page(path: &str) -> bool {
 
 /// The live page; needs no token.
 #[utoipa::path(get, path = "/", tag = "page", responses((status = 200, body = String, content_type = "text/html")))]
-async fn page() -> HttpResponse {
+pub(super) async fn page() -> HttpResponse {
     answer(&INDEX).await
 }
 

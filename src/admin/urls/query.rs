@@ -11,7 +11,7 @@ use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
     answer, deciding,
 };
-use crate::admin::views::{CanonicalView, CaptureView, WarcView};
+use crate::admin::views::{CanonicalView, CaptureView};
 use crate::admin::waits::wait_of;
 use crate::admin::why_idle::findings;
 use crate::base::time::{UnixMillis, millis};
@@ -82,7 +82,7 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
         rank,
         order,
         due_ms: due.map(|t| node.clock.date_of(t).0),
-        warc: record.page.as_ref().and_then(|(_, page)| page.warc.as_ref()).map(WarcView::from),
+        warc: record.page.as_ref().and_then(|(_, page)| page.warc.clone()),
     }
 }
 

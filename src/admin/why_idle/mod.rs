@@ -1,16 +1,15 @@
 //! Why nothing is happening: the blockers, each with a code, a sentence and what to do.
 
 pub mod findings;
-pub mod query;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::bounded::reading;
-use super::problem::Problem;
-use super::room::{Room, getting};
+use super::problem::{Problem, Refusal};
+use super::status;
 use crate::crawl::node::Node;
 
 /// A blocker, for machines.
@@ -119,23 +118,15 @@ pub struct WhyIdle {
     pub findings: Vec<Finding>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(why_idle))]
-struct Doc;
-
-/// The room.
-#[must_use]
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/why-idle").route(web::get().to(why_idle)));
-    })
-}
-
 /// Why nothing is happening: what blocks, and what to do.
-#[utoipa::path(get, path = "/api/v1/why-idle", tag = "crawl", responses(
-    (status = 200, body = WhyIdle),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
-))]
-async fn why_idle(node: Data<Node>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || query::why_idle(&node)).await?))
+#[utoipa::path(get, path = "/api/v1/why-idle", tag = "crawl", responses((status = 200, body = WhyIdle), Refusal<503>))]
+pub(super) async fn why_idle(node: Data<Node>) -> Result<HttpResponse, Problem> {
+    let look = move || {
+        let status = status(&node);
+        let findings = findings::findings(&node, &status);
+        let answer = findings::idle_reason(&node, &status, &findings);
+        let idle = findings.first().is_none_or(|first| first.code != IdleCode::NotIdle);
+        Ok(WhyIdle { idle, answer, findings })
+    };
+    Ok(HttpResponse::Ok().json(reading(look).await?))
 }

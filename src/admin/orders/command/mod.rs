@@ -15,7 +15,7 @@ use crate::crawl::jobs::JobError;
 use crate::crawl::node::Node;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
-use crate::storage::keys::HostAt;
+use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::ledger::Change;
 use crate::storage::{StorageError, read};
 use work::carry_out;
@@ -37,6 +37,12 @@ impl Named {
         let name = name.ok_or_else(unclear)?;
         Ok(Self { at: HostAt { partition: Partition::of_host(&name), host: node.prints.host(&name) }, name })
     }
+}
+
+/// The keys of URLs of the host that a text names; of all hosts when there is none.
+pub(in crate::admin) fn range_of(node: &Node, host: Option<&str>) -> Result<KeyRange, ControlError> {
+    let of = |host| Ok(KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)));
+    host.map_or_else(|| Ok(KeyRange::all()), of)
 }
 
 /// Whether a text can be a host's name as it is: nothing in it that a parser of URLs would cut off, leave out or decode.

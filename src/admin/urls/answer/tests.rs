@@ -3,7 +3,7 @@
 use super::*;
 use crate::admin::urls::{AgainView, AttemptView, HoldView, RuleView, UrlHost, deciding};
 use crate::admin::views::{
-    CanonicalView, CaptureView, HostState, RobotsStanding, RobotsView, VerdictView, WaitView, WarcView,
+    CanonicalView, CaptureView, HostState, RobotsStanding, RobotsView, VerdictView, WaitView, WarcPlace,
 };
 use crate::domain::url::Canonicaliser;
 
@@ -197,7 +197,7 @@ fn captured() -> CaptureView {
         notes: Vec::new(),
         canonical: None,
         usage: None,
-        warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
+        warc: Some(WarcPlace { file: "w.warc.gz".into(), offset: 7, length: 9 }),
     }
 }
 
