@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::admin::ControlError;
-use crate::crawl::jobs::Job;
-use crate::crawl::jobs::JobError;
+use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::crawl::store::Commit;
 use crate::storage::StorageError;
@@ -39,6 +38,24 @@ pub(super) async fn committed(node: &Node, change: Change) -> Result<(), Control
 
 /// Commits a change of a job: the job goes on when it is on disk, so that it never runs ahead of the Store.
 pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobError> {
+    waiting(node, change, |_| job.step(0, 0))
+}
+
+/// Commits what a cancelled job leaves behind: tried for ten seconds, or until the node ends. False when that was in vain.
+pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
+    let mut looks = PATIENCE.as_millis() / LOOK.as_millis();
+    let may_go_on = |is_lost: bool| {
+        looks = looks.saturating_sub(1);
+        if is_lost {
+            std::thread::sleep(LOOK);
+        }
+        if looks == 0 || (is_lost && node.stop.borrow().is_some()) { Err(()) } else { Ok(()) }
+    };
+    waiting(node, change, may_go_on).is_ok()
+}
+
+/// Hands a change in until it is committed. `go_on` is asked while that takes, and each time the change was lost.
+fn waiting<E>(node: &Node, change: &Change, mut go_on: impl FnMut(bool) -> Result<(), E>) -> Result<(), E> {
     loop {
         let (done, answer) = sync_channel(1);
         let reply = move || _ = done.send(());
@@ -46,35 +63,13 @@ pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobE
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(()) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => job.step(0, 0)?,
+                Err(RecvTimeoutError::Timeout) => go_on(false)?,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        rest(job)?;
+        go_on(true)?;
+        std::thread::sleep(AGAIN);
     }
-}
-
-/// Commits what a cancelled job leaves behind: tried for ten seconds, or until the node ends. False when that was in vain.
-pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
-    let mut looks = PATIENCE.as_millis() / LOOK.as_millis();
-    while looks > 0 {
-        let (done, answer) = sync_channel(1);
-        let reply = move || _ = done.send(());
-        node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
-        while looks > 0 {
-            looks -= 1;
-            match answer.recv_timeout(LOOK) {
-                Ok(()) => return true,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if node.stop.borrow().is_some() => return false,
-                Err(RecvTimeoutError::Disconnected) => {
-                    std::thread::sleep(LOOK);
-                    break;
-                }
-            }
-        }
-    }
-    false
 }
 
 /// A job's read of the database; waits while the database is being opened again.

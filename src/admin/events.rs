@@ -1,14 +1,12 @@
 //! Events as they happen: `GET /api/v1/events`, a stream of server-sent events.
 
 use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data, Query};
 use actix_web::{HttpRequest, HttpResponse};
+use futures_util::stream::poll_fn;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
@@ -61,12 +59,12 @@ pub(super) async fn listen(request: HttpRequest, node: Data<Node>) -> Result<Htt
     let listener = node.telemetry.events.listen().ok_or_else(full)?;
     let known = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let missed = known.map_or(0, |known| node.telemetry.events.last().saturating_sub(known));
-    let (to, frames) = mpsc::channel(WAITING);
+    let (to, mut frames) = mpsc::channel(WAITING);
     actix_web::rt::spawn(tell(listener, filter, missed, to));
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header(("X-Accel-Buffering", "no"))
-        .body(Frames(frames)))
+        .streaming(poll_fn(move |cx| frames.poll_recv(cx).map(|frame| frame.map(Ok::<Bytes, Infallible>)))))
 }
 
 impl Filter {
@@ -137,21 +135,6 @@ fn frame(event: &Event) -> String {
 
 fn missed_frame(n: u64) -> String {
     format!("event: missed\ndata: {{\"missed\":{n}}}\n\n")
-}
-
-/// A body that ends when nobody sends any more.
-struct Frames(mpsc::Receiver<Bytes>);
-
-impl MessageBody for Frames {
-    type Error = Infallible;
-
-    fn size(&self) -> BodySize {
-        BodySize::Stream
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        self.0.poll_recv(cx).map(|frame| frame.map(Ok))
-    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
-/// How a list is written.
+/// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {

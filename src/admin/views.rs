@@ -10,6 +10,11 @@ use crate::storage::values::PageRecord;
 pub use crate::storage::values::WarcPlace;
 use crate::warc::digest::WarcDigest;
 
+/// The name that one of several has in an answer.
+pub(super) fn json_name(value: impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
 /// A URL in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CanonicalView {

@@ -1,6 +1,6 @@
 //! Actors: the seven kinds, each instance; a restart of one.
 
-pub mod query;
+mod query;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -14,10 +14,7 @@ use crate::crawl::supervise::Kind;
 use crate::telemetry::metrics::Registry;
 
 /// A page of actors, by kind and instance.
-///
-/// # Errors
-/// A bad limit or cursor.
-pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
+pub(super) fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
     let (limit, begin) = (paging.limit()?, paging.after()?);
     let mut stats = stats(node);
     stats.retain(|stats| query.kind.is_none_or(|kind| kind == stats.kind()) && place(stats) > begin);
@@ -29,10 +26,7 @@ pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<Ac
 }
 
 /// Restarts one; answers when its next life has begun.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Result<ActorView, ControlError> {
+pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Result<ActorView, ControlError> {
     let instance = instance.to_owned();
     let found = stats(&node).into_iter().find(|c| c.kind() == kind && **c.instance() == *instance);
     let absent =

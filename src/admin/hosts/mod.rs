@@ -1,8 +1,8 @@
 //! Hosts: the list, one host, its robots.txt.
 
-pub mod look;
-pub mod query;
-pub mod robots;
+mod look;
+pub(super) mod query;
+pub(super) mod robots;
 mod views;
 
 use actix_web::HttpResponse;

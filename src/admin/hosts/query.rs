@@ -26,10 +26,7 @@ use crate::storage::{StorageError, read};
 const COPIES: usize = 50;
 
 /// A page of hosts.
-///
-/// # Errors
-/// A bad limit, cursor or part of a name, or storage that does not answer.
-pub fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
+pub(super) fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
     let (limit, begin, wanted) = (paging.limit()?, paging.after()?, Wanted::read(query)?);
     if let Some(sort) = query.sort {
         return sorted_page(node, &wanted, sort, limit, place(&begin)?).map_err(unread);
@@ -39,10 +36,7 @@ pub fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage
 }
 
 /// One host.
-///
-/// # Errors
-/// No host name, a host nothing is known of, or storage that does not answer.
-pub fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
+pub(super) fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
     let name = name_of(node, name)?;
     let at = host_at(node, &name);
     let row = Row::known(node, at, &name)?;
@@ -50,10 +44,7 @@ pub fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
 }
 
 /// Its robots.txt, and what that says of a URL.
-///
-/// # Errors
-/// As [`host`]; a URL that is none, or of another host; no robots.txt.
-pub fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
+pub(super) fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
     let name = name_of(node, name)?;
     let target = url.map(|url| Target::typed(node, url)).transpose()?.map(|typed| typed.target);
     if let Some(other) = target.as_ref().filter(|target| target.url.host() != name) {

@@ -18,29 +18,10 @@ use super::problem::{Problem, Refusal};
 use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::node::Node;
-use crate::domain::orders::HostOrders;
+use crate::domain::orders::{HostOrder, HostOrders};
 
 /// Longest gap that can be asked for.
 const LONGEST: Duration = Duration::from_secs(86_400);
-
-/// A command to a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostCommand {
-    /// No new requests.
-    Pause,
-    /// Requests again.
-    Resume,
-    /// Its queue is turned away.
-    Drop,
-    /// For good: nothing of it is requested or queued any more.
-    Block,
-    /// It may be crawled again.
-    Unblock,
-    /// What was fetched is fetched once more.
-    Recrawl,
-    /// Its least gap between two requests; `None` for that of the settings.
-    MinDelay(Option<Duration>),
-}
 
 /// What stands for a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -99,9 +80,9 @@ struct Delay {
 
 type Answer = Result<HttpResponse, Problem>;
 
-async fn carried_out(node: Data<Node>, host: Path<String>, command: HostCommand) -> Answer {
+async fn carried_out(node: Data<Node>, host: Path<String>, order: HostOrder) -> Answer {
     let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
-    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, command), look).await?))
+    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, order), look).await?))
 }
 
 /// Describes one of the commands, and carries it out.
@@ -123,17 +104,17 @@ macro_rules! commands {
 
 commands! {
     /// Sends no new requests to the host, until `resume`, also after a restart; what is in flight ends.
-    pause "/api/v1/hosts/{host}/pause" => HostCommand::Pause;
+    pause "/api/v1/hosts/{host}/pause" => HostOrder::Pause;
     /// Goes on with the host at once.
-    resume "/api/v1/hosts/{host}/resume" => HostCommand::Resume;
+    resume "/api/v1/hosts/{host}/resume" => HostOrder::Resume;
     /// Turns away what is queued of the host, as a job (rejected: `dropped`).
-    drop_queue "/api/v1/hosts/{host}/drop" => HostCommand::Drop;
+    drop_queue "/api/v1/hosts/{host}/drop" => HostOrder::Drop;
     /// Blocks the host for good: nothing of it is requested or queued any more; a job turns away its queue (`blocked`).
-    block "/api/v1/hosts/{host}/block" => HostCommand::Block;
+    block "/api/v1/hosts/{host}/block" => HostOrder::Block;
     /// Takes the block back: links to the host that are found from now on are queued again.
-    unblock "/api/v1/hosts/{host}/unblock" => HostCommand::Unblock;
+    unblock "/api/v1/hosts/{host}/unblock" => HostOrder::Unblock;
     /// Queues what was fetched of the host once more, as a job; older captures are kept.
-    recrawl "/api/v1/hosts/{host}/recrawl" => HostCommand::Recrawl;
+    recrawl "/api/v1/hosts/{host}/recrawl" => HostOrder::Recrawl;
 }
 
 /// Sets the least gap between two requests to the host; `null` takes it back to the settings. A Crawl-delay of robots.txt
@@ -151,5 +132,5 @@ pub(super) async fn delay(host: Path<String>, payload: Payload, node: Data<Node>
             ControlError::Invalid("min_delay: at most 24h; to stop requests altogether pause the host".into()).into()
         );
     }
-    carried_out(node, host, HostCommand::MinDelay(delay)).await
+    carried_out(node, host, HostOrder::MinDelay(delay)).await
 }

@@ -1,6 +1,6 @@
 //! Pages: the list of captures, one page, and its snapshot.
 
-pub mod query;
+pub(super) mod query;
 pub(super) mod snapshot;
 
 use actix_web::HttpResponse;
@@ -15,7 +15,7 @@ use super::problem::{Problem, Refusal};
 use super::urls::UrlQuery;
 use super::views::CaptureView;
 use crate::crawl::node::Node;
-pub use snapshot::{Form, Snapshot, SnapshotFault};
+pub use snapshot::{Form, Snapshot};
 
 /// Which captures.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]

@@ -2,11 +2,14 @@
 
 use std::io::Read;
 
+use actix_web::http::StatusCode;
+
 use crate::admin::ControlError;
 use crate::admin::find::{Target, host_at, unread};
 use crate::admin::hosts::query::name_of;
-use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot, SnapshotFault};
+use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot};
 use crate::admin::paging::{Paging, records};
+use crate::admin::problem::Problem;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
@@ -27,10 +30,7 @@ const CAPTURES: usize = 100;
 const MOST: u64 = 16 << 20;
 
 /// A page of captures, in key order.
-///
-/// # Errors
-/// A bad host, limit or cursor, or storage that does not answer.
-pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
+pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
     let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
     let range = match host {
         Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl.id)),
@@ -49,10 +49,7 @@ pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CaptureP
 }
 
 /// One capture of a URL, and the list of all.
-///
-/// # Errors
-/// A text that is no URL, no capture, or storage that does not answer.
-pub fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
+pub(super) fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
@@ -61,10 +58,7 @@ pub fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, Contr
 }
 
 /// The bytes of one capture.
-///
-/// # Errors
-/// See [`SnapshotFault`].
-pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault> {
+pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, Problem> {
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
@@ -77,8 +71,8 @@ pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<S
     };
     let dir = node.crawl.rules.settings.warc_dir();
     let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
-        PickError::Gone(_) => SnapshotFault::Gone(e.to_string()),
-        PickError::TooLarge { .. } => SnapshotFault::TooLarge(e.to_string()),
+        PickError::Gone(_) => Problem::new(StatusCode::GONE, e.to_string()),
+        PickError::TooLarge { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, e.to_string()),
         PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
     })?;
     shown(picked, &target, capture, form)
@@ -121,7 +115,7 @@ fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Opt
     }
 }
 
-fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, SnapshotFault> {
+fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, Problem> {
     let (content_type, content_encoding) = (picked.field("content-type"), picked.field("content-encoding"));
     let (kind, body) = match form {
         Form::Stored => ("application/octet-stream", picked.body),
@@ -132,6 +126,11 @@ fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> R
     Ok(Snapshot { body, kind, capture: CaptureView::from(capture), content_type, content_encoding })
 }
 
+/// It cannot be shown in the form asked for.
+fn unshown(why: String) -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)
+}
+
 /// Codings taken off, in UTF-8.
 fn readable(
     picked: Picked,
@@ -139,11 +138,10 @@ fn readable(
     content_type: Option<&str>,
     coding: Option<&str>,
     form: Form,
-) -> Result<(&'static str, Vec<u8>), SnapshotFault> {
+) -> Result<(&'static str, Vec<u8>), Problem> {
     let mut body = Vec::new();
     let coded = decoded(&*picked.body, coding.unwrap_or_default(), MOST).read_to_end(&mut body);
-    coded
-        .map_err(|e| SnapshotFault::Form(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
+    coded.map_err(|e| unshown(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
     let url = target.url.to_url();
     match (sniff(content_type, &body), form) {
         (kind @ (Kind::Html | Kind::Xhtml), form) => {
@@ -162,7 +160,7 @@ fn readable(
         }
         (Kind::Other, _) => {
             let kind = content_type.unwrap_or("no type that is known");
-            Err(SnapshotFault::Form(format!("there is no text in {kind}: ask with as=stored")))
+            Err(unshown(format!("there is no text in {kind}: ask with as=stored")))
         }
     }
 }

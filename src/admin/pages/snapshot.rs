@@ -1,7 +1,6 @@
 //! A page as it was: its bytes, its text, or its look without scripts.
 
 use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::web::{Data, Query};
 use serde::Deserialize;
@@ -58,35 +57,6 @@ pub struct Snapshot {
     pub content_type: Option<String>,
     /// `Content-Encoding` as its server sent it.
     pub content_encoding: Option<String>,
-}
-
-/// Why there are none.
-#[derive(Debug, thiserror::Error)]
-pub enum SnapshotFault {
-    /// As for every question.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The record was there and is not any more.
-    #[error("{0}")]
-    Gone(String),
-    /// It is larger than is read at a time.
-    #[error("{0}")]
-    TooLarge(String),
-    /// It cannot be shown in the form asked for.
-    #[error("{0}")]
-    Form(String),
-}
-
-impl From<SnapshotFault> for Problem {
-    fn from(fault: SnapshotFault) -> Self {
-        let status = match fault {
-            SnapshotFault::Control(error) => return error.into(),
-            SnapshotFault::Gone(_) => StatusCode::GONE,
-            SnapshotFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            SnapshotFault::Form(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        };
-        Self::new(status, fault.to_string())
-    }
 }
 
 /// A page as it was: as stored, as text, or as it looked without scripts.

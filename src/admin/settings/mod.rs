@@ -1,6 +1,6 @@
 //! The configuration in force, and what of it changes while the crawl runs.
 
-pub mod query;
+mod query;
 mod views;
 
 use std::collections::BTreeMap;

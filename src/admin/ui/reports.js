@@ -1,7 +1,7 @@
 // Reports as tables, a page at a time, and whole as a file for spreadsheets.
 
 import { get } from "./api.js";
-import { $, choice, el, say, show } from "./dom.js";
+import { $, button, choice, say, show } from "./dom.js";
 import { lookUp } from "./explain.js";
 import { bytes, count, words } from "./format.js";
 import { about, find, HOLDERS } from "./holders.js";
@@ -12,7 +12,7 @@ import { redraw, row, table } from "./table.js";
 
 const LIMIT = 20;
 
-const opener = (act) => (text) => (text ? el("button", { type: "button", class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
+const opener = (act) => (text) => (text ? button({ class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
 const [url, hostName] = [opener(lookUp), opener(host)];
 const text = (v) => (v === null || v === undefined ? "" : words(v));
 const plain = (v) => v ?? "";

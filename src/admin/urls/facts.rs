@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::views::{AttemptView, Explanation, FactView, HoldView, QueueView, UrlHost};
-use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView};
+use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView, json_name};
 use crate::base::time::UnixMillis;
 use crate::base::units::{human_size, roughly};
 use crate::warc::date::iso;
@@ -96,7 +96,7 @@ fn copy(robots: &RobotsView) -> String {
 }
 
 fn of_host(host: &UrlHost, hold: Option<&HoldView>, now: UnixMillis) -> String {
-    let state = serde_json::to_value(host.state).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let state = json_name(host.state);
     let wait = match (hold, &host.wait) {
         (Some(hold), _) => format!("not asked now: {}", hold.sentence),
         (None, Some(wait)) => {

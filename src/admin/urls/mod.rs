@@ -2,7 +2,7 @@
 
 mod answer;
 mod facts;
-pub mod query;
+pub(super) mod query;
 mod views;
 
 use actix_web::HttpResponse;

@@ -11,7 +11,7 @@ use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
     answer, deciding,
 };
-use crate::admin::views::{CanonicalView, CaptureView};
+use crate::admin::views::{CanonicalView, CaptureView, json_name};
 use crate::admin::waits::wait_of;
 use crate::admin::why_idle::findings;
 use crate::base::time::{UnixMillis, millis};
@@ -31,20 +31,14 @@ const COUNTED: usize = 1_000;
 const CAPTURES: usize = 16;
 
 /// What is known of a URL.
-///
-/// # Errors
-/// A text that is no URL, or storage that does not answer.
-pub fn look_up(node: &Node, url: &str) -> Result<UrlView, ControlError> {
+pub(super) fn look_up(node: &Node, url: &str) -> Result<UrlView, ControlError> {
     let target = Target::typed(node, url)?.target;
     let record = Record::read(node, target.key).map_err(unread)?;
     Ok(view(node, &target, &record))
 }
 
 /// All that decides over a URL.
-///
-/// # Errors
-/// As [`look_up`].
-pub fn explain(node: &Node, url: &str) -> Result<Explanation, ControlError> {
+pub(super) fn explain(node: &Node, url: &str) -> Result<Explanation, ControlError> {
     explained(node, Target::typed(node, url)?).map_err(unread)
 }
 
@@ -145,7 +139,7 @@ fn found(node: &Node, target: &Target, record: &Record) -> Result<Option<FoundVi
 }
 
 fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {
-    HoldView { code: finding.code.as_str().to_owned(), sentence: finding.sentence }
+    HoldView { code: json_name(finding.code), sentence: finding.sentence }
 }
 
 /// What the operator has said of its host.

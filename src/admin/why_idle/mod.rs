@@ -62,37 +62,6 @@ pub enum IdleCode {
     ClockJumped,
 }
 
-impl IdleCode {
-    /// Its name in the answer.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotIdle => "not_idle",
-            Self::Draining => "draining",
-            Self::DiskLow => "disk_low",
-            Self::DiskFault => "disk_fault",
-            Self::Paused => "paused",
-            Self::LimitReached => "limit_reached",
-            Self::FrontierEmpty => "frontier_empty",
-            Self::MemoryShort => "memory_short",
-            Self::StoreSlow => "store_slow",
-            Self::ParserSlow => "parser_slow",
-            Self::PermitsTaken => "permits_taken",
-            Self::HostsWaiting => "hosts_waiting",
-            Self::HostsHeld => "hosts_held",
-            Self::HostsBackingOff => "hosts_backing_off",
-            Self::RobotsUnreachable => "robots_unreachable",
-            Self::DnsFailing => "dns_failing",
-            Self::RetriesWaiting => "retries_waiting",
-            Self::Starting => "starting",
-            Self::Checkpoint => "checkpoint",
-            Self::ActorRestarting => "actor_restarting",
-            Self::HeldBack => "held_back",
-            Self::ClockJumped => "clock_jumped",
-        }
-    }
-}
-
 /// One blocker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Finding {

@@ -14,8 +14,8 @@ use crate::admin::paging::{Paging, cursor};
 /// Folder in the data folder, and name.
 const FOLDER: &str = "reports";
 const NAME: &str = "dead-links-holders.jsonl";
-/// How the name of one that is not whole begins.
-const PART: &str = ".part-";
+/// Name of one that is not whole.
+const PART: &str = ".part-dead-links-holders";
 /// Longest line taken, bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -29,8 +29,9 @@ impl Writing {
     pub fn begin(data: &Path, about: &HoldersAbout) -> io::Result<Self> {
         let dir = data.join(FOLDER);
         fs::create_dir_all(&dir)?;
-        remove_parts(&dir)?;
-        let file = tempfile::Builder::new().prefix(PART).tempfile_in(&dir)?;
+        // What a killed process left; nobody else writes here, for there is one such job at a time.
+        let _ = fs::remove_file(dir.join(PART));
+        let file = tempfile::Builder::new().prefix(PART).rand_bytes(0).tempfile_in(&dir)?;
         let mut writing = Self { out: BufWriter::new(file), path: dir.join(NAME) };
         writing.line(&serde_json::to_string(about)?)?;
         Ok(writing)
@@ -51,17 +52,6 @@ impl Writing {
         file.as_file().sync_all()?;
         file.persist(self.path).map(drop).map_err(|e| e.error)
     }
-}
-
-/// What a killed process left; nobody else writes here, for there is one such job at a time.
-fn remove_parts(dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(PART) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// A page of the report; nothing when there is none.
@@ -154,7 +144,7 @@ mod tests {
         assert_eq!(at(dir.path(), None), Ok(HoldersPage::default()));
         assert!(matches!(at(dir.path(), Some("00".into())), Err(ControlError::Invalid(_))), "there is no report");
         fs::create_dir(dir.path().join(FOLDER)).unwrap();
-        fs::write(dir.path().join(FOLDER).join(".part-x1"), "left by a kill").unwrap();
+        fs::write(dir.path().join(FOLDER).join(PART), "left by a kill").unwrap();
         written(dir.path(), 7);
         let (mut found, mut next) = (Vec::new(), None);
         loop {

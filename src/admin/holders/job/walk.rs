@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
-use super::dead::Dead;
+use super::Dead;
 use crate::admin::commit::reading;
 use crate::admin::find::host_at;
 use crate::admin::holders::HoldersAbout;
 use crate::base::sort::Sorter;
-use crate::crawl::jobs::Job;
-use crate::crawl::jobs::JobError;
+use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::url::PageUrl;
 use crate::recovery::checkpoint::make::closed_files;
@@ -222,11 +221,15 @@ fn row(number: usize, page: &str, context: &str) -> Vec<u8> {
     [&number[..], page.as_bytes(), b"\n", context.as_bytes()].concat()
 }
 
-/// The number, page and context of a row.
-pub(super) fn of_row(row: &[u8]) -> Option<(usize, String, String)> {
-    let (number, text) = row.split_first_chunk::<4>()?;
-    let (page, context) = std::str::from_utf8(text).ok()?.split_once('\n')?;
-    Some((usize::try_from(u32::from_be_bytes(*number)).ok()?, page.to_owned(), context.to_owned()))
+/// Whether a row is of this dead URL.
+pub(super) fn is_of(row: &[u8], number: u32) -> bool {
+    row.starts_with(&number.to_be_bytes())
+}
+
+/// The page and context of a row.
+pub(super) fn page_of(row: &[u8]) -> Option<(String, String)> {
+    let (page, context) = std::str::from_utf8(row.get(4..)?).ok()?.split_once('\n')?;
+    Some((page.to_owned(), context.to_owned()))
 }
 
 /// The file; one that was closed meanwhile has another name.
