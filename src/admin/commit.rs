@@ -1,17 +1,21 @@
 //! Changes that the operator asks for, on their way to the Store: handed in until their commit is answered, for a commit is
 //! lost when an actor dies. So every one of them must be one that may be made twice.
 
+use std::iter::from_fn;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use crate::admin::ControlError;
+use crate::admin::paging::Record;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::crawl::store::Commit;
-use crate::storage::StorageError;
+use crate::storage::keys::{Key, KeyRange, after};
 use crate::storage::ledger::Change;
+use crate::storage::tables::Table;
+use crate::storage::{Storage, StorageError, read};
 
 /// Rest before a lost change is handed in again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -80,6 +84,22 @@ pub(super) fn reading<T>(job: &Job, look: impl Fn() -> Result<T, StorageError>) 
             other => return other.map_err(|e| JobError::Failed(e.to_string())),
         }
     }
+}
+
+/// The records of a range of keys for a job, so many at a time.
+pub(super) fn chunks<T: Table>(
+    storage: &dyn Storage,
+    job: &Job,
+    mut range: KeyRange,
+    size: usize,
+) -> impl Iterator<Item = Result<Vec<Record<T>>, JobError>> {
+    from_fn(move || {
+        let rows = reading(job, || read::scan::<T>(storage, &range, size));
+        if let Ok(rows) = &rows {
+            range.from = after(&rows.last()?.0.encode());
+        }
+        Some(rows)
+    })
 }
 
 /// A moment's rest of a job, unless it is to stop.

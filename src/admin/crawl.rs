@@ -10,7 +10,7 @@ use super::auth::Role;
 use super::body::whole;
 use super::bounded::reading;
 use super::control::{Control, SeedReport};
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal};
 use super::seeds;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::shelf::Listing;
@@ -47,11 +47,7 @@ pub(super) async fn status(request: HttpRequest, control: Data<dyn Control>) -> 
 #[utoipa::path(post, path = "/api/v1/seeds", tag = "crawl", request_body(content((String = "text/plain"), (seeds::Body = "application/json"))), responses(
     (status = 200, body = SeedReport), Refusal<400>, Refusal<413>, Refusal<503>,
 ))]
-pub(super) async fn add_seeds(
-    request: HttpRequest,
-    payload: Payload,
-    control: Data<dyn Control>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn add_seeds(request: HttpRequest, payload: Payload, control: Data<dyn Control>) -> Answer {
     let body = whole(payload).await?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let seeds::Given { seeds, refused } =
@@ -63,14 +59,14 @@ pub(super) async fn add_seeds(
 
 /// No new requests until `resume`.
 #[utoipa::path(post, path = "/api/v1/pause", tag = "crawl", responses((status = 200, body = Done)))]
-pub(super) async fn pause(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn pause(control: Data<dyn Control>) -> Answer {
     control.pause()?;
     Ok(done("pause"))
 }
 
 /// Goes on after a pause.
 #[utoipa::path(post, path = "/api/v1/resume", tag = "crawl", responses((status = 200, body = Done)))]
-pub(super) async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn resume(control: Data<dyn Control>) -> Answer {
     control.resume()?;
     let status = control.status();
     let still = (status.state == State::Paused).then_some(status.idle_reason);
@@ -79,14 +75,14 @@ pub(super) async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, P
 
 /// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
 #[utoipa::path(post, path = "/api/v1/drain", tag = "crawl", responses((status = 200, body = Done)))]
-pub(super) async fn drain(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn drain(control: Data<dyn Control>) -> Answer {
     control.drain()?;
     Ok(done("drain"))
 }
 
 /// Finishes what is in flight, for ten seconds at most, and ends the process.
 #[utoipa::path(post, path = "/api/v1/stop", tag = "crawl", responses((status = 200, body = Done)))]
-pub(super) async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn stop(control: Data<dyn Control>) -> Answer {
     control.stop()?;
     Ok(done("stop"))
 }
@@ -95,7 +91,7 @@ pub(super) async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Pro
 #[utoipa::path(post, path = "/api/v1/checkpoint", tag = "crawl", request_body(content = String, content_type = "text/plain"), responses(
     (status = 200, body = Summary), Refusal<409>, Refusal<503>,
 ))]
-pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Answer {
     let body = whole(payload).await?;
     let of = Some(String::from_utf8_lossy(&body).trim().to_owned()).filter(|dir| !dir.is_empty()).map(Into::into);
     Ok(HttpResponse::Ok().json(control.checkpoint(of).await?))
@@ -105,7 +101,7 @@ pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> 
 #[utoipa::path(get, path = "/api/v1/checkpoints", tag = "crawl", responses(
     (status = 200, body = Listing), Refusal<409>,
 ))]
-pub(super) async fn checkpoints(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn checkpoints(control: Data<dyn Control>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || control.checkpoints()).await?))
 }
 

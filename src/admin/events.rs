@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal};
 use crate::crawl::node::Node;
 use crate::telemetry::events::{Event, EventKind, Heard, LISTENERS, Listener, StateChange};
 
@@ -50,7 +50,7 @@ struct Filter {
     (status = 200, body = Event, content_type = "text/event-stream"), Refusal<400>,
     (status = 503, body = Problem, content_type = "application/problem+json", description = "16 listen already."),
 ))]
-pub(super) async fn listen(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn listen(request: HttpRequest, node: Data<Node>) -> Answer {
     let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
     let wanted = Query::<Wanted>::from_query(request.query_string()).map_err(|e| bad(e.to_string()))?;
     let filter = Filter::read(&wanted).map_err(bad)?;

@@ -7,7 +7,7 @@ use actix_web::web::{Data, Path};
 
 use super::bounded::reading;
 use super::control::ControlError;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 pub use crate::crawl::jobs::{JobState, JobView};
 use crate::crawl::node::Node;
 
@@ -24,7 +24,7 @@ pub(super) async fn jobs(node: Data<Node>) -> HttpResponse {
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
     (status = 200, body = JobView), Refusal<400>, Refusal<404>,
 ))]
-pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
     Ok(HttpResponse::Ok().json(node.jobs.get(id).ok_or_else(|| unknown(id))?))
 }
@@ -34,7 +34,7 @@ pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Result<HttpRespon
 #[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
     (status = 200, body = JobView), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-pub(super) async fn cancel(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn cancel(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
     Ok(HttpResponse::Ok().json(reading(move || node.jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
 }

@@ -170,12 +170,15 @@ pub(super) fn look<I>(
     Ok(looked)
 }
 
+/// A record of a table.
+pub(super) type Record<T> = (<T as Table>::Key, <T as Table>::Value);
+
 /// The same with the records of a table.
 pub(super) fn records<T: Table>(
     node: &Node,
     (limit, range): (usize, KeyRange),
     wanted: impl Fn(&T::Value) -> bool,
-) -> Result<Looked<(T::Key, T::Value)>, StorageError> {
+) -> Result<Looked<Record<T>>, StorageError> {
     let read = |from: &[u8], n| {
         let rest = KeyRange { from: from.to_vec(), until: range.until.clone() };
         let rows = read::scan::<T>(&*node.storage, &rest, n)?;

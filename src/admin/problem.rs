@@ -61,6 +61,9 @@ impl From<ControlError> for Problem {
     }
 }
 
+/// What a route answers.
+pub(super) type Answer = Result<HttpResponse, Problem>;
+
 /// The answer of one status with a [`Problem`], as the description of a route names it.
 pub(super) struct Refusal<const STATUS: u16>;
 

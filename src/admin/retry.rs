@@ -12,16 +12,16 @@ use utoipa::ToSchema;
 use super::ControlError;
 use super::body;
 use super::bounded::ordered;
-use super::commit::{commit, reading};
+use super::commit::{chunks, commit, reading};
 use super::jobs::JobView;
 use super::orders::command::range_of;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use crate::base::time::UnixMillis;
 use crate::base::units::parse_duration;
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
-use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::ledger::Change;
 use crate::storage::read;
 use crate::storage::tables::Failed;
@@ -56,7 +56,7 @@ pub struct RetryWhich {
 #[utoipa::path(post, path = "/api/v1/urls/retry", tag = "urls", request_body = RetryWhich, responses(
     (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-pub(super) async fn retry(payload: Payload, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn retry(payload: Payload, node: Data<Node>) -> Answer {
     let which = body::json(payload).await?;
     Ok(HttpResponse::Accepted().json(ordered(start(Arc::clone(&node), which), "GET /api/v1/jobs").await?))
 }
@@ -131,16 +131,15 @@ pub async fn start(node: Arc<Node>, asked: RetryWhich) -> Result<JobView, Contro
 }
 
 fn work(node: &Node, job: &Job, which: &Which) -> Result<Value, JobError> {
-    let (mut range, mut queued) = (which.range.clone(), 0);
-    loop {
-        let rows = reading(job, || read::scan::<Failed>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(json!({ "queued": queued })) };
-        range.from = after(&last.encode());
+    let mut queued = 0;
+    for rows in chunks::<Failed>(&*node.storage, job, which.range.clone(), CHUNK) {
+        let rows = rows?;
         let urls: Vec<SeenKey> = rows.iter().filter(|(_, failed)| which.holds(failed)).map(|(key, _)| *key).collect();
         let now = if urls.is_empty() { 0 } else { try_again(node, job, urls)? };
         queued += now;
         job.step(rows.len() as u64, now)?;
     }
+    Ok(json!({ "queued": queued }))
 }
 
 fn try_again(node: &Node, job: &Job, urls: Vec<SeenKey>) -> Result<u64, JobError> {

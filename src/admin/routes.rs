@@ -9,7 +9,7 @@ use actix_web::{FromRequest, HttpResponse, Resource, Responder, ResponseError};
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 
-use super::problem::Problem;
+use super::problem::{Answer, Problem};
 use super::{
     actors, crawl, events, holders, hosts, jobs, orders, pages, paging, pipeline, probes, reports, retry, settings,
     statistics, ui, url_lists, urls, why_idle,
@@ -167,7 +167,7 @@ async fn openapi(doc: Data<OpenApi>) -> HttpResponse {
     HttpResponse::Ok().json(&**doc)
 }
 
-async fn unknown(doc: Data<OpenApi>) -> Result<HttpResponse, Problem> {
+async fn unknown(doc: Data<OpenApi>) -> Answer {
     let paths: Vec<&str> = doc.paths.paths.keys().map(String::as_str).collect();
     Err(Problem::new(StatusCode::NOT_FOUND, format!("there is no such path; there are {}", paths.join(" "))))
 }
@@ -206,9 +206,19 @@ async fn wrong_method(allowed: &'static str) -> HttpResponse {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     #[test]
-    fn dump_openapi() {
-        let Ok(out) = std::env::var("OPENAPI_OUT") else { return };
-        std::fs::write(out, serde_json::to_string_pretty(&super::describe()).unwrap()).unwrap();
+    fn what_is_described_is_routed_and_what_is_routed_is_described() {
+        let doc = super::describe();
+        let described: BTreeSet<&str> = doc.paths.paths.keys().map(String::as_str).collect();
+        let code = include_str!("routes.rs").split("#[cfg(test)]").next().unwrap();
+        let texts = code.split("(\"/").skip(1).filter_map(|rest| rest.split('"').next());
+        let routed: Vec<String> =
+            texts.map(|path| format!("/{path}")).filter(|path| path != "/api/openapi.json").collect();
+        assert_eq!(routed.iter().map(String::as_str).collect::<BTreeSet<_>>(), described);
+        if let Ok(out) = std::env::var("OPENAPI_OUT") {
+            std::fs::write(out, serde_json::to_string_pretty(&doc).unwrap()).unwrap();
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Statistics over time, from memory.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::control::ControlError;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
 use crate::telemetry::StatusSnapshot;
 use crate::telemetry::metrics::ActorKind;
@@ -33,57 +32,20 @@ pub struct StatisticsQuery {
     pub points: Option<usize>,
 }
 
-/// One moment. Counts are since the beginning of the crawl, rates since the point before.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Point {
-    /// When, milliseconds since 1970.
-    pub at_ms: u64,
-    /// Pages stored, revisits included.
-    pub pages: u64,
-    /// Bytes received.
-    pub bytes: u64,
-    /// URLs given up.
-    pub errors: u64,
-    /// URLs finished.
-    pub done: u64,
-    /// URLs turned away.
-    pub rejected: u64,
-    /// Pages a second.
-    pub pages_per_second: f64,
-    /// Bytes a second.
-    pub bytes_per_second: f64,
-    /// URLs given up a second.
-    pub errors_per_second: f64,
-    /// URLs in a queue.
-    pub waiting: u64,
-    /// Requests in flight.
-    pub in_flight: u64,
-    /// Hosts being crawled.
-    pub hosts_active: u64,
-    /// Hosts that could be taken up.
-    pub hosts_waiting: u64,
-    /// Hosts that wait for a time.
-    pub hosts_parked: u64,
-    /// Memory of the process.
-    pub resident_bytes: u64,
-    /// Messages waiting, by kind of actor.
-    pub queues: BTreeMap<String, u64>,
-}
-
 /// A time series. It lives in memory and begins with the process.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct Statistics {
     /// Seconds between two points.
     pub step_seconds: u64,
     /// The points, oldest first.
-    pub points: Vec<Point>,
+    pub points: Vec<Sample>,
 }
 
 /// Pages, bytes, errors, queues and memory over time.
 #[utoipa::path(get, path = "/api/v1/statistics", tag = "crawl", params(StatisticsQuery), responses(
     (status = 200, body = Statistics), Refusal<400>,
 ))]
-pub(super) async fn statistics(query: Query<StatisticsQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn statistics(query: Query<StatisticsQuery>, node: Data<Node>) -> Answer {
     let since = query.since.unwrap_or(3_600);
     if since == 0 {
         return Err(ControlError::Invalid("since=0: expected seconds, 1 or more".into()).into());
@@ -124,36 +86,10 @@ pub(crate) fn note(node: &Node, s: &StatusSnapshot) {
 fn series(node: &Node, since: u64, points: usize) -> Statistics {
     let since = Duration::from_secs(since.min(LONGEST));
     let (step, samples) = node.telemetry.series.last(node.clock.now(), since, points);
-    let mut before: Option<&Sample> = None;
-    let clock = &node.clock;
-    let dated = |sample: &Sample, point: Point| Point { at_ms: clock.date_of(sample.at).0, ..point };
-    let points = samples.iter().map(|sample| dated(sample, point(sample, before.replace(sample)))).collect();
-    Statistics { step_seconds: step.as_secs(), points }
-}
-
-fn point(s: &Sample, before: Option<&Sample>) -> Point {
-    let rate = |of: fn(&Sample) -> u64| {
-        let seconds = before.map_or(0.0, |before| s.at.since(before.at).as_secs_f64());
-        let more = before.map_or(0, |before| of(s).saturating_sub(of(before)));
-        if seconds > 0.0 { more as f64 / seconds } else { 0.0 }
+    let mut before: Option<Sample> = None;
+    let point = |sample: Sample| {
+        let point = before.replace(sample).map_or(sample, |before| sample.rated(&before));
+        Sample { at: node.clock.date_of(sample.at), ..point }
     };
-    let queues = ActorKind::ALL.iter().zip(s.queues);
-    Point {
-        at_ms: s.at.0,
-        pages: s.pages,
-        bytes: s.bytes,
-        errors: s.errors,
-        done: s.done,
-        rejected: s.rejected,
-        pages_per_second: rate(|s| s.pages),
-        bytes_per_second: rate(|s| s.bytes),
-        errors_per_second: rate(|s| s.errors),
-        waiting: s.waiting,
-        in_flight: s.in_flight,
-        hosts_active: s.hosts_active,
-        hosts_waiting: s.hosts_waiting,
-        hosts_parked: s.hosts_parked,
-        resident_bytes: s.resident_bytes,
-        queues: queues.map(|(kind, n)| (kind.as_str().to_owned(), n)).collect(),
-    }
+    Statistics { step_seconds: step.as_secs(), points: samples.into_iter().map(point).collect() }
 }

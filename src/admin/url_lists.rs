@@ -1,7 +1,7 @@
 //! URLs turned away, and URLs given up: listed by reason and host, a page at a time.
 
+use actix_web::HttpRequest;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -12,7 +12,7 @@ use super::csv::{Row, some};
 use super::find::unread;
 use super::orders::command::range_of;
 use super::paging::{How, Paging, records, written};
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use super::reports::DeadLink;
 use super::reports::query::dead_link;
 use super::retry::reasons;
@@ -73,7 +73,7 @@ impl Row for RejectedUrl {
     (status = 200, content((UrlPage<RejectedUrl> = "application/json"), (String = "text/csv"))),
     Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn rejected(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn rejected(request: HttpRequest, node: Data<Node>) -> Answer {
     answer::<Rejected, _, _>(
         &request,
         node,
@@ -95,7 +95,7 @@ pub(super) async fn rejected(request: HttpRequest, node: Data<Node>) -> Result<H
     (status = 200, content((UrlPage<DeadLink> = "application/json"), (String = "text/csv"))),
     Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn failed(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn failed(request: HttpRequest, node: Data<Node>) -> Answer {
     answer::<Failed, _, _>(&request, node, reasons, |value| value.reason, dead_link).await
 }
 
@@ -106,7 +106,7 @@ async fn answer<T: Table<Value: 'static>, F: PartialEq + 'static, R: Row + Seria
     named: fn(&str) -> Result<Vec<F>, ControlError>,
     reason: fn(&T::Value) -> F,
     shown: fn(T::Value) -> R,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let (which, paging, how): (Which, Paging, How) = (query(request)?, query(request)?, query(request)?);
     let list = move || {
         let part = paging.part(range_of(&node, which.host.as_deref())?)?;

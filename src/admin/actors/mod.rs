@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::ordered;
 use super::paging::{Page, Paging};
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
 use crate::crawl::stats::Life;
 use crate::telemetry::metrics::ActorKind;
@@ -68,11 +68,7 @@ pub struct ActorQuery {
 #[utoipa::path(get, path = "/api/v1/actors", tag = "actors", params(ActorQuery, Paging), responses(
     (status = 200, body = Page<ActorView>), Refusal<400>,
 ))]
-pub(super) async fn actors(
-    query: Query<ActorQuery>,
-    paging: Query<Paging>,
-    node: Data<Node>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(query::actors(&node, *query, &paging)?))
 }
 
@@ -83,7 +79,7 @@ pub(super) async fn actors(
 ), responses(
     (status = 200, body = ActorView), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<503>,
 ))]
-pub(super) async fn restart(path: Path<(ActorKind, String)>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn restart(path: Path<(ActorKind, String)>, node: Data<Node>) -> Answer {
     let (kind, instance) = path.into_inner();
     Ok(HttpResponse::Ok()
         .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "GET /api/v1/actors, its restarts").await?))

@@ -12,7 +12,7 @@ use crate::admin::bounded::reading;
 use crate::admin::csv::{Row, some};
 use crate::admin::jobs::JobView;
 use crate::admin::paging::{How, Paging, written};
-use crate::admin::problem::{Problem, Refusal};
+use crate::admin::problem::{Answer, Refusal};
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 
@@ -96,7 +96,7 @@ impl Row for HeldLink {
 #[utoipa::path(get, path = "/api/v1/reports/dead-links/holders", tag = "reports", params(Paging, How), responses(
     (status = 200, content((HoldersPage = "application/json"), (String = "text/csv"))), Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn held(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn held(request: HttpRequest, node: Data<Node>) -> Answer {
     let paging = query(&request)?;
     let page = reading(move || job::held(&node, &paging)).await?;
     Ok(written(query(&request)?, &page, &page.items, page.next.as_ref()))
@@ -107,7 +107,7 @@ pub(super) async fn held(request: HttpRequest, node: Data<Node>) -> Result<HttpR
 #[utoipa::path(post, path = "/api/v1/reports/dead-links/holders", tag = "reports", request_body = WhichDead, responses(
     (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-pub(super) async fn find(payload: Payload, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn find(payload: Payload, node: Data<Node>) -> Answer {
     let which = json(payload).await?;
     Ok(HttpResponse::Accepted().json(job::start(&node, which)?))
 }

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::admin::bounded::reading;
 use crate::admin::paging::Paging;
-use crate::admin::problem::{Problem, Refusal};
+use crate::admin::problem::{Answer, Refusal};
 use crate::admin::views::HostState;
 
 use crate::crawl::node::Node;
@@ -54,11 +54,7 @@ pub struct HostQuery {
 #[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", params(HostQuery, Paging), responses(
     (status = 200, body = HostPage), Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn hosts(
-    query: Query<HostQuery>,
-    paging: Query<Paging>,
-    node: Data<Node>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::hosts(&node, &query, &paging)).await?))
 }
 
@@ -68,7 +64,7 @@ pub(super) async fn hosts(
 ), responses(
     (status = 200, body = HostDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-pub(super) async fn host(name: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn host(name: Path<String>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::host(&node, &name)).await?))
 }
 
@@ -88,10 +84,6 @@ pub(super) struct RobotsQuery {
 ), responses(
     (status = 200, body = RobotsText), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-pub(super) async fn robots(
-    name: Path<String>,
-    query: Query<RobotsQuery>,
-    node: Data<Node>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn robots(name: Path<String>, query: Query<RobotsQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::robots(&node, &name, query.url.as_deref())).await?))
 }

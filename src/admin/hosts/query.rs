@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use crate::admin::ControlError;
-use crate::admin::find::{Target, host_at, host_state, unread};
+use crate::admin::find::{Target, host_state, unread};
 use crate::admin::hosts::look::{Wanted, look};
 use crate::admin::hosts::robots::Look;
 use crate::admin::hosts::{
     Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, RobotsText, Schedule,
 };
-use crate::admin::orders::command::is_bare;
+use crate::admin::orders::command::Named;
 use crate::admin::paging::{Looked, Paging, cursor};
 use crate::admin::views::{HostState as Standing, RobotsView};
 use crate::admin::waits::{pace_of, wait_of};
@@ -37,31 +37,26 @@ pub(super) fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<H
 
 /// One host.
 pub(super) fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
-    let name = name_of(node, name)?;
-    let at = host_at(node, &name);
-    let row = Row::known(node, at, &name)?;
+    let row = Row::known(node, &named(node, name)?)?;
     row.detail(node).map_err(unread)
 }
 
 /// Its robots.txt, and what that says of a URL.
 pub(super) fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
-    let name = name_of(node, name)?;
+    let host = named(node, name)?;
     let target = url.map(|url| Target::typed(node, url)).transpose()?.map(|typed| typed.target);
-    if let Some(other) = target.as_ref().filter(|target| target.url.host() != name) {
-        let detail = format!("url: expected a URL of {name}, not of {}", other.url.host());
+    if let Some(other) = target.as_ref().filter(|target| target.url.host() != host.name) {
+        let detail = format!("url: expected a URL of {}, not of {}", host.name, other.url.host());
         return Err(ControlError::Invalid(detail));
     }
-    robots_text(node, host_at(node, &name), &name, target.as_ref())
+    robots_text(node, &host, target.as_ref())
 }
 
-/// A host's name in canonical form.
-pub(in crate::admin) fn name_of(node: &Node, name: &str) -> Result<String, ControlError> {
-    let url = Some(name)
-        .filter(|name| is_bare(name))
-        .and_then(|name| node.crawl.rules.canon.parse(&format!("http://{name}/")).ok());
+/// The host of a path or query.
+pub(in crate::admin) fn named(node: &Node, name: &str) -> Result<Named, ControlError> {
     let wrong =
-        || ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
-    url.map(|url| url.host().to_owned()).ok_or_else(wrong)
+        |_| ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
+    Named::of(node, name).map_err(wrong)
 }
 
 fn absent(name: &str) -> ControlError {
@@ -87,8 +82,9 @@ impl Row {
         &self.pace
     }
 
-    fn known(node: &Node, at: HostAt, name: &str) -> Result<Self, ControlError> {
-        let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == name);
+    fn known(node: &Node, Named { name, at }: &Named) -> Result<Self, ControlError> {
+        let at = *at;
+        let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == *name);
         let counts = read::host_counts(&*node.storage, at.crawl(node.crawl.id)).map_err(unread)?;
         Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
     }
@@ -186,8 +182,9 @@ impl Row {
     }
 }
 
-fn robots_text(node: &Node, at: HostAt, name: &str, target: Option<&Target>) -> Result<RobotsText, ControlError> {
-    Row::known(node, at, name)?;
+fn robots_text(node: &Node, host: &Named, target: Option<&Target>) -> Result<RobotsText, ControlError> {
+    Row::known(node, host)?;
+    let at = host.at;
     let (key, kept) = match target.map(|target| at.robots(target.url.scheme(), target.url.port())) {
         Some(key) => (key, read::robots(&*node.storage, key).map_err(unread)?),
         None => {

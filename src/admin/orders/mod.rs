@@ -14,7 +14,7 @@ use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::ControlError;
 use super::jobs::JobView;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::node::Node;
@@ -77,8 +77,6 @@ struct Delay {
     #[serde(deserialize_with = "Option::deserialize")]
     min_delay: Option<String>,
 }
-
-type Answer = Result<HttpResponse, Problem>;
 
 async fn carried_out(node: Data<Node>, host: Path<String>, order: HostOrder) -> Answer {
     let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::reading;
 use super::paging::Paging;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use super::urls::UrlQuery;
 use super::views::CaptureView;
 use crate::crawl::node::Node;
@@ -73,11 +73,7 @@ pub(super) fn turns() -> Data<Semaphore> {
 #[utoipa::path(get, path = "/api/v1/pages", tag = "pages", params(PageQuery, Paging), responses(
     (status = 200, body = CapturePage), Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn pages(
-    query: Query<PageQuery>,
-    paging: Query<Paging>,
-    node: Data<Node>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::pages(&node, &query, &paging)).await?))
 }
 
@@ -85,10 +81,6 @@ pub(super) async fn pages(
 #[utoipa::path(get, path = "/api/v1/page", tag = "pages", params(UrlQuery, AtQuery), responses(
     (status = 200, body = PageDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-pub(super) async fn page(
-    query: Query<UrlQuery>,
-    at: Query<AtQuery>,
-    node: Data<Node>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::page(&node, &query.url, at.at)).await?))
 }

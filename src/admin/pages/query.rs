@@ -5,8 +5,8 @@ use std::io::Read;
 use actix_web::http::StatusCode;
 
 use crate::admin::ControlError;
-use crate::admin::find::{Target, host_at, unread};
-use crate::admin::hosts::query::name_of;
+use crate::admin::find::{Target, unread};
+use crate::admin::hosts::query::named;
 use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot};
 use crate::admin::paging::{Paging, records};
 use crate::admin::problem::Problem;
@@ -31,9 +31,8 @@ const MOST: u64 = 16 << 20;
 
 /// A page of captures, in key order.
 pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
-    let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
-    let range = match host {
-        Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl.id)),
+    let range = match &query.host {
+        Some(host) => KeyRange::host_crawl(named(node, host)?.at.crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
     let oldest =

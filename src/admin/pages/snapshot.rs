@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{AtQuery, query};
 use crate::admin::bounded::reading;
 use crate::admin::control::ControlError;
-use crate::admin::problem::{Problem, Refusal};
+use crate::admin::problem::{Answer, Refusal};
 use crate::admin::urls::UrlQuery;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
@@ -72,7 +72,7 @@ pub(in crate::admin) async fn snapshot(
     form: Query<FormQuery>,
     node: Data<Node>,
     turns: Data<Semaphore>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let form = form.form.unwrap_or_default();
     let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
     let turn = turns.into_inner().try_acquire_owned().map_err(busy)?;

@@ -3,8 +3,8 @@
 pub mod query;
 mod rows;
 
+use actix_web::HttpRequest;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -13,7 +13,7 @@ use super::bounded::reading;
 use super::control::ControlError;
 use super::csv::Row;
 use super::paging::{How, Page, Paging, written};
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
 pub use rows::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
 
@@ -24,8 +24,6 @@ pub(super) struct WhichLinks {
     /// Links to this host alone.
     host: Option<String>,
 }
-
-type Answer = Result<HttpResponse, Problem>;
 
 /// A page of lines, in the form asked for.
 async fn page<R: Row + Serialize + Send + 'static>(

@@ -4,11 +4,13 @@ use crate::admin::ControlError;
 use crate::admin::orders::command::range_of;
 use crate::admin::paging::{Page, Paging, records};
 use crate::admin::reports::{DeadLink, HostLine, SeedLine, StatusLine, TypeLine};
+use crate::admin::urls::query::state_of;
+use crate::admin::views::json_name;
 use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
 use crate::storage::keys::{HostAt, KeyRange, SeenKey};
 use crate::storage::tables::{Failed, HostCounts, HostState, Seeds};
-use crate::storage::values::{FailedValue, SeedValue, UrlState};
+use crate::storage::values::{FailedValue, SeedValue};
 use crate::storage::{StorageError, read};
 
 type Result<T> = std::result::Result<T, ControlError>;
@@ -18,16 +20,9 @@ fn unread(error: StorageError) -> ControlError {
 }
 
 fn seed(node: &Node, (key, seed): (SeenKey, SeedValue)) -> Result<SeedLine> {
-    let state = read::seen_state(&*node.storage, key).map_err(unread)?;
-    let (state, reason) = match state {
-        None => ("unknown", None),
-        Some(UrlState::Waiting { .. }) => ("waiting", None),
-        Some(UrlState::Done { how, .. }) => ("done", Some(how.as_str())),
-        Some(UrlState::Error { reason }) => ("error", Some(reason.as_str())),
-        Some(UrlState::Rejected { reason, .. }) => ("rejected", Some(reason.as_str())),
-    };
+    let (state, reason) = state_of(read::seen_state(&*node.storage, key).map_err(unread)?);
     let SeedValue { url, added, rank, max_depth, tags, guessed: _ } = seed;
-    Ok(SeedLine { url, state: state.into(), reason: reason.map(str::to_owned), added, rank, max_depth, tags })
+    Ok(SeedLine { url, state: json_name(state), reason: reason.map(str::to_owned), added, rank, max_depth, tags })
 }
 
 pub(in crate::admin) fn dead_link(failed: FailedValue) -> DeadLink {

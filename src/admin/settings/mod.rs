@@ -21,23 +21,15 @@ pub use views::{
 use super::body;
 use super::bounded::{ordered, reading, within};
 use super::jobs::JobView;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Problem, Refusal};
+use crate::crawl::live;
 use crate::crawl::node::Node;
 
 /// Values by dotted key.
 pub type Changes = BTreeMap<String, Value>;
 
-/// How a change is made.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ChangeHow {
-    /// Rejected URLs are judged again.
-    pub readmit: bool,
-    /// Also when it ends the crawl, or turns most of the queue away.
-    pub force: bool,
-}
-
 /// How a change is to be made.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct How {
     /// Change nothing; answer what it would do to a sample of the URLs there are.
@@ -71,8 +63,6 @@ pub(super) struct HostRulesView {
     min_delay: Option<String>,
 }
 
-type Answer = Result<HttpResponse, Problem>;
-
 /// The configuration in force, each value with who set it.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses(
     (status = 200, body = SettingsView), Refusal<503>,
@@ -83,7 +73,7 @@ pub(super) async fn settings(node: Data<Node>) -> Answer {
 
 /// Where it is seen whether a change came into force after all.
 fn in_force(node: &Data<Node>) -> String {
-    format!("GET /api/v1/settings, whose generation is {} as long as it has not", query::generation(node))
+    format!("GET /api/v1/settings, whose generation is {} as long as it has not", node.crawl.live.generation())
 }
 
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
@@ -103,7 +93,6 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<No
         let tried = Answered::Tried(within(query::sample(Arc::clone(&node), changes)).await?);
         return Ok(HttpResponse::Ok().json(tried));
     }
-    let how = ChangeHow { readmit: how.readmit, force: how.force };
     let made = Answered::Made(ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?);
     Ok(HttpResponse::Ok().json(made))
 }
@@ -113,7 +102,10 @@ pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<No
     (status = 200, body = Vec<ChangeView>), Refusal<503>,
 ))]
 pub(super) async fn history(node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::history(&node)).await?))
+    Ok(HttpResponse::Ok().json(
+        reading(move || Ok(live::stored(&node)?.history.iter().rev().map(query::change_view).collect::<Vec<_>>()))
+            .await?,
+    ))
 }
 
 /// Takes back the last change made over HTTP that was not taken back yet.
@@ -156,7 +148,7 @@ pub(super) async fn set_host(pattern: Path<String>, payload: Payload, node: Data
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
     Ok(HttpResponse::Ok()
-        .json(ordered(query::change(Arc::clone(&node), changes, ChangeHow::default()), in_force(&node)).await?))
+        .json(ordered(query::change(Arc::clone(&node), changes, How::default()), in_force(&node)).await?))
 }
 
 /// Forgets what was set for a host over HTTP: what the file says of it holds again.

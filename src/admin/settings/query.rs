@@ -7,9 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::admin::ControlError;
 use crate::admin::jobs::JobView;
-use crate::admin::settings::{
-    ChangeHow, ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsView, TrialView,
-};
+use crate::admin::settings::{ChangeView, Changed, Changes, How, ReadmitView, SettingView, SettingsView, TrialView};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::crawl::jobs::JobError;
 use crate::crawl::live::Live;
@@ -35,18 +33,8 @@ pub(super) fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     Ok(SettingsView { generation: live.generation, settings })
 }
 
-/// The last changes, the newest first.
-pub(super) fn history(node: &Node) -> Result<Vec<ChangeView>, ControlError> {
-    Ok(live::stored(node)?.history.iter().rev().map(change_view).collect())
-}
-
-/// The number of the rules in force.
-pub(super) fn generation(node: &Node) -> u32 {
-    node.crawl.live.generation()
-}
-
 /// Changes settings; answers when that is committed.
-pub(super) async fn change(node: Arc<Node>, changes: Changes, how: ChangeHow) -> Result<Changed, ControlError> {
+pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Result<Changed, ControlError> {
     let readmit = how.readmit;
     if !how.force {
         check(&node, SettingsPatch { changes: changes.clone(), readmit }).await?;
@@ -167,7 +155,7 @@ fn changed(node: &Node, change: &SettingsChange) -> Changed {
     Changed { change: change_view(change), job: None, note }
 }
 
-fn change_view(change: &SettingsChange) -> ChangeView {
+pub(super) fn change_view(change: &SettingsChange) -> ChangeView {
     ChangeView {
         generation: change.generation,
         at: change.at,

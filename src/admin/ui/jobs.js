@@ -1,6 +1,6 @@
 // Background jobs: the list while it is unfolded, and one of them followed to its end.
 
-import { get, send } from "./api.js";
+import { get, pause, send } from "./api.js";
 import { command } from "./ask.js";
 import { $, el, say, show, tell } from "./dom.js";
 import { count, moment, span, when, words } from "./format.js";
@@ -31,8 +31,6 @@ export function progress(job) {
   const end = { running: "at work", done: "done", failed: "failed", cancelled: "cancelled" }[state];
   return [`Job ${id} (${kind}): ${end}`, far, state === "running" ? "" : found(job)].filter(Boolean).join("; ");
 }
-
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Follows a job to its end, and says in a box how far it is. Gives it as it ended; nothing when the daemon is gone. */
 export async function follow(job, box) {

@@ -1,6 +1,6 @@
 // What happens, as it happens: a stream of events, read with fetch so that a token can go with it.
 
-import { Refused, open } from "./api.js";
+import { Refused, open, pause } from "./api.js";
 import { $, button, choice, el } from "./dom.js";
 import { bytes, clock, span, words } from "./format.js";
 
@@ -97,7 +97,7 @@ export function recent(explain, changed) {
         // The banner tells that the daemon is gone; here it is only tried again.
         if (error instanceof Refused) nothing(error.message);
       }
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await pause(2_000);
     }
   };
 

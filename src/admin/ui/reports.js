@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { $, button, choice, say, show } from "./dom.js";
 import { lookUp } from "./explain.js";
-import { bytes, count, words } from "./format.js";
+import { bytes, count, stamp, words } from "./format.js";
 import { about, find, HOLDERS } from "./holders.js";
 import { host } from "./host.js";
 import { commanding } from "./role.js";
@@ -16,7 +16,7 @@ const opener = (act) => (text) => (text ? button({ class: "link", "data-key": te
 const [url, hostName] = [opener(lookUp), opener(host)];
 const text = (v) => (v === null || v === undefined ? "" : words(v));
 const plain = (v) => v ?? "";
-const time = (ms) => (ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : "");
+const time = (ms) => (ms ? stamp(ms) : "");
 const ordered = (o) => ["blocked", "paused", "dropping", "recrawling"].filter((name) => o[name]).join(", ");
 
 /** Name of the route: title, and its columns: field, heading, class, how it is shown. */

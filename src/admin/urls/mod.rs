@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::bounded::reading;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 
 use crate::crawl::node::Node;
 pub use answer::answer;
@@ -34,7 +34,7 @@ pub(super) struct UrlQuery {
 #[utoipa::path(get, path = "/api/v1/urls", tag = "urls", params(UrlQuery), responses(
     (status = 200, body = UrlView), Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::look_up(&node, &query.url)).await?))
 }
 
@@ -42,6 +42,6 @@ pub(super) async fn look_up(query: Query<UrlQuery>, node: Data<Node>) -> Result<
 #[utoipa::path(get, path = "/api/v1/explain", tag = "urls", params(UrlQuery), responses(
     (status = 200, body = Explanation), Refusal<400>, Refusal<503>,
 ))]
-pub(super) async fn explain(query: Query<UrlQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn explain(query: Query<UrlQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::explain(&node, &query.url)).await?))
 }

@@ -44,9 +44,13 @@ pub(super) fn explain(node: &Node, url: &str) -> Result<Explanation, ControlErro
 
 /// State, and why.
 fn state(record: &Record) -> (State, Option<&'static str>) {
-    match record.state {
+    if record.leased { (State::Processing, None) } else { state_of(record.state) }
+}
+
+/// The same of a URL that is in nobody's hands.
+pub(in crate::admin) fn state_of(state: Option<UrlState>) -> (State, Option<&'static str>) {
+    match state {
         None => (State::Unknown, None),
-        Some(UrlState::Waiting { .. }) if record.leased => (State::Processing, None),
         Some(UrlState::Waiting { .. }) => (State::Waiting, None),
         Some(UrlState::Done { how, .. }) => (State::Done, Some(how.as_str())),
         Some(UrlState::Error { reason }) => (State::Error, Some(reason.as_str())),

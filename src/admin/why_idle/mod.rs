@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::bounded::reading;
-use super::problem::{Problem, Refusal};
+use super::problem::{Answer, Refusal};
 use super::status;
 use crate::crawl::node::Node;
 
@@ -89,7 +89,7 @@ pub struct WhyIdle {
 
 /// Why nothing is happening: what blocks, and what to do.
 #[utoipa::path(get, path = "/api/v1/why-idle", tag = "crawl", responses((status = 200, body = WhyIdle), Refusal<503>))]
-pub(super) async fn why_idle(node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn why_idle(node: Data<Node>) -> Answer {
     let look = move || {
         let status = status(&node);
         let findings = findings::findings(&node, &status);

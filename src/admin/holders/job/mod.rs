@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::admin::ControlError;
-use crate::admin::commit::reading;
+use crate::admin::commit::{chunks, reading};
 use crate::admin::holders::{HeldLink, HoldersAbout, HoldersPage, WhichDead};
 use crate::admin::jobs::JobView;
 use crate::admin::orders::command::Named;
@@ -20,7 +20,7 @@ use crate::base::sort::{Sorted, Sorter};
 use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
-use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::tables::Failed;
 use crate::storage::values::FailedValue;
 use crate::storage::{Storage, read};
@@ -104,7 +104,7 @@ fn write(node: &Node, job: &Job, dead: &Dead, mut rows: Sorted, about: &HoldersA
                 found.extend(page_of(&row.map_err(unwritten)?));
             }
             for link in failed.into_iter().flat_map(|failed| lines(failed, u64::from(*pages), &found)) {
-                out.link(&link).map_err(unwritten)?;
+                out.line(&link).map_err(unwritten)?;
             }
         }
         job.step(0, 0)?;
@@ -135,12 +135,10 @@ struct Dead {
 
 impl Dead {
     /// Those given up within a range of keys.
-    fn load(storage: &dyn Storage, job: &Job, mut range: KeyRange, most: usize) -> Result<Self, JobError> {
+    fn load(storage: &dyn Storage, job: &Job, range: KeyRange, most: usize) -> Result<Self, JobError> {
         let mut dead = Self::default();
-        loop {
-            let rows = reading(job, || read::scan::<Failed>(storage, &range, CHUNK))?;
-            let Some((last, _)) = rows.last() else { break };
-            range.from = after(&last.encode());
+        for rows in chunks::<Failed>(storage, job, range, CHUNK) {
+            let rows = rows?;
             // What this machine did itself says nothing of a link.
             let keys = rows.iter().filter(|(_, failed)| failed.reason != Failure::Spill).map(|(key, _)| *key);
             dead.keys.extend(keys);

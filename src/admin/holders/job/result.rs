@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::admin::ControlError;
@@ -33,16 +34,13 @@ impl Writing {
         let _ = fs::remove_file(dir.join(PART));
         let file = tempfile::Builder::new().prefix(PART).rand_bytes(0).tempfile_in(&dir)?;
         let mut writing = Self { out: BufWriter::new(file), path: dir.join(NAME) };
-        writing.line(&serde_json::to_string(about)?)?;
+        writing.line(about)?;
         Ok(writing)
     }
 
-    pub fn link(&mut self, link: &HeldLink) -> io::Result<()> {
-        self.line(&serde_json::to_string(link)?)
-    }
-
-    fn line(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
+    /// One more line.
+    pub fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, value)?;
         self.out.write_all(b"\n")
     }
 
@@ -92,15 +90,13 @@ pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlE
 
 /// Where a cursor goes on, in the report that it is of.
 fn place(key: &[u8], about: &HoldersAbout) -> Result<u64, ControlError> {
-    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).ok();
-    let (made, at) = key.split_at_checked(8).map(|(made, at)| (number(made), number(at))).unwrap_or_default();
-    match (made, at) {
-        (Some(made), Some(at)) if made == about.made.0 => Ok(at),
-        (Some(_), Some(_)) => {
-            Err(ControlError::Invalid("cursor: the report was made anew; begin at its first page".into()))
-        }
-        _ => Err(ControlError::Invalid("cursor: expected `next` of the page before".into())),
+    let wrong = || ControlError::Invalid("cursor: expected `next` of the page before".into());
+    let (made, at) = key.split_first_chunk().ok_or_else(wrong)?;
+    let at = at.try_into().map_err(|_| wrong())?;
+    if u64::from_be_bytes(*made) != about.made.0 {
+        return Err(ControlError::Invalid("cursor: the report was made anew; begin at its first page".into()));
     }
+    Ok(u64::from_be_bytes(at))
 }
 
 fn next_line<T: serde::de::DeserializeOwned>(lines: &mut impl BufRead, at: &mut u64) -> io::Result<Option<T>> {
@@ -130,7 +126,7 @@ mod tests {
     fn written(data: &Path, made: u64) {
         let about = HoldersAbout { made: UnixMillis(made), ..HoldersAbout::default() };
         let mut writing = Writing::begin(data, &about).unwrap();
-        (0..5).for_each(|n| writing.link(&link(n)).unwrap());
+        (0..5).for_each(|n| writing.line(&link(n)).unwrap());
         writing.end().unwrap();
     }
 

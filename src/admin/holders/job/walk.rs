@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::fcntl::OFlag;
 
 use super::Dead;
-use crate::admin::commit::reading;
+use crate::admin::commit::{chunks, reading};
 use crate::admin::find::host_at;
 use crate::admin::holders::HoldersAbout;
 use crate::base::sort::Sorter;
@@ -19,7 +19,7 @@ use crate::crawl::node::Node;
 use crate::domain::url::PageUrl;
 use crate::recovery::checkpoint::make::closed_files;
 use crate::recovery::checkpoint::uploads::read_list;
-use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::read;
 use crate::storage::tables::Pages;
 use crate::storage::values::FileLengths;
@@ -84,12 +84,9 @@ pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Resul
 
 /// The files that the newest captures are in.
 fn named_by_pages(node: &Node, job: &Job) -> Result<BTreeSet<String>, JobError> {
-    let (mut range, mut names, mut last_url) = (KeyRange::all(), BTreeSet::new(), None);
-    loop {
-        let rows = reading(job, || read::scan::<Pages>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(names) };
-        range.from = after(&last.encode());
-        for (key, page) in rows {
+    let (mut names, mut last_url) = (BTreeSet::new(), None);
+    for rows in chunks::<Pages>(&*node.storage, job, KeyRange::all(), CHUNK) {
+        for (key, page) in rows? {
             let url = key.seen();
             if last_url.replace(url) != Some(url) {
                 names.extend(page.warc.map(|place| place.file));
@@ -97,6 +94,7 @@ fn named_by_pages(node: &Node, job: &Job) -> Result<BTreeSet<String>, JobError> 
         }
         job.step(0, 0)?;
     }
+    Ok(names)
 }
 
 fn not_read(about: &mut HoldersAbout, what: String) {

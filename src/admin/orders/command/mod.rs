@@ -46,7 +46,7 @@ pub(in crate::admin) fn range_of(node: &Node, host: Option<&str>) -> Result<KeyR
 }
 
 /// Whether a text can be a host's name as it is: nothing in it that a parser of URLs would cut off, leave out or decode.
-pub(in crate::admin) fn is_bare(text: &str) -> bool {
+fn is_bare(text: &str) -> bool {
     let cut = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@%".contains(c);
     !text.contains(cut) && (text.starts_with('[') || !text.contains(':'))
 }
