@@ -1,18 +1,21 @@
 //! Changes that the operator asks for, on their way to the Store: handed in until their commit is answered, for a commit is
 //! lost when an actor dies. So every one of them must be one that may be made twice.
 
+use std::iter::from_fn;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use crate::admin::ControlError;
-use crate::crawl::jobs::Job;
-use crate::crawl::jobs::JobError;
+use crate::admin::paging::Record;
+use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::crawl::store::Commit;
-use crate::storage::StorageError;
+use crate::storage::keys::{Key, KeyRange, after};
 use crate::storage::ledger::Change;
+use crate::storage::tables::Table;
+use crate::storage::{Storage, StorageError, read};
 
 /// Rest before a lost change is handed in again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -39,6 +42,24 @@ pub(super) async fn committed(node: &Node, change: Change) -> Result<(), Control
 
 /// Commits a change of a job: the job goes on when it is on disk, so that it never runs ahead of the Store.
 pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobError> {
+    waiting(node, change, |_| job.step(0, 0))
+}
+
+/// Commits what a cancelled job leaves behind: tried for ten seconds, or until the node ends. False when that was in vain.
+pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
+    let mut looks = PATIENCE.as_millis() / LOOK.as_millis();
+    let may_go_on = |is_lost: bool| {
+        looks = looks.saturating_sub(1);
+        if is_lost {
+            std::thread::sleep(LOOK);
+        }
+        if looks == 0 || (is_lost && node.stop.borrow().is_some()) { Err(()) } else { Ok(()) }
+    };
+    waiting(node, change, may_go_on).is_ok()
+}
+
+/// Hands a change in until it is committed. `go_on` is asked while that takes, and each time the change was lost.
+fn waiting<E>(node: &Node, change: &Change, mut go_on: impl FnMut(bool) -> Result<(), E>) -> Result<(), E> {
     loop {
         let (done, answer) = sync_channel(1);
         let reply = move || _ = done.send(());
@@ -46,35 +67,13 @@ pub(super) fn commit(node: &Node, job: &Job, change: &Change) -> Result<(), JobE
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(()) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => job.step(0, 0)?,
+                Err(RecvTimeoutError::Timeout) => go_on(false)?,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        rest(job)?;
+        go_on(true)?;
+        std::thread::sleep(AGAIN);
     }
-}
-
-/// Commits what a cancelled job leaves behind: tried for ten seconds, or until the node ends. False when that was in vain.
-pub(super) fn commit_last(node: &Node, change: &Change) -> bool {
-    let mut looks = PATIENCE.as_millis() / LOOK.as_millis();
-    while looks > 0 {
-        let (done, answer) = sync_channel(1);
-        let reply = move || _ = done.send(());
-        node.mailboxes().store.tell(Commit { reply: Some(Box::new(reply)), ..Commit::bare(change.clone()) });
-        while looks > 0 {
-            looks -= 1;
-            match answer.recv_timeout(LOOK) {
-                Ok(()) => return true,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if node.stop.borrow().is_some() => return false,
-                Err(RecvTimeoutError::Disconnected) => {
-                    std::thread::sleep(LOOK);
-                    break;
-                }
-            }
-        }
-    }
-    false
 }
 
 /// A job's read of the database; waits while the database is being opened again.
@@ -85,6 +84,22 @@ pub(super) fn reading<T>(job: &Job, look: impl Fn() -> Result<T, StorageError>) 
             other => return other.map_err(|e| JobError::Failed(e.to_string())),
         }
     }
+}
+
+/// The records of a range of keys for a job, so many at a time.
+pub(super) fn chunks<T: Table>(
+    storage: &dyn Storage,
+    job: &Job,
+    mut range: KeyRange,
+    size: usize,
+) -> impl Iterator<Item = Result<Vec<Record<T>>, JobError>> {
+    from_fn(move || {
+        let rows = reading(job, || read::scan::<T>(storage, &range, size));
+        if let Ok(rows) = &rows {
+            range.from = after(&rows.last()?.0.encode());
+        }
+        Some(rows)
+    })
 }
 
 /// A moment's rest of a job, unless it is to stop.

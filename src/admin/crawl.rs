@@ -1,27 +1,20 @@
 //! The crawl as a whole: status, seeds, pause, resume, stop, checkpoints.
 
-use std::sync::Arc;
-
 use actix_web::http::{StatusCode, header};
-use actix_web::web::{self, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::auth::Role;
 use super::body::whole;
 use super::bounded::reading;
 use super::control::{Control, SeedReport};
-use super::problem::Problem;
-use super::room::{Room, getting, posting};
+use super::problem::{Answer, Problem, Refusal};
 use super::seeds;
 use crate::recovery::checkpoint::manifest::Summary;
 use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::{State, StatusSnapshot};
-
-#[derive(OpenApi)]
-#[openapi(paths(status, add_seeds, pause, resume, drain, stop, checkpoint, checkpoints))]
-struct Doc;
 
 /// A command that was carried out.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -42,25 +35,9 @@ struct Status {
     role: Role,
 }
 
-/// The room.
-pub(super) fn room(control: Arc<dyn Control>) -> Room {
-    let control: Data<dyn Control> = Data::from(control);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(control.clone())
-            .service(getting("/api/v1/status").route(web::get().to(status)))
-            .service(posting("/api/v1/seeds").route(web::post().to(add_seeds)))
-            .service(posting("/api/v1/pause").route(web::post().to(pause)))
-            .service(posting("/api/v1/resume").route(web::post().to(resume)))
-            .service(posting("/api/v1/drain").route(web::post().to(drain)))
-            .service(posting("/api/v1/stop").route(web::post().to(stop)))
-            .service(posting("/api/v1/checkpoint").route(web::post().to(checkpoint)))
-            .service(getting("/api/v1/checkpoints").route(web::get().to(checkpoints)));
-    })
-}
-
 /// Counts and rates at this moment, and what the token of the request admits to.
 #[utoipa::path(get, path = "/api/v1/status", tag = "crawl", responses((status = 200, body = Status)))]
-async fn status(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
+pub(super) async fn status(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
     let role = request.extensions().get().copied().unwrap_or(Role::Read);
     HttpResponse::Ok().json(Status { status: control.status(), role })
 }
@@ -68,16 +45,9 @@ async fn status(request: HttpRequest, control: Data<dyn Control>) -> HttpRespons
 /// Adds seeds: one URL a line, `{"urls": […]}`, or `{"seeds": [{"url": "…", "rank": 0, "max_depth": 3, "tags": ["a"]}]}`. Answers
 /// when they are committed.
 #[utoipa::path(post, path = "/api/v1/seeds", tag = "crawl", request_body(content((String = "text/plain"), (seeds::Body = "application/json"))), responses(
-    (status = 200, body = SeedReport),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = SeedReport), Refusal<400>, Refusal<413>, Refusal<503>,
 ))]
-async fn add_seeds(
-    request: HttpRequest,
-    payload: Payload,
-    control: Data<dyn Control>,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn add_seeds(request: HttpRequest, payload: Payload, control: Data<dyn Control>) -> Answer {
     let body = whole(payload).await?;
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let seeds::Given { seeds, refused } =
@@ -89,14 +59,14 @@ async fn add_seeds(
 
 /// No new requests until `resume`.
 #[utoipa::path(post, path = "/api/v1/pause", tag = "crawl", responses((status = 200, body = Done)))]
-async fn pause(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn pause(control: Data<dyn Control>) -> Answer {
     control.pause()?;
     Ok(done("pause"))
 }
 
 /// Goes on after a pause.
 #[utoipa::path(post, path = "/api/v1/resume", tag = "crawl", responses((status = 200, body = Done)))]
-async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn resume(control: Data<dyn Control>) -> Answer {
     control.resume()?;
     let status = control.status();
     let still = (status.state == State::Paused).then_some(status.idle_reason);
@@ -105,25 +75,23 @@ async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
 
 /// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
 #[utoipa::path(post, path = "/api/v1/drain", tag = "crawl", responses((status = 200, body = Done)))]
-async fn drain(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn drain(control: Data<dyn Control>) -> Answer {
     control.drain()?;
     Ok(done("drain"))
 }
 
 /// Finishes what is in flight, for ten seconds at most, and ends the process.
 #[utoipa::path(post, path = "/api/v1/stop", tag = "crawl", responses((status = 200, body = Done)))]
-async fn stop(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn stop(control: Data<dyn Control>) -> Answer {
     control.stop()?;
     Ok(done("stop"))
 }
 
 /// Makes a checkpoint; answers when it is whole. A body names the data folder that is meant.
 #[utoipa::path(post, path = "/api/v1/checkpoint", tag = "crawl", request_body(content = String, content_type = "text/plain"), responses(
-    (status = 200, body = Summary),
-    (status = 409, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Summary), Refusal<409>, Refusal<503>,
 ))]
-async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Answer {
     let body = whole(payload).await?;
     let of = Some(String::from_utf8_lossy(&body).trim().to_owned()).filter(|dir| !dir.is_empty()).map(Into::into);
     Ok(HttpResponse::Ok().json(control.checkpoint(of).await?))
@@ -131,10 +99,9 @@ async fn checkpoint(payload: Payload, control: Data<dyn Control>) -> Result<Http
 
 /// The checkpoints there are.
 #[utoipa::path(get, path = "/api/v1/checkpoints", tag = "crawl", responses(
-    (status = 200, body = Listing),
-    (status = 409, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Listing), Refusal<409>,
 ))]
-async fn checkpoints(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
+pub(super) async fn checkpoints(control: Data<dyn Control>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || control.checkpoints()).await?))
 }
 

@@ -1,20 +1,17 @@
 //! Events as they happen: `GET /api/v1/events`, a stream of server-sent events.
 
 use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Bytes, Data, Query};
+use actix_web::web::{Bytes, Data, Query};
 use actix_web::{HttpRequest, HttpResponse};
+use futures_util::stream::poll_fn;
 use serde::Deserialize;
 use tokio::sync::mpsc;
-use utoipa::{IntoParams, OpenApi};
+use utoipa::IntoParams;
 
-use super::problem::Problem;
-use super::room::{Room, getting};
+use super::problem::{Answer, Problem, Refusal};
 use crate::crawl::node::Node;
 use crate::telemetry::events::{Event, EventKind, Heard, LISTENERS, Listener, StateChange};
 
@@ -24,10 +21,6 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const WAITING: usize = 16;
 /// Longest list in a filter.
 const MOST: usize = 100;
-
-#[derive(OpenApi)]
-#[openapi(paths(listen), components(schemas(Event, EventKind, StateChange)))]
-struct Doc;
 
 /// Which events.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -47,13 +40,6 @@ struct Filter {
     hosts: Vec<String>,
 }
 
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/events").route(web::get().to(listen)));
-    })
-}
-
 /// Events as they happen, as a stream without end. Each has an id, its kind as `event`, and an [`Event`] as `data`. An event
 /// `missed` says how many went by a client that was too slow, or since the `Last-Event-ID` it came back with. That the crawl
 /// has stopped is the last event, and told to everybody: a stream that ends without it was cut off.
@@ -61,11 +47,10 @@ pub(super) fn room() -> Room {
     Wanted,
     ("Last-Event-ID" = Option<u64>, Header, description = "The last event that was heard; what went by since is counted, not sent."),
 ), responses(
-    (status = 200, body = Event, content_type = "text/event-stream"),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Event, content_type = "text/event-stream"), Refusal<400>,
     (status = 503, body = Problem, content_type = "application/problem+json", description = "16 listen already."),
 ))]
-async fn listen(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn listen(request: HttpRequest, node: Data<Node>) -> Answer {
     let bad = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
     let wanted = Query::<Wanted>::from_query(request.query_string()).map_err(|e| bad(e.to_string()))?;
     let filter = Filter::read(&wanted).map_err(bad)?;
@@ -74,12 +59,12 @@ async fn listen(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, 
     let listener = node.telemetry.events.listen().ok_or_else(full)?;
     let known = request.headers().get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let missed = known.map_or(0, |known| node.telemetry.events.last().saturating_sub(known));
-    let (to, frames) = mpsc::channel(WAITING);
+    let (to, mut frames) = mpsc::channel(WAITING);
     actix_web::rt::spawn(tell(listener, filter, missed, to));
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header(("X-Accel-Buffering", "no"))
-        .body(Frames(frames)))
+        .streaming(poll_fn(move |cx| frames.poll_recv(cx).map(|frame| frame.map(Ok::<Bytes, Infallible>)))))
 }
 
 impl Filter {
@@ -150,21 +135,6 @@ fn frame(event: &Event) -> String {
 
 fn missed_frame(n: u64) -> String {
     format!("event: missed\ndata: {{\"missed\":{n}}}\n\n")
-}
-
-/// A body that ends when nobody sends any more.
-struct Frames(mpsc::Receiver<Bytes>);
-
-impl MessageBody for Frames {
-    type Error = Infallible;
-
-    fn size(&self) -> BodySize {
-        BodySize::Stream
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        self.0.poll_recv(cx).map(|frame| frame.map(Ok))
-    }
 }
 
 #[cfg(test)]

@@ -3,45 +3,28 @@
 use std::time::Duration;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Path};
-use utoipa::OpenApi;
+use actix_web::web::{Data, Path};
 
 use super::bounded::reading;
 use super::control::ControlError;
-use super::problem::Problem;
-use super::room::{Room, getting, resource};
+use super::problem::{Answer, Refusal};
 pub use crate::crawl::jobs::{JobState, JobView};
 use crate::crawl::node::Node;
 
 /// How long the answer to a cancel waits for the job's end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-#[derive(OpenApi)]
-#[openapi(paths(jobs, job, cancel))]
-struct Doc;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/jobs").route(web::get().to(self::jobs))).service(
-            resource("/api/v1/jobs/{id}", "GET or DELETE").route(web::get().to(job)).route(web::delete().to(cancel)),
-        );
-    })
-}
-
 /// The last jobs of this process, the newest first.
 #[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", responses((status = 200, body = Vec<JobView>)))]
-async fn jobs(node: Data<Node>) -> HttpResponse {
+pub(super) async fn jobs(node: Data<Node>) -> HttpResponse {
     HttpResponse::Ok().json(node.jobs.all())
 }
 
 /// One job.
 #[utoipa::path(get, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
-    (status = 200, body = JobView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = JobView), Refusal<400>, Refusal<404>,
 ))]
-async fn job(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn job(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
     Ok(HttpResponse::Ok().json(node.jobs.get(id).ok_or_else(|| unknown(id))?))
 }
@@ -49,12 +32,9 @@ async fn job(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem
 /// Tells a job to stop; what it has done stands. The order that a job of `drop` or `recrawl` carries out ends with it. The
 /// answer waits up to five seconds for its end: the cancel counts, also over a restart, once its state is `cancelled`.
 #[utoipa::path(delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path)), responses(
-    (status = 200, body = JobView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = JobView), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-async fn cancel(id: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn cancel(id: Path<String>, node: Data<Node>) -> Answer {
     let id = number(&id)?;
     Ok(HttpResponse::Ok().json(reading(move || node.jobs.cancel(id, PATIENCE).ok_or_else(|| unknown(id))).await?))
 }

@@ -2,7 +2,7 @@
 //!
 //! | route | answer |
 //! |---|---|
-//! | `GET /` | the live page, [`ui`]; it and its files under `/ui/` need no token |
+//! | `GET /` | the live page; it and its files under `/ui/` need no token |
 //! | `GET /healthz` | 200 while the process runs; needs no token |
 //! | `GET /readyz` | 200 when it takes work, else 503 with the reason; needs no token |
 //! | `GET /metrics` | OpenMetrics text |
@@ -14,10 +14,10 @@
 //! | `GET /api/v1/events` | events as they happen, `text/event-stream`; `?kind=page,error&host=…` |
 //! | `GET /api/v1/jobs`, `GET`, `DELETE /api/v1/jobs/{id}` | [`JobView`](jobs::JobView): background jobs |
 //! | `POST /api/v1/hosts/{host}/pause`, `/resume`, `/drop`, `/block`, `/unblock`, `/recrawl`, `PUT …/delay` | [`HostOrdered`](orders::HostOrdered) |
-//! | `GET /api/v1/urls/rejected`, `/failed` `?reason=&host=` | [`UrlPage`](urls::lists::UrlPage): URLs turned away, and given up; paged, JSON or CSV |
+//! | `GET /api/v1/urls/rejected`, `/failed` `?reason=&host=` | [`UrlPage`](url_lists::UrlPage): URLs turned away, and given up; paged, JSON or CSV |
 //! | `POST /api/v1/urls/retry` | [`JobView`](jobs::JobView): URLs given up are queued again |
 //! | `GET /api/v1/reports/dead-links`, `/seeds`, `/hosts`, `/statuses`, `/types` | JSON, or CSV with `?format=csv`: [`reports`] |
-//! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](reports::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |
+//! | `GET`, `POST /api/v1/reports/dead-links/holders` | [`HoldersPage`](holders::HoldersPage); POST has a [`JobView`](jobs::JobView) make it anew |
 //! | `GET /api/v1/pipeline` | [`Pipeline`](pipeline::Pipeline): queue, work done and restarts of each kind of actor |
 //! | `GET /api/v1/urls?url=` | what is known of a URL |
 //! | `GET /api/v1/explain?url=` | why a URL was, or was not, crawled |
@@ -53,7 +53,6 @@ mod guard;
 pub mod holders;
 pub mod hosts;
 pub mod jobs;
-mod openapi;
 pub mod orders;
 pub mod own;
 pub mod pages;
@@ -64,7 +63,7 @@ mod probes;
 mod problem;
 pub mod reports;
 pub mod retry;
-mod room;
+mod routes;
 mod seeds;
 mod server;
 pub mod settings;
@@ -84,6 +83,5 @@ pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedRepor
 pub use crawl::Done;
 pub use guard::Entrance;
 pub use problem::Problem;
-pub use room::Room;
 pub use server::{AdminError, AdminServer, Listening};
 pub use status::status;

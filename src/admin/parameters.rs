@@ -11,9 +11,9 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{SchemaType, Type};
-use utoipa::openapi::{Content, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, Schema};
+use utoipa::openapi::{OpenApi, PathItem, RefOr, Schema};
 
-use super::problem::Problem;
+use super::problem::{Problem, refusal};
 
 /// Probes and scrapers have parameters of their own habit; the rest is for people and their programs.
 fn is_ours(path: &str) -> bool {
@@ -96,15 +96,11 @@ pub(super) fn describe(doc: &mut OpenApi) {
     for (_, path) in doc.paths.paths.iter_mut().filter(|(path, _)| is_ours(path)) {
         let operations = [&mut path.get, &mut path.post, &mut path.put, &mut path.patch, &mut path.delete];
         for operation in operations.into_iter().flatten() {
-            operation.responses.responses.entry("400".to_owned()).or_insert_with(|| refusal().into());
+            operation
+                .responses
+                .responses
+                .entry("400".to_owned())
+                .or_insert_with(|| refusal("A parameter that there is not.").into());
         }
     }
-}
-
-fn refusal() -> utoipa::openapi::Response {
-    let content = Content::new(Some(Ref::from_schema_name("Problem")));
-    ResponseBuilder::new()
-        .description("A parameter that there is not.")
-        .content("application/problem+json", content)
-        .build()
 }

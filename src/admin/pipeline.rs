@@ -1,11 +1,10 @@
 //! The way of a page at a glance: what each kind of actor has waiting, has done, and how often it was replaced.
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use serde::Serialize;
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
-use super::room::{Room, getting};
 use crate::crawl::node::Node;
 use crate::telemetry::metrics::{ActorKind, Metrics};
 
@@ -31,20 +30,9 @@ pub struct Pipeline {
     pub actors: Vec<ActorLoad>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(pipeline), components(schemas(ActorKind)))]
-struct Doc;
-
-/// The room. Nobody is asked: the counters are read, so the answer comes whatever is down.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/pipeline").route(web::get().to(pipeline)));
-    })
-}
-
 /// Each kind of actor: messages waiting and handled, restarts.
 #[utoipa::path(get, path = "/api/v1/pipeline", tag = "actors", responses((status = 200, body = Pipeline)))]
-async fn pipeline(node: Data<Node>) -> HttpResponse {
+pub(super) async fn pipeline(node: Data<Node>) -> HttpResponse {
     HttpResponse::Ok().json(of(&node.telemetry.metrics))
 }
 

@@ -1,34 +1,15 @@
 //! For machines: health, readiness, metrics.
 
-use std::sync::Arc;
-
 use actix_web::http::header;
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, Responder};
-use utoipa::OpenApi;
 
 use super::control::Control;
-use super::room::{Room, getting};
 use crate::telemetry::metrics::Form;
-
-#[derive(OpenApi)]
-#[openapi(paths(healthz, readyz, metrics))]
-struct Doc;
-
-/// The room.
-pub(super) fn room(control: Arc<dyn Control>) -> Room {
-    let control: Data<dyn Control> = Data::from(control);
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(control.clone())
-            .service(getting("/healthz").route(web::get().to(healthz)))
-            .service(getting("/readyz").route(web::get().to(readyz)))
-            .service(getting("/metrics").route(web::get().to(metrics)));
-    })
-}
 
 /// 200 while the process runs; needs no token.
 #[utoipa::path(get, path = "/healthz", tag = "probes", responses((status = 200, body = String, content_type = "text/plain")))]
-async fn healthz() -> impl Responder {
+pub(super) async fn healthz() -> impl Responder {
     "ok\n"
 }
 
@@ -37,7 +18,7 @@ async fn healthz() -> impl Responder {
     (status = 200, body = String, content_type = "text/plain"),
     (status = 503, body = String, content_type = "text/plain"),
 ))]
-async fn readyz(control: Data<dyn Control>) -> HttpResponse {
+pub(super) async fn readyz(control: Data<dyn Control>) -> HttpResponse {
     match control.ready() {
         Ok(()) => HttpResponse::Ok().content_type("text/plain; charset=utf-8").body("ready\n"),
         Err(why) => HttpResponse::ServiceUnavailable()
@@ -50,7 +31,7 @@ async fn readyz(control: Data<dyn Control>) -> HttpResponse {
 #[utoipa::path(get, path = "/metrics", tag = "probes", responses(
     (status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))),
 ))]
-async fn metrics(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
+pub(super) async fn metrics(request: HttpRequest, control: Data<dyn Control>) -> HttpResponse {
     let accept: Vec<&str> = request.headers().get_all(header::ACCEPT).filter_map(|value| value.to_str().ok()).collect();
     let form = Form::accepted((!accept.is_empty()).then(|| accept.join(",")).as_deref());
     HttpResponse::Ok()

@@ -1,9 +1,12 @@
 //! Errors as `application/problem+json` (RFC 9457).
 
+use std::collections::BTreeMap;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema};
 
 use super::control::ControlError;
 
@@ -56,4 +59,22 @@ impl From<ControlError> for Problem {
         };
         Self::new(status, error.to_string())
     }
+}
+
+/// What a route answers.
+pub(super) type Answer = Result<HttpResponse, Problem>;
+
+/// The answer of one status with a [`Problem`], as the description of a route names it.
+pub(super) struct Refusal<const STATUS: u16>;
+
+impl<const STATUS: u16> IntoResponses for Refusal<STATUS> {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        BTreeMap::from([(STATUS.to_string(), refusal("").into())])
+    }
+}
+
+/// How an answer with a [`Problem`] is described.
+pub(super) fn refusal(description: &str) -> Response {
+    let content = Content::new(Some(Ref::from_schema_name("Problem")));
+    ResponseBuilder::new().description(description).content("application/problem+json", content).build()
 }

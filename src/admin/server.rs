@@ -18,11 +18,7 @@ use super::control::Control;
 use super::guard::{Entrance, Guard, guard};
 use super::own::is_loopback;
 use super::problem::Problem;
-use super::room::Room;
-use super::{
-    actors, crawl, events, holders, hosts, jobs, openapi, orders, pages, parameters, pipeline, probes, reports, retry,
-    settings, statistics, ui, url_lists, urls, why_idle,
-};
+use super::{pages, parameters, routes};
 use crate::crawl::node::Node;
 
 /// Why the endpoint does not run.
@@ -106,9 +102,6 @@ impl AdminServer {
         control: Arc<dyn Control>,
         node: Option<Arc<Node>>,
     ) -> Result<Self, AdminError> {
-        if entrance.keys.is_empty() && !is_loopback(listen) {
-            return Err(AdminError::NeedsToken(listen));
-        }
         Self::serve(Listening::bind(listen)?, entrance, control, node)
     }
 
@@ -126,14 +119,10 @@ impl AdminServer {
             return Err(AdminError::NeedsToken(address));
         }
         let guard = Data::new(Guard::new(entrance, address));
-        let mut rooms = vec![ui::room(), probes::room(control.clone()), crawl::room(control)];
-        if node.is_some() {
-            rooms.extend(rooms_of_node());
-        }
         let (started, wait) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("admin".into())
-            .spawn(move || serve(listener, guard, rooms, node, &started))
+            .spawn(move || serve(listener, guard, control, node, &started))
             .map_err(AdminError::Start)?;
         let gone = |_| AdminError::Start(io::Error::other("its thread ended at once"));
         let handle = wait.recv().map_err(gone)?.map_err(AdminError::Start)?;
@@ -174,51 +163,29 @@ fn not_understood(what: &str, error: &dyn std::fmt::Display) -> actix_web::Error
     Problem::new(StatusCode::BAD_REQUEST, detail).into()
 }
 
-/// The rooms that look into a node or command it.
-fn rooms_of_node() -> [Room; 15] {
-    [
-        events::room(),
-        jobs::room(),
-        pipeline::room(),
-        settings::room(),
-        urls::room(),
-        url_lists::room(),
-        why_idle::room(),
-        hosts::room(),
-        actors::room(),
-        pages::room(),
-        statistics::room(),
-        orders::room(),
-        reports::room(),
-        holders::room(),
-        retry::room(),
-    ]
-}
-
 fn serve(
     listener: TcpListener,
     guarded: Data<Guard>,
-    rooms: Vec<Room>,
+    control: Arc<dyn Control>,
     node: Option<Arc<Node>>,
     started: &Sender<io::Result<ServerHandle>>,
 ) {
-    let doc = Data::new(openapi::describe(&rooms));
-    let node = node.map(Data::from);
-    let rooms = Arc::new(rooms);
+    let doc = Data::new(routes::describe());
+    let (control, node, turns) = (Data::from(control), node.map(Data::from), pages::turns());
     let build = move || {
-        let (rooms, doc, node) = (rooms.clone(), doc.clone(), node.clone());
+        let node = node.clone();
         App::new()
             .app_data(guarded.clone())
+            .app_data(doc.clone())
+            .app_data(control.clone())
+            .app_data(turns.clone())
             .app_data(QueryConfig::default().error_handler(|e, _| not_understood("the query", &e)))
             .app_data(PathConfig::default().error_handler(|e, _| not_understood("the path", &e)))
             .wrap(from_fn(parameters::known))
             .wrap(from_fn(guard))
             .wrap(DefaultHeaders::new().add(("Cache-Control", "no-store")).add(("X-Content-Type-Options", "nosniff")))
-            .configure(move |app| {
-                node.iter().for_each(|node| _ = app.app_data(node.clone()));
-                rooms.iter().for_each(|room| (room.add)(app));
-                openapi::configure(app, &doc);
-            })
+            .configure(move |app| node.iter().for_each(|node| _ = app.app_data(node.clone())))
+            .configure(routes::configure)
     };
     let ended = actix_web::rt::System::new().block_on(async move {
         let server = HttpServer::new(build)

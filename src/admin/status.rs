@@ -9,7 +9,7 @@ use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::traps::HeldShape;
-use crate::telemetry::{HeldBack, HeldShapeView, HostsOrdered, State, StatusSnapshot};
+use crate::telemetry::{HeldBack, HeldShapeView, State, StatusSnapshot};
 
 /// Shapes of which URLs are held back that are shown.
 const HELD_SHAPES: usize = 20;
@@ -22,7 +22,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
     let processing = (node.crawl.leases.len() as u64).min(c.queued);
     let active = lock(&node.actors.hosts).len() as u64;
     let uptime = node.clock.now().since(node.telemetry.started);
-    let (frontier, orders) = (c.frontier, node.crawl.orders.counts());
+    let frontier = c.frontier;
     let in_flight =
         node.crawl.rules.settings.fetch.concurrency.saturating_sub(node.permits.fetches.available_permits()) as u64;
     let mut snapshot = StatusSnapshot {
@@ -45,13 +45,7 @@ pub fn status(node: &Node) -> StatusSnapshot {
         hosts_waiting: c.hosts_waiting.saturating_sub(active),
         hosts_parked: c.hosts_parked,
         hosts_held: frontier.hosts_held,
-        hosts_ordered: HostsOrdered {
-            paused: orders.paused,
-            blocked: orders.blocked,
-            dropping: orders.dropping,
-            recrawling: orders.recrawling,
-            slowed: orders.slowed,
-        },
+        hosts_ordered: node.crawl.orders.counts(),
         frontier: frontier.ranks.to_vec(),
         retries: frontier.retries,
         in_flight,

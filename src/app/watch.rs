@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::memory::Governor;
 use super::patience::Patience;
 use super::{disk, time};
-use crate::admin::statistics::query;
+use crate::admin::statistics;
 use crate::admin::status;
 use crate::base::clock::Stopwatch;
 use crate::crawl::budget::used_up;
@@ -62,7 +62,7 @@ pub async fn watch(node: &Node) -> Stop {
 fn publish(node: &Node) {
     let status = status(node);
     node.publish_metrics(&status);
-    query::note(node, &status);
+    statistics::note(node, &status);
 }
 
 fn limit(node: &Node, ran: Duration) -> Option<Stop> {

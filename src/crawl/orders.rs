@@ -12,6 +12,7 @@ use crate::domain::partition::Partition;
 use crate::storage::keys::HostAt;
 use crate::storage::values::OrderedHosts;
 use crate::storage::{Storage, StorageError, read};
+use crate::telemetry::HostsOrdered;
 use crate::warc::date::iso;
 
 /// Hosts of which orders stand, at most.
@@ -26,21 +27,6 @@ struct Standing {
     hosts: KeyMap<HostKey, (Arc<str>, HostOrders)>,
     blocked: HashSet<Arc<str>>,
     held: usize,
-}
-
-/// How many hosts an order stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderCounts {
-    /// Paused.
-    pub paused: u64,
-    /// Blocked.
-    pub blocked: u64,
-    /// Their queue is being dropped.
-    pub dropping: u64,
-    /// They are being queued again.
-    pub recrawling: u64,
-    /// They have a gap of their own.
-    pub slowed: u64,
 }
 
 /// Tells blocked hosts from others while a page's links are judged.
@@ -124,9 +110,9 @@ impl Orders {
 
     /// How many hosts each order stands for.
     #[must_use]
-    pub fn counts(&self) -> OrderCounts {
+    pub fn counts(&self) -> HostsOrdered {
         let standing = self.look();
-        let mut counts = OrderCounts::default();
+        let mut counts = HostsOrdered::default();
         for (_, orders) in standing.hosts.values() {
             counts.paused += u64::from(orders.paused.is_some());
             counts.blocked += u64::from(orders.blocked.is_some());
@@ -166,11 +152,11 @@ mod tests {
         assert!(orders.blocks().on("h.test") && !orders.blocks().on("other.test"));
         assert_eq!(orders.told(&key), ["blocked by the operator since 1970-01-01T00:00:00.000Z"]);
         assert_eq!((orders.held(), orders.holds(&key)), (1, true));
-        assert_eq!(orders.counts(), OrderCounts { blocked: 1, ..OrderCounts::default() });
+        assert_eq!(orders.counts(), HostsOrdered { blocked: 1, ..HostsOrdered::default() });
         said.take(HostOrder::MinDelay(Some(std::time::Duration::from_secs(90))), UnixMillis(1));
         orders.set(key, "h.test", said);
         assert_eq!(orders.told(&key)[1], "at least 90s between two requests, as the operator ordered");
-        assert_eq!(orders.counts(), OrderCounts { blocked: 1, slowed: 1, ..OrderCounts::default() });
+        assert_eq!(orders.counts(), HostsOrdered { blocked: 1, slowed: 1, ..HostsOrdered::default() });
         said.take(HostOrder::MinDelay(None), UnixMillis(1));
         said.take(HostOrder::Unblock, UnixMillis(1));
         orders.set(key, "h.test", said);

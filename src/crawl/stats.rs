@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
+use utoipa::ToSchema;
 
 use super::supervise::Kind;
 use crate::base::sync::lock;
@@ -19,7 +21,9 @@ pub const ONLY: &str = "main";
 const BOUNDS: [u64; 10] = [10, 40, 160, 640, 2_560, 10_240, 40_960, 163_840, 655_360, 2_621_440];
 
 /// How an actor is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ActorState)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Life {
     /// At work, or ready for it.

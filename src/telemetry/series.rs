@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
+
 use super::metrics::ActorKind;
 use crate::base::sync::lock;
 use crate::base::time::UnixMillis;
@@ -16,10 +19,13 @@ const FINE: (Duration, usize) = (Duration::from_secs(5), 720);
 /// Of the coarse one: a week.
 const COARSE: (Duration, usize) = (Duration::from_secs(300), 2_016);
 
-/// Counts and gauges at one moment. Counts are since the beginning of the crawl.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// One moment. Counts are since the beginning of the crawl, rates since the point before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = Point)]
 pub struct Sample {
-    /// When.
+    /// When, milliseconds since 1970.
+    #[serde(rename = "at_ms")]
+    #[schema(value_type = u64)]
     pub at: UnixMillis,
     /// Pages stored, revisits included.
     pub pages: u64,
@@ -31,6 +37,12 @@ pub struct Sample {
     pub done: u64,
     /// URLs turned away.
     pub rejected: u64,
+    /// Pages a second.
+    pub pages_per_second: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// URLs given up a second.
+    pub errors_per_second: f64,
     /// URLs in a queue.
     pub waiting: u64,
     /// Requests in flight.
@@ -44,7 +56,28 @@ pub struct Sample {
     /// Memory of the process.
     pub resident_bytes: u64,
     /// Messages waiting, by kind of actor.
+    #[serde(serialize_with = "by_kind")]
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub queues: [u64; KINDS],
+}
+
+fn by_kind<S: Serializer>(queues: &[u64; KINDS], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(ActorKind::ALL.iter().zip(queues))
+}
+
+impl Sample {
+    /// The same with its rates, from the one before.
+    #[must_use]
+    pub fn rated(self, before: &Self) -> Self {
+        let seconds = self.at.since(before.at).as_secs_f64();
+        let rate = |now: u64, then: u64| if seconds > 0.0 { now.saturating_sub(then) as f64 / seconds } else { 0.0 };
+        Self {
+            pages_per_second: rate(self.pages, before.pages),
+            bytes_per_second: rate(self.bytes, before.bytes),
+            errors_per_second: rate(self.errors, before.errors),
+            ..self
+        }
+    }
 }
 
 #[derive(Debug)]

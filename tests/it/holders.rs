@@ -6,9 +6,9 @@ use lycosa::admin::ControlError;
 use lycosa::admin::holders::job as holders;
 use lycosa::admin::holders::{HeldLink, HoldersAbout, WhichDead};
 use lycosa::admin::jobs::{JobState, JobView};
-use lycosa::admin::orders::HostCommand;
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::query as reports;
+use lycosa::domain::orders::HostOrder;
 
 use lycosa::crawl::jobs::Job;
 use lycosa::crawl::jobs::JobError;
@@ -100,7 +100,7 @@ fn every_page_that_holds_a_dead_link_is_named_whichever_file_and_capture_its_rec
 
     // A page that is fetched again is the same page.
     for host in ["h0.test", "h1.test"] {
-        live.until_job(live.order(host, HostCommand::Recrawl).unwrap().job.unwrap().id);
+        live.until_job(live.order(host, HostOrder::Recrawl).unwrap().job.unwrap().id);
     }
     live.until("pages fetched again", |s| s.waiting + s.processing == 0);
     let again = made(&live, WhichDead::default()).unwrap();

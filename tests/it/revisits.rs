@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use lycosa::admin::orders::HostCommand;
 use lycosa::crawl::node::Stop;
+use lycosa::domain::orders::HostOrder;
 use lycosa::storage::values::{DoneKind, UrlState};
 use lycosa::testweb::TestWebConfig;
 
@@ -262,7 +262,7 @@ fn a_recrawled_sitemap_of_an_index_on_another_host_still_speaks_for_the_one_whos
     let live = sandbox.start();
     live.until("all pages", |s| s.done == 4 && s.waiting + s.processing == 0);
     pages.put("cdn.test/child.xml", &map(&[("http://a.test/later", ""), ("http://b.test/foreign", "")]));
-    live.order("cdn.test", HostCommand::Recrawl).unwrap();
+    live.order("cdn.test", HostOrder::Recrawl).unwrap();
     live.until("what it names now", |s| s.done == 5 && s.waiting + s.processing == 0);
     live.end();
     assert_eq!((times(&site, "a.test /later"), times(&site, "cdn.test /child.xml")), (1, 2));

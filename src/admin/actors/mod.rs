@@ -1,52 +1,21 @@
 //! Actors: the seven kinds, each instance; a restart of one.
 
-pub mod query;
+mod query;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Path, Query};
+use actix_web::web::{Data, Path, Query};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::ordered;
 use super::paging::{Page, Paging};
-use super::problem::Problem;
-use super::room::{Room, getting, posting};
+use super::problem::{Answer, Refusal};
 use crate::crawl::node::Node;
-
-/// A kind of actor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorKindView {
-    /// Starts and replaces the others.
-    Supervisor,
-    /// Queues and leases.
-    Frontier,
-    /// One a host.
-    Politeness,
-    /// Connections.
-    Fetcher,
-    /// Pages.
-    Parser,
-    /// The seen test.
-    Deduper,
-    /// The only writer.
-    Store,
-}
-
-/// How an actor is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorState {
-    /// At work, or ready for it.
-    Running,
-    /// Resting after a death, or not made yet.
-    Restarting,
-    /// Its budget of deaths is spent, or it retired.
-    Stopped,
-}
+use crate::crawl::stats::Life;
+use crate::telemetry::metrics::ActorKind;
 
 /// A death.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -61,13 +30,13 @@ pub struct FaultView {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ActorView {
     /// Its kind.
-    pub kind: ActorKindView,
+    pub kind: ActorKind,
     /// Which of its kind: a host's name, a fetcher's number, `main` for the only one.
     pub instance: String,
     /// The thread it lives on.
     pub thread: Option<String>,
     /// How it is.
-    pub state: ActorState,
+    pub state: Life,
     /// Messages in its mailbox.
     pub queue: u64,
     /// Messages handled.
@@ -92,43 +61,25 @@ pub struct ActorView {
 pub struct ActorQuery {
     /// Only those of this kind.
     #[param(inline)]
-    pub kind: Option<ActorKindView>,
-}
-
-#[derive(OpenApi)]
-#[openapi(paths(actors, restart))]
-struct Doc;
-
-/// The room.
-#[must_use]
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/actors").route(web::get().to(self::actors)))
-            .service(posting("/api/v1/actors/{kind}/{instance}/restart").route(web::post().to(restart)));
-    })
+    pub kind: Option<ActorKind>,
 }
 
 /// Every actor: state, mailbox, latency, deaths; a page at a time, for hosts have one each.
 #[utoipa::path(get, path = "/api/v1/actors", tag = "actors", params(ActorQuery, Paging), responses(
-    (status = 200, body = Page<ActorView>),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Page<ActorView>), Refusal<400>,
 ))]
-async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn actors(query: Query<ActorQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(query::actors(&node, *query, &paging)?))
 }
 
 /// A clean restart of one actor through its supervision: nothing is lost, and it does not count as a death.
 #[utoipa::path(post, path = "/api/v1/actors/{kind}/{instance}/restart", tag = "actors", params(
-    ("kind" = ActorKindView, Path, description = "its kind"),
+    ("kind" = ActorKind, Path, description = "its kind"),
     ("instance" = String, Path, description = "a host's name, a fetcher's number, `main` for the only one of its kind"),
 ), responses(
-    (status = 200, body = ActorView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = ActorView), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<503>,
 ))]
-async fn restart(path: Path<(ActorKindView, String)>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn restart(path: Path<(ActorKind, String)>, node: Data<Node>) -> Answer {
     let (kind, instance) = path.into_inner();
     Ok(HttpResponse::Ok()
         .json(ordered(query::restart(Arc::clone(&node), kind, &instance), "GET /api/v1/actors, its restarts").await?))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::admin::ControlError;
-use crate::admin::actors::{ActorKindView, ActorQuery, ActorState, ActorView, FaultView};
+use crate::admin::actors::{ActorQuery, ActorView, FaultView};
 use crate::admin::paging::{Page, Paging, cursor};
 use crate::base::sync::lock;
 use crate::crawl::node::Node;
@@ -14,13 +14,10 @@ use crate::crawl::supervise::Kind;
 use crate::telemetry::metrics::Registry;
 
 /// A page of actors, by kind and instance.
-///
-/// # Errors
-/// A bad limit or cursor.
-pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
+pub(super) fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<ActorView>, ControlError> {
     let (limit, begin) = (paging.limit()?, paging.after()?);
     let mut stats = stats(node);
-    stats.retain(|stats| query.kind.is_none_or(|kind| kind == kind_view(stats.kind())) && place(stats) > begin);
+    stats.retain(|stats| query.kind.is_none_or(|kind| kind == stats.kind()) && place(stats) > begin);
     stats.sort_unstable_by_key(|stats| place(stats));
     let more = stats.len() > limit;
     stats.truncate(limit);
@@ -29,12 +26,9 @@ pub fn actors(node: &Node, query: ActorQuery, paging: &Paging) -> Result<Page<Ac
 }
 
 /// Restarts one; answers when its next life has begun.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn restart(node: Arc<Node>, kind: ActorKindView, instance: &str) -> Result<ActorView, ControlError> {
+pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Result<ActorView, ControlError> {
     let instance = instance.to_owned();
-    let found = stats(&node).into_iter().find(|c| kind_view(c.kind()) == kind && **c.instance() == *instance);
+    let found = stats(&node).into_iter().find(|c| c.kind() == kind && **c.instance() == *instance);
     let absent =
         || ControlError::Absent(format!("there is no such actor now: {kind:?} {instance}; see /api/v1/actors"));
     let stats = found.ok_or_else(absent)?;
@@ -73,29 +67,13 @@ fn place(stats: &ActorStats) -> Vec<u8> {
     place
 }
 
-fn kind_view(kind: Kind) -> ActorKindView {
-    match kind {
-        Kind::Supervisor => ActorKindView::Supervisor,
-        Kind::Frontier => ActorKindView::Frontier,
-        Kind::Politeness => ActorKindView::Politeness,
-        Kind::Fetcher => ActorKindView::Fetcher,
-        Kind::Parser => ActorKindView::Parser,
-        Kind::Deduper => ActorKindView::Deduper,
-        Kind::Store => ActorKindView::Store,
-    }
-}
-
 fn view(node: &Node, stats: &ActorStats) -> ActorView {
     let seconds = |share| stats.quantile(share).map(|time| time.as_secs_f64());
     ActorView {
-        kind: kind_view(stats.kind()),
+        kind: stats.kind(),
         instance: stats.instance().to_string(),
         thread: stats.thread().map(Into::into),
-        state: match stats.life() {
-            Life::Running => ActorState::Running,
-            Life::Restarting => ActorState::Restarting,
-            Life::Stopped => ActorState::Stopped,
-        },
+        state: stats.life(),
         queue: stats.queued(),
         handled: stats.handled(),
         handle_p50_seconds: seconds(0.5),

@@ -2,20 +2,17 @@
 
 pub mod job;
 
-use actix_web::http::StatusCode;
-use actix_web::web::{self, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use crate::admin::body::{json, query};
 use crate::admin::bounded::reading;
 use crate::admin::csv::{Row, some};
 use crate::admin::jobs::JobView;
-use crate::admin::paging::Paging;
-use crate::admin::problem::Problem;
-use crate::admin::reports::{Format, Which, csv};
-use crate::admin::room::{Room, resource};
+use crate::admin::paging::{How, Paging, written};
+use crate::admin::problem::{Answer, Refusal};
 use crate::base::time::UnixMillis;
 use crate::crawl::node::Node;
 
@@ -95,46 +92,22 @@ impl Row for HeldLink {
     }
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(held, find), components(schemas(Format)))]
-struct Doc;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(
-            resource("/api/v1/reports/dead-links/holders", "GET or POST")
-                .route(web::get().to(held))
-                .route(web::post().to(find)),
-        );
-    })
-}
-
 /// Dead links with the pages that hold them, as the last job found them.
-#[utoipa::path(get, path = "/api/v1/reports/dead-links/holders", tag = "reports", params(Which), responses(
-    (status = 200, content((HoldersPage = "application/json"), (String = "text/csv"))),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+#[utoipa::path(get, path = "/api/v1/reports/dead-links/holders", tag = "reports", params(Paging, How), responses(
+    (status = 200, content((HoldersPage = "application/json"), (String = "text/csv"))), Refusal<400>, Refusal<503>,
 ))]
-async fn held(request: HttpRequest, node: Data<Node>) -> Result<HttpResponse, Problem> {
-    let Which { limit, cursor, format } = query(&request)?;
-    let page = reading(move || job::held(&node, &Paging { limit, cursor })).await?;
-    Ok(match format {
-        Format::Json => HttpResponse::Ok().json(page),
-        Format::Csv => csv(&page.items, page.next.as_deref()),
-    })
+pub(super) async fn held(request: HttpRequest, node: Data<Node>) -> Answer {
+    let paging = query(&request)?;
+    let page = reading(move || job::held(&node, &paging)).await?;
+    Ok(written(query(&request)?, &page, &page.items, page.next.as_ref()))
 }
 
 /// Looks for the pages that hold dead links, in the archive: a job reads its records once, and its result replaces the
 /// report made before. Archive files that were copied elsewhere and removed here cannot be read; the report names them.
 #[utoipa::path(post, path = "/api/v1/reports/dead-links/holders", tag = "reports", request_body = WhichDead, responses(
-    (status = 202, body = JobView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-async fn find(payload: Payload, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn find(payload: Payload, node: Data<Node>) -> Answer {
     let which = json(payload).await?;
-    Ok(HttpResponse::build(StatusCode::ACCEPTED).json(job::start(&node, which)?))
+    Ok(HttpResponse::Accepted().json(job::start(&node, which)?))
 }

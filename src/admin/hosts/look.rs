@@ -4,18 +4,15 @@ use crate::admin::ControlError;
 use crate::admin::find::host_at;
 use crate::admin::hosts::HostQuery;
 use crate::admin::hosts::query::Row;
+use crate::admin::paging::{self, Looked};
 use crate::admin::views::HostState as Standing;
 use crate::base::sync::lock;
 use crate::crawl::node::Node;
-use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey, after};
+use crate::storage::keys::{HostAt, Key, KeyRange, ParkedKey, WaitingKey};
 use crate::storage::tables::{self, Parked, Waiting};
 use crate::storage::values::{HostCounts, HostState};
 use crate::storage::{StorageError, read};
 
-/// Hosts looked at for one answer.
-const LOOKED_AT: usize = 5_000;
-/// Hosts read at a time.
-const CHUNK: usize = 500;
 /// Longest part of a name, bytes.
 const LONGEST_NAME: usize = 253;
 
@@ -40,43 +37,15 @@ impl Wanted {
     }
 }
 
-/// What a look at hosts found.
-pub(in crate::admin) struct Looked {
-    pub rows: Vec<Row>,
-    pub looked_at: u64,
-    /// Key of the last one looked at.
-    pub last: Option<Vec<u8>>,
-    /// There are no more.
-    pub all: bool,
-}
-
 /// Looks at hosts from a key on until so many fit, at a bounded number of them.
 pub(in crate::admin) fn look(
     node: &Node,
     wanted: &Wanted,
-    mut begin: Vec<u8>,
+    begin: Vec<u8>,
     limit: usize,
-) -> Result<Looked, StorageError> {
-    let mut looked = Looked { rows: Vec::new(), looked_at: 0, last: None, all: false };
-    while looked.looked_at < LOOKED_AT as u64 {
-        let found = from(node, wanted.state, &begin, CHUNK)?;
-        looked.all = found.len() < CHUNK;
-        for (key, row) in read_rows(node, found)? {
-            if looked.rows.len() == limit {
-                looked.all = false;
-                return Ok(looked);
-            }
-            looked.looked_at += 1;
-            begin = after(&key);
-            looked.last = Some(key);
-            looked.rows.extend(row.filter(|row| wanted.holds(row)));
-        }
-        if looked.all {
-            return Ok(looked);
-        }
-    }
-    looked.all = from(node, wanted.state, &begin, 1)?.is_empty();
-    Ok(looked)
+) -> Result<Looked<Option<Row>>, StorageError> {
+    let read = |from: &[u8], n| read_rows(node, next(node, wanted.state, from, n)?);
+    paging::look(begin, limit, read, |row| row.as_ref().is_some_and(|row| wanted.holds(row)))
 }
 
 /// A host and its place in the order it was found in; none when its record is gone.
@@ -96,7 +65,7 @@ fn read_rows(node: &Node, found: Vec<(Vec<u8>, HostAt)>) -> Result<Vec<Placed>, 
 }
 
 /// The next hosts that stand there, from a key on, each with its place in that order.
-fn from(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<Vec<(Vec<u8>, HostAt)>, StorageError> {
+fn next(node: &Node, state: Option<Standing>, from: &[u8], n: usize) -> Result<Vec<(Vec<u8>, HostAt)>, StorageError> {
     let range = KeyRange { from: from.to_vec(), until: Vec::new() };
     let storage = &*node.storage;
     Ok(match state {

@@ -1,19 +1,18 @@
 //! Hosts: the list, one host, its robots.txt.
 
-pub mod look;
-pub mod query;
-pub mod robots;
+mod look;
+pub(super) mod query;
+pub(super) mod robots;
 mod views;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Path, Query};
+use actix_web::web::{Data, Path, Query};
 use serde::Deserialize;
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::admin::bounded::reading;
 use crate::admin::paging::Paging;
-use crate::admin::problem::Problem;
-use crate::admin::room::{Room, getting};
+use crate::admin::problem::{Answer, Refusal};
 use crate::admin::views::HostState;
 
 use crate::crawl::node::Node;
@@ -51,27 +50,11 @@ pub struct HostQuery {
     pub sort: Option<HostSort>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(hosts, host, robots))]
-struct Doc;
-
-/// The room.
-#[must_use]
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/hosts").route(web::get().to(self::hosts)))
-            .service(getting("/api/v1/hosts/{host}").route(web::get().to(host)))
-            .service(getting("/api/v1/hosts/{host}/robots").route(web::get().to(robots)));
-    })
-}
-
 /// Hosts with queue, counts, next time and reason of the wait; a page at a time.
 #[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", params(HostQuery, Paging), responses(
-    (status = 200, body = HostPage),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = HostPage), Refusal<400>, Refusal<503>,
 ))]
-async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::hosts(&node, &query, &paging)).await?))
 }
 
@@ -79,19 +62,16 @@ async fn hosts(query: Query<HostQuery>, paging: Query<Paging>, node: Data<Node>)
 #[utoipa::path(get, path = "/api/v1/hosts/{host}", tag = "hosts", params(
     ("host" = String, Path, description = "its name, as `example.org`; IPv6 in brackets"),
 ), responses(
-    (status = 200, body = HostDetail),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = HostDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-async fn host(name: Path<String>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn host(name: Path<String>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::host(&node, &name)).await?))
 }
 
 /// Whose verdict.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-struct RobotsQuery {
+pub(super) struct RobotsQuery {
     /// A URL of that host: its scheme and port choose the robots.txt, and the verdict is told. Without it the first one
     /// that is kept is shown.
     url: Option<String>,
@@ -102,11 +82,8 @@ struct RobotsQuery {
     ("host" = String, Path, description = "its name, as `example.org`; IPv6 in brackets"),
     RobotsQuery,
 ), responses(
-    (status = 200, body = RobotsText),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = RobotsText), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-async fn robots(name: Path<String>, query: Query<RobotsQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn robots(name: Path<String>, query: Query<RobotsQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::robots(&node, &name, query.url.as_deref())).await?))
 }

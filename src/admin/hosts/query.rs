@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use crate::admin::ControlError;
-use crate::admin::find::{Target, host_at, host_state, unread};
-use crate::admin::hosts::look::{Looked, Wanted, look};
+use crate::admin::find::{Target, host_state, unread};
+use crate::admin::hosts::look::{Wanted, look};
 use crate::admin::hosts::robots::Look;
 use crate::admin::hosts::{
     Budget, DelayFrom, HostDetail, HostPage, HostQuery, HostSort, HostView, RobotsText, Schedule,
 };
-use crate::admin::orders::command::is_bare;
-use crate::admin::paging::{Paging, cursor};
+use crate::admin::orders::command::Named;
+use crate::admin::paging::{Looked, Paging, cursor};
 use crate::admin::views::{HostState as Standing, RobotsView};
 use crate::admin::waits::{pace_of, wait_of};
 use crate::base::time::UnixMillis;
@@ -26,10 +26,7 @@ use crate::storage::{StorageError, read};
 const COPIES: usize = 50;
 
 /// A page of hosts.
-///
-/// # Errors
-/// A bad limit, cursor or part of a name, or storage that does not answer.
-pub fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
+pub(super) fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage, ControlError> {
     let (limit, begin, wanted) = (paging.limit()?, paging.after()?, Wanted::read(query)?);
     if let Some(sort) = query.sort {
         return sorted_page(node, &wanted, sort, limit, place(&begin)?).map_err(unread);
@@ -39,38 +36,27 @@ pub fn hosts(node: &Node, query: &HostQuery, paging: &Paging) -> Result<HostPage
 }
 
 /// One host.
-///
-/// # Errors
-/// No host name, a host nothing is known of, or storage that does not answer.
-pub fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
-    let name = name_of(node, name)?;
-    let at = host_at(node, &name);
-    let row = Row::known(node, at, &name)?;
+pub(super) fn host(node: &Node, name: &str) -> Result<HostDetail, ControlError> {
+    let row = Row::known(node, &named(node, name)?)?;
     row.detail(node).map_err(unread)
 }
 
 /// Its robots.txt, and what that says of a URL.
-///
-/// # Errors
-/// As [`host`]; a URL that is none, or of another host; no robots.txt.
-pub fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
-    let name = name_of(node, name)?;
+pub(super) fn robots(node: &Node, name: &str, url: Option<&str>) -> Result<RobotsText, ControlError> {
+    let host = named(node, name)?;
     let target = url.map(|url| Target::typed(node, url)).transpose()?.map(|typed| typed.target);
-    if let Some(other) = target.as_ref().filter(|target| target.url.host() != name) {
-        let detail = format!("url: expected a URL of {name}, not of {}", other.url.host());
+    if let Some(other) = target.as_ref().filter(|target| target.url.host() != host.name) {
+        let detail = format!("url: expected a URL of {}, not of {}", host.name, other.url.host());
         return Err(ControlError::Invalid(detail));
     }
-    robots_text(node, host_at(node, &name), &name, target.as_ref())
+    robots_text(node, &host, target.as_ref())
 }
 
-/// A host's name in canonical form.
-pub(in crate::admin) fn name_of(node: &Node, name: &str) -> Result<String, ControlError> {
-    let url = Some(name)
-        .filter(|name| is_bare(name))
-        .and_then(|name| node.crawl.rules.canon.parse(&format!("http://{name}/")).ok());
+/// The host of a path or query.
+pub(in crate::admin) fn named(node: &Node, name: &str) -> Result<Named, ControlError> {
     let wrong =
-        || ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
-    url.map(|url| url.host().to_owned()).ok_or_else(wrong)
+        |_| ControlError::Invalid("host: expected a name as example.org, or an address; IPv6 in brackets".into());
+    Named::of(node, name).map_err(wrong)
 }
 
 fn absent(name: &str) -> ControlError {
@@ -96,8 +82,9 @@ impl Row {
         &self.pace
     }
 
-    fn known(node: &Node, at: HostAt, name: &str) -> Result<Self, ControlError> {
-        let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == name);
+    fn known(node: &Node, Named { name, at }: &Named) -> Result<Self, ControlError> {
+        let at = *at;
+        let state = read::host_state(&*node.storage, at).map_err(unread)?.filter(|state| state.name == *name);
         let counts = read::host_counts(&*node.storage, at.crawl(node.crawl.id)).map_err(unread)?;
         Ok(Self::new(node, at, state.ok_or_else(|| absent(name))?, counts.unwrap_or_default()))
     }
@@ -195,8 +182,9 @@ impl Row {
     }
 }
 
-fn robots_text(node: &Node, at: HostAt, name: &str, target: Option<&Target>) -> Result<RobotsText, ControlError> {
-    Row::known(node, at, name)?;
+fn robots_text(node: &Node, host: &Named, target: Option<&Target>) -> Result<RobotsText, ControlError> {
+    Row::known(node, host)?;
+    let at = host.at;
     let (key, kept) = match target.map(|target| at.robots(target.url.scheme(), target.url.port())) {
         Some(key) => (key, read::robots(&*node.storage, key).map_err(unread)?),
         None => {
@@ -222,10 +210,9 @@ fn place(begin: &[u8]) -> Result<usize, ControlError> {
 
 /// Hosts in key order, from a key on.
 fn page(node: &Node, wanted: &Wanted, limit: usize, begin: Vec<u8>) -> Result<HostPage, StorageError> {
-    let Looked { rows, looked_at, last, all } = look(node, wanted, begin, limit)?;
-    let items = rows.iter().map(|row| row.view(node)).collect::<Result<_, _>>()?;
-    let next = last.filter(|_| !all).map(|key| cursor(&key));
-    Ok(HostPage { items, next, looked_at, all_looked_at: all })
+    let looked = look(node, wanted, begin, limit)?;
+    let items = looked.items.iter().flatten().map(|row| row.view(node)).collect::<Result<_, _>>()?;
+    Ok(HostPage { items, next: looked.next(), looked_at: looked.looked_at, all_looked_at: looked.all })
 }
 
 /// A page of the first hosts, sorted. The order is made anew for each page.
@@ -236,7 +223,8 @@ fn sorted_page(
     limit: usize,
     first: usize,
 ) -> Result<HostPage, StorageError> {
-    let Looked { mut rows, looked_at, all, .. } = look(node, wanted, Vec::new(), usize::MAX)?;
+    let Looked { items, looked_at, all, .. } = look(node, wanted, Vec::new(), usize::MAX)?;
+    let mut rows: Vec<Row> = items.into_iter().flatten().collect();
     sorted(node, &mut rows, sort);
     let end = first.saturating_add(limit);
     let next = (rows.len() > end).then(|| cursor(&(end as u64).to_be_bytes()));

@@ -6,42 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Path, Payload};
+use actix_web::web::{Data, Path, Payload};
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::body::{json, nothing};
 use super::bounded::ordered;
 use super::control::ControlError;
 use super::jobs::JobView;
-use super::problem::Problem;
-use super::room::{Room, posting, resource};
+use super::problem::{Answer, Refusal};
 use crate::base::time::{UnixMillis, millis};
 use crate::base::units::parse_duration;
 use crate::crawl::node::Node;
-use crate::domain::orders::HostOrders;
+use crate::domain::orders::{HostOrder, HostOrders};
 
 /// Longest gap that can be asked for.
 const LONGEST: Duration = Duration::from_secs(86_400);
-
-/// A command to a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostCommand {
-    /// No new requests.
-    Pause,
-    /// Requests again.
-    Resume,
-    /// Its queue is turned away.
-    Drop,
-    /// For good: nothing of it is requested or queued any more.
-    Block,
-    /// It may be crawled again.
-    Unblock,
-    /// What was fetched is fetched once more.
-    Recrawl,
-    /// Its least gap between two requests; `None` for that of the settings.
-    MinDelay(Option<Duration>),
-}
 
 /// What stands for a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -98,28 +78,9 @@ struct Delay {
     min_delay: Option<String>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(pause, resume, drop_queue, block, unblock, recrawl, delay))]
-struct Doc;
-
-type Answer = Result<HttpResponse, Problem>;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(posting("/api/v1/hosts/{host}/pause").route(web::post().to(pause)))
-            .service(posting("/api/v1/hosts/{host}/resume").route(web::post().to(resume)))
-            .service(posting("/api/v1/hosts/{host}/drop").route(web::post().to(drop_queue)))
-            .service(posting("/api/v1/hosts/{host}/block").route(web::post().to(block)))
-            .service(posting("/api/v1/hosts/{host}/unblock").route(web::post().to(unblock)))
-            .service(posting("/api/v1/hosts/{host}/recrawl").route(web::post().to(recrawl)))
-            .service(resource("/api/v1/hosts/{host}/delay", "PUT").route(web::put().to(delay)));
-    })
-}
-
-async fn carried_out(node: Data<Node>, host: Path<String>, command: HostCommand) -> Answer {
+async fn carried_out(node: Data<Node>, host: Path<String>, order: HostOrder) -> Answer {
     let look = format!("GET /api/v1/hosts/{host}, its orders, and GET /api/v1/jobs");
-    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, command), look).await?))
+    Ok(HttpResponse::Ok().json(ordered(command::order(Arc::clone(&node), &host, order), look).await?))
 }
 
 /// Describes one of the commands, and carries it out.
@@ -130,13 +91,9 @@ macro_rules! commands {
             params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
             responses(
                 (status = 200, body = HostOrdered),
-                (status = 400, body = Problem, content_type = "application/problem+json"),
-                (status = 404, body = Problem, content_type = "application/problem+json"),
-                (status = 409, body = Problem, content_type = "application/problem+json"),
-                (status = 413, body = Problem, content_type = "application/problem+json"),
-                (status = 503, body = Problem, content_type = "application/problem+json"),
+                Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
         ))]
-        async fn $name(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+        pub(super) async fn $name(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
             nothing(payload).await?;
             carried_out(node, host, $command).await
         }
@@ -145,17 +102,17 @@ macro_rules! commands {
 
 commands! {
     /// Sends no new requests to the host, until `resume`, also after a restart; what is in flight ends.
-    pause "/api/v1/hosts/{host}/pause" => HostCommand::Pause;
+    pause "/api/v1/hosts/{host}/pause" => HostOrder::Pause;
     /// Goes on with the host at once.
-    resume "/api/v1/hosts/{host}/resume" => HostCommand::Resume;
+    resume "/api/v1/hosts/{host}/resume" => HostOrder::Resume;
     /// Turns away what is queued of the host, as a job (rejected: `dropped`).
-    drop_queue "/api/v1/hosts/{host}/drop" => HostCommand::Drop;
+    drop_queue "/api/v1/hosts/{host}/drop" => HostOrder::Drop;
     /// Blocks the host for good: nothing of it is requested or queued any more; a job turns away its queue (`blocked`).
-    block "/api/v1/hosts/{host}/block" => HostCommand::Block;
+    block "/api/v1/hosts/{host}/block" => HostOrder::Block;
     /// Takes the block back: links to the host that are found from now on are queued again.
-    unblock "/api/v1/hosts/{host}/unblock" => HostCommand::Unblock;
+    unblock "/api/v1/hosts/{host}/unblock" => HostOrder::Unblock;
     /// Queues what was fetched of the host once more, as a job; older captures are kept.
-    recrawl "/api/v1/hosts/{host}/recrawl" => HostCommand::Recrawl;
+    recrawl "/api/v1/hosts/{host}/recrawl" => HostOrder::Recrawl;
 }
 
 /// Sets the least gap between two requests to the host; `null` takes it back to the settings. A Crawl-delay of robots.txt
@@ -163,14 +120,9 @@ commands! {
 #[utoipa::path(put, path = "/api/v1/hosts/{host}/delay", tag = "hosts", request_body = Delay,
     params(("host" = String, Path, description = "a host name, as in its URLs", example = "example.org")),
     responses(
-        (status = 200, body = HostOrdered),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 503, body = Problem, content_type = "application/problem+json"),
+        (status = 200, body = HostOrdered), Refusal<400>, Refusal<404>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
     let Delay { min_delay } = json(payload).await?;
     let delay = min_delay.map(|text| parse_duration(&text)).transpose().map_err(ControlError::Invalid)?;
     if delay.is_some_and(|delay| delay > LONGEST) {
@@ -178,5 +130,5 @@ async fn delay(host: Path<String>, payload: Payload, node: Data<Node>) -> Answer
             ControlError::Invalid("min_delay: at most 24h; to stop requests altogether pause the host".into()).into()
         );
     }
-    carried_out(node, host, HostCommand::MinDelay(delay)).await
+    carried_out(node, host, HostOrder::MinDelay(delay)).await
 }

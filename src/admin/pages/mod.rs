@@ -1,24 +1,21 @@
 //! Pages: the list of captures, one page, and its snapshot.
 
-pub mod query;
-mod snapshot;
-mod views;
+pub(super) mod query;
+pub(super) mod snapshot;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data, Query};
-use serde::Deserialize;
+use actix_web::web::{Data, Query};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
-use utoipa::{IntoParams, OpenApi};
+use utoipa::{IntoParams, ToSchema};
 
 use super::bounded::reading;
 use super::paging::Paging;
-use super::problem::Problem;
-use super::room::{Room, getting};
+use super::problem::{Answer, Refusal};
 use super::urls::UrlQuery;
-
+use super::views::CaptureView;
 use crate::crawl::node::Node;
-pub use snapshot::{Form, Snapshot, SnapshotFault};
-pub use views::{CapturePage, PageDetail};
+pub use snapshot::{Form, Snapshot};
 
 /// Which captures.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -43,42 +40,47 @@ pub(super) struct AtQuery {
     at: Option<u64>,
 }
 
+/// A page of captures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CapturePage {
+    /// The captures, in key order: those of one URL stand together, the newest first.
+    pub items: Vec<CaptureView>,
+    /// The cursor of the next page; none when this is the last. A page may be short, or empty, and have a next one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub next: Option<String>,
+    /// Captures looked at for this answer.
+    pub looked_at: u64,
+}
+
+/// One capture of a URL, and the list of its captures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PageDetail {
+    /// The capture asked for.
+    pub capture: CaptureView,
+    /// The newest hundred captures of the URL, newest first.
+    pub captures: Vec<CaptureView>,
+}
+
 /// Snapshots that are read at a time: each takes some tens of megabytes.
 const SNAPSHOTS: usize = 2;
 
-#[derive(OpenApi)]
-#[openapi(paths(pages, page, snapshot::snapshot))]
-struct Doc;
-
-/// The room.
-#[must_use]
-pub(super) fn room() -> Room {
-    let turns = Data::new(Semaphore::new(SNAPSHOTS));
-    Room::new(Doc::openapi(), move |app| {
-        app.app_data(turns.clone())
-            .service(getting("/api/v1/pages").route(web::get().to(self::pages)))
-            .service(getting("/api/v1/page").route(web::get().to(page)))
-            .service(getting("/api/v1/snapshot").route(web::get().to(snapshot::snapshot)));
-    })
+/// The turns of those who read a snapshot.
+pub(super) fn turns() -> Data<Semaphore> {
+    Data::new(Semaphore::new(SNAPSHOTS))
 }
 
 /// Captures, by host, status, type and age; a page at a time.
 #[utoipa::path(get, path = "/api/v1/pages", tag = "pages", params(PageQuery, Paging), responses(
-    (status = 200, body = CapturePage),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = CapturePage), Refusal<400>, Refusal<503>,
 ))]
-async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn pages(query: Query<PageQuery>, paging: Query<Paging>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::pages(&node, &query, &paging)).await?))
 }
 
 /// One capture of a URL, the newest or that of a time, and the list of its captures.
 #[utoipa::path(get, path = "/api/v1/page", tag = "pages", params(UrlQuery, AtQuery), responses(
-    (status = 200, body = PageDetail),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = PageDetail), Refusal<400>, Refusal<404>, Refusal<503>,
 ))]
-async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Result<HttpResponse, Problem> {
+pub(super) async fn page(query: Query<UrlQuery>, at: Query<AtQuery>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::page(&node, &query.url, at.at)).await?))
 }

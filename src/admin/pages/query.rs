@@ -2,11 +2,14 @@
 
 use std::io::Read;
 
+use actix_web::http::StatusCode;
+
 use crate::admin::ControlError;
-use crate::admin::find::{Target, host_at, unread};
-use crate::admin::hosts::query::name_of;
-use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot, SnapshotFault};
-use crate::admin::paging::{Paging, cursor};
+use crate::admin::find::{Target, unread};
+use crate::admin::hosts::query::named;
+use crate::admin::pages::{CapturePage, Form, PageDetail, PageQuery, Snapshot};
+use crate::admin::paging::{Paging, records};
+use crate::admin::problem::Problem;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
 use crate::content::charset::detect_in_domain;
@@ -14,44 +17,38 @@ use crate::content::html::{ExtractOptions, PageReader};
 use crate::content::mime::{Kind, sniff};
 use crate::crawl::node::Node;
 use crate::document::decoded;
-use crate::storage::keys::{ContentKey, Key, KeyRange, PageKey, after};
+use crate::storage::keys::{ContentKey, KeyRange, PageKey};
 use crate::storage::tables;
 use crate::storage::values::{DoneKind, PageRecord};
 use crate::storage::{StorageError, read};
 use crate::warc::date::iso;
 use crate::warc::pick::{PickError, Picked, response_at};
 
-/// Captures looked at for one answer.
-const LOOKED_AT: usize = 5_000;
-/// Captures read at a time.
-const CHUNK: usize = 250;
 /// Captures shown of one URL.
 const CAPTURES: usize = 100;
 /// Most bytes of a record, and of a decoded body, that are read for a snapshot.
 const MOST: u64 = 16 << 20;
 
 /// A page of captures, in key order.
-///
-/// # Errors
-/// A bad host, limit or cursor, or storage that does not answer.
-pub fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
-    let (limit, begin) = (paging.limit()?, paging.after()?);
-    let host = query.host.as_deref().map(|name| name_of(node, name)).transpose()?;
-    let mut range = match host {
-        Some(name) => KeyRange::host_crawl(host_at(node, &name).crawl(node.crawl.id)),
+pub(super) fn pages(node: &Node, query: &PageQuery, paging: &Paging) -> Result<CapturePage, ControlError> {
+    let range = match &query.host {
+        Some(host) => KeyRange::host_crawl(named(node, host)?.at.crawl(node.crawl.id)),
         None => KeyRange::all(),
     };
-    if !begin.is_empty() {
-        range.from = after(&begin).max(range.from);
-    }
-    list(node, query, limit, range).map_err(unread)
+    let oldest =
+        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
+    let wanted = |page: &PageRecord| {
+        query.status.is_none_or(|status| page.status == status)
+            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
+            && oldest.is_none_or(|oldest| page.fetched >= oldest)
+    };
+    let looked = records::<tables::Pages>(node, paging.part(range)?, wanted).map_err(unread)?;
+    let items = looked.items.iter().map(|(_, page)| CaptureView::from(page)).collect();
+    Ok(CapturePage { items, next: looked.next(), looked_at: looked.looked_at })
 }
 
 /// One capture of a URL, and the list of all.
-///
-/// # Errors
-/// A text that is no URL, no capture, or storage that does not answer.
-pub fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
+pub(super) fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, ControlError> {
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
@@ -60,10 +57,7 @@ pub fn page(node: &Node, url: &str, at: Option<u64>) -> Result<PageDetail, Contr
 }
 
 /// The bytes of one capture.
-///
-/// # Errors
-/// See [`SnapshotFault`].
-pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, SnapshotFault> {
+pub(super) fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<Snapshot, Problem> {
     let target = Target::typed(node, url)?.target;
     let captures = captures(node, &target).map_err(unread)?;
     let (_, capture) = pick(&captures, at).ok_or_else(|| absent(&target, at))?;
@@ -76,45 +70,11 @@ pub fn snapshot(node: &Node, url: &str, at: Option<u64>, form: Form) -> Result<S
     };
     let dir = node.crawl.rules.settings.warc_dir();
     let picked = response_at(&dir, &place.file, place.offset, MOST).map_err(|e| match e {
-        PickError::Gone(_) => SnapshotFault::Gone(e.to_string()),
-        PickError::TooLarge { .. } => SnapshotFault::TooLarge(e.to_string()),
+        PickError::Gone(_) => Problem::new(StatusCode::GONE, e.to_string()),
+        PickError::TooLarge { .. } => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, e.to_string()),
         PickError::Damaged { .. } => ControlError::Unavailable(e.to_string()).into(),
     })?;
     shown(picked, &target, capture, form)
-}
-
-fn list(node: &Node, query: &PageQuery, limit: usize, mut range: KeyRange) -> Result<CapturePage, StorageError> {
-    let oldest =
-        query.since.map(|seconds| UnixMillis(node.clock.date().0.saturating_sub(seconds.saturating_mul(1_000))));
-    let wanted = |page: &PageRecord| {
-        query.status.is_none_or(|status| page.status == status)
-            && query.mime.as_ref().is_none_or(|mime| is_of(page.mime.as_deref().unwrap_or_default(), mime))
-            && oldest.is_none_or(|oldest| page.fetched >= oldest)
-    };
-    let (mut items, mut looked_at) = (Vec::new(), 0);
-    while looked_at < LOOKED_AT {
-        let found = read::scan::<tables::Pages>(&*node.storage, &range, CHUNK)?;
-        let all = found.len() < CHUNK;
-        for (key, page) in found {
-            if items.len() == limit {
-                return Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 });
-            }
-            looked_at += 1;
-            range.from = after(&key.encode());
-            if wanted(&page) {
-                items.push(CaptureView::from(&page));
-            }
-        }
-        if all {
-            return Ok(CapturePage { items, next: None, looked_at: looked_at as u64 });
-        }
-    }
-    Ok(CapturePage { items, next: Some(before(&range.from)), looked_at: looked_at as u64 })
-}
-
-/// The cursor of the key that the range goes on behind.
-fn before(from: &[u8]) -> String {
-    cursor(from.get(..PageKey::LEN).unwrap_or(from))
 }
 
 /// `text/html` is of `text/html` and of `text/`.
@@ -154,7 +114,7 @@ fn holder(node: &Node, capture: &PageRecord, captures: &[Capture]) -> Result<Opt
     }
 }
 
-fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, SnapshotFault> {
+fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> Result<Snapshot, Problem> {
     let (content_type, content_encoding) = (picked.field("content-type"), picked.field("content-encoding"));
     let (kind, body) = match form {
         Form::Stored => ("application/octet-stream", picked.body),
@@ -165,6 +125,11 @@ fn shown(picked: Picked, target: &Target, capture: &PageRecord, form: Form) -> R
     Ok(Snapshot { body, kind, capture: CaptureView::from(capture), content_type, content_encoding })
 }
 
+/// It cannot be shown in the form asked for.
+fn unshown(why: String) -> Problem {
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)
+}
+
 /// Codings taken off, in UTF-8.
 fn readable(
     picked: Picked,
@@ -172,11 +137,10 @@ fn readable(
     content_type: Option<&str>,
     coding: Option<&str>,
     form: Form,
-) -> Result<(&'static str, Vec<u8>), SnapshotFault> {
+) -> Result<(&'static str, Vec<u8>), Problem> {
     let mut body = Vec::new();
     let coded = decoded(&*picked.body, coding.unwrap_or_default(), MOST).read_to_end(&mut body);
-    coded
-        .map_err(|e| SnapshotFault::Form(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
+    coded.map_err(|e| unshown(format!("its content coding cannot be taken off: {e}; ask with as=stored")))?;
     let url = target.url.to_url();
     match (sniff(content_type, &body), form) {
         (kind @ (Kind::Html | Kind::Xhtml), form) => {
@@ -195,7 +159,7 @@ fn readable(
         }
         (Kind::Other, _) => {
             let kind = content_type.unwrap_or("no type that is known");
-            Err(SnapshotFault::Form(format!("there is no text in {kind}: ask with as=stored")))
+            Err(unshown(format!("there is no text in {kind}: ask with as=stored")))
         }
     }
 }

@@ -1,7 +1,6 @@
 //! A page as it was: its bytes, its text, or its look without scripts.
 
 use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::web::{Data, Query};
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{AtQuery, query};
 use crate::admin::bounded::reading;
 use crate::admin::control::ControlError;
-use crate::admin::problem::Problem;
+use crate::admin::problem::{Answer, Refusal};
 use crate::admin::urls::UrlQuery;
 use crate::admin::views::CaptureView;
 use crate::base::time::UnixMillis;
@@ -38,7 +37,7 @@ pub enum Form {
 /// In which form.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct FormQuery {
+pub(in crate::admin) struct FormQuery {
     /// `stored` by itself.
     #[serde(rename = "as")]
     #[param(rename = "as", inline)]
@@ -60,54 +59,20 @@ pub struct Snapshot {
     pub content_encoding: Option<String>,
 }
 
-/// Why there are none.
-#[derive(Debug, thiserror::Error)]
-pub enum SnapshotFault {
-    /// As for every question.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The record was there and is not any more.
-    #[error("{0}")]
-    Gone(String),
-    /// It is larger than is read at a time.
-    #[error("{0}")]
-    TooLarge(String),
-    /// It cannot be shown in the form asked for.
-    #[error("{0}")]
-    Form(String),
-}
-
-impl From<SnapshotFault> for Problem {
-    fn from(fault: SnapshotFault) -> Self {
-        let status = match fault {
-            SnapshotFault::Control(error) => return error.into(),
-            SnapshotFault::Gone(_) => StatusCode::GONE,
-            SnapshotFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            SnapshotFault::Form(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        };
-        Self::new(status, fault.to_string())
-    }
-}
-
 /// A page as it was: as stored, as text, or as it looked without scripts.
 #[utoipa::path(get, path = "/api/v1/snapshot", tag = "pages", params(UrlQuery, AtQuery, FormQuery), responses(
     (status = 200, content(
         (String = "application/octet-stream"), (String = "text/plain"), (String = "text/html"),
     )),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 404, body = Problem, content_type = "application/problem+json"),
-    (status = 410, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 415, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<400>, Refusal<404>, Refusal<410>, Refusal<413>, Refusal<415>, Refusal<503>,
 ))]
-pub(super) async fn snapshot(
+pub(in crate::admin) async fn snapshot(
     query: Query<UrlQuery>,
     at: Query<AtQuery>,
     form: Query<FormQuery>,
     node: Data<Node>,
     turns: Data<Semaphore>,
-) -> Result<HttpResponse, Problem> {
+) -> Answer {
     let form = form.form.unwrap_or_default();
     let busy = |_| ControlError::Unavailable("other snapshots are being read; ask again".into());
     let turn = turns.into_inner().try_acquire_owned().map_err(busy)?;

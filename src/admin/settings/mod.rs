@@ -1,17 +1,17 @@
 //! The configuration in force, and what of it changes while the crawl runs.
 
-pub mod query;
+mod query;
 mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Data, Path, Payload};
+use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 
 pub use views::{
     Answered, ChangeView, Changed, ChangedView, ReadmitView, SettingView, SettingsView, TrialExample, TrialPart,
@@ -21,31 +21,15 @@ pub use views::{
 use super::body;
 use super::bounded::{ordered, reading, within};
 use super::jobs::JobView;
-use super::problem::Problem;
-use super::room::{Room, getting, posting, resource};
+use super::problem::{Answer, Problem, Refusal};
+use crate::crawl::live;
 use crate::crawl::node::Node;
 
 /// Values by dotted key.
 pub type Changes = BTreeMap<String, Value>;
 
-/// How a change is made.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ChangeHow {
-    /// Rejected URLs are judged again.
-    pub readmit: bool,
-    /// Also when it ends the crawl, or turns most of the queue away.
-    pub force: bool,
-}
-
-#[derive(OpenApi)]
-#[openapi(
-    paths(settings, change, history, undo, trial, set_host, forget_host, readmit),
-    components(schemas(HostRulesView))
-)]
-struct Doc;
-
 /// How a change is to be made.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct How {
     /// Change nothing; answer what it would do to a sample of the URLs there are.
@@ -79,38 +63,17 @@ pub(super) struct HostRulesView {
     min_delay: Option<String>,
 }
 
-type Answer = Result<HttpResponse, Problem>;
-
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(
-            resource("/api/v1/settings", "GET or PATCH").route(web::get().to(settings)).route(web::patch().to(change)),
-        )
-        .service(getting("/api/v1/settings/history").route(web::get().to(history)))
-        .service(posting("/api/v1/settings/undo").route(web::post().to(undo)))
-        .service(posting("/api/v1/settings/dry-run").route(web::post().to(trial)))
-        .service(
-            resource("/api/v1/settings/hosts/{pattern}", "PUT or DELETE")
-                .route(web::put().to(set_host))
-                .route(web::delete().to(forget_host)),
-        )
-        .service(posting("/api/v1/urls/readmit").route(web::post().to(readmit)));
-    })
-}
-
 /// The configuration in force, each value with who set it.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses(
-    (status = 200, body = SettingsView),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = SettingsView), Refusal<503>,
 ))]
-async fn settings(node: Data<Node>) -> Answer {
+pub(super) async fn settings(node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok().json(reading(move || query::settings(&node)).await?))
 }
 
 /// Where it is seen whether a change came into force after all.
 fn in_force(node: &Data<Node>) -> String {
-    format!("GET /api/v1/settings, whose generation is {} as long as it has not", query::generation(node))
+    format!("GET /api/v1/settings, whose generation is {} as long as it has not", node.crawl.live.generation())
 }
 
 /// Changes settings: an object of dotted keys and values. `null` takes a key back to what file, environment and flags say, an
@@ -119,42 +82,39 @@ fn in_force(node: &Data<Node>) -> String {
 #[utoipa::path(patch, path = "/api/v1/settings", tag = "settings", params(How),
     request_body(content = Object, content_type = "application/json", example = json!({"politeness.min_delay": "2s"})),
     responses(
-    (status = 200, body = Answered),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Answered), Refusal<400>,
     (status = 409, body = Problem, content_type = "application/problem+json", description = "The key needs a restart, or `force` is needed."),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<413>, Refusal<503>,
 ))]
-async fn change(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn change(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
     let how: How = body::query(&request)?;
     let changes: Changes = body::json(payload).await?;
     if how.dry_run {
         let tried = Answered::Tried(within(query::sample(Arc::clone(&node), changes)).await?);
         return Ok(HttpResponse::Ok().json(tried));
     }
-    let how = ChangeHow { readmit: how.readmit, force: how.force };
     let made = Answered::Made(ordered(query::change(Arc::clone(&node), changes, how), in_force(&node)).await?);
     Ok(HttpResponse::Ok().json(made))
 }
 
 /// The last changes, the newest first.
 #[utoipa::path(get, path = "/api/v1/settings/history", tag = "settings", responses(
-    (status = 200, body = Vec<ChangeView>),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Vec<ChangeView>), Refusal<503>,
 ))]
-async fn history(node: Data<Node>) -> Answer {
-    Ok(HttpResponse::Ok().json(reading(move || query::history(&node)).await?))
+pub(super) async fn history(node: Data<Node>) -> Answer {
+    Ok(HttpResponse::Ok().json(
+        reading(move || Ok(live::stored(&node)?.history.iter().rev().map(query::change_view).collect::<Vec<_>>()))
+            .await?,
+    ))
 }
 
 /// Takes back the last change made over HTTP that was not taken back yet.
 #[utoipa::path(post, path = "/api/v1/settings/undo", tag = "settings", params(UndoHow), responses(
-    (status = 200, body = Changed),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Changed), Refusal<400>,
     (status = 409, body = Problem, content_type = "application/problem+json", description = "There is none, or `force` is needed."),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<413>, Refusal<503>,
 ))]
-async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answer {
     let UndoHow { force } = body::query(&request)?;
     body::nothing(payload).await?;
     Ok(HttpResponse::Ok().json(ordered(query::undo(Arc::clone(&node), force), in_force(&node)).await?))
@@ -164,13 +124,9 @@ async fn undo(request: HttpRequest, payload: Payload, node: Data<Node>) -> Answe
 #[utoipa::path(post, path = "/api/v1/settings/dry-run", tag = "settings",
     request_body(content = Object, content_type = "application/json", example = json!({"scope.exclude": ["/private/"]})),
     responses(
-    (status = 202, body = JobView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 409, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
 ))]
-async fn trial(payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn trial(payload: Payload, node: Data<Node>) -> Answer {
     let changes: Changes = body::json(payload).await?;
     Ok(HttpResponse::Accepted().json(ordered(query::trial(Arc::clone(&node), changes), "GET /api/v1/jobs").await?))
 }
@@ -180,12 +136,9 @@ async fn trial(payload: Payload, node: Data<Node>) -> Answer {
     params(("pattern" = String, Path, description = "A host, or `*.example.org`.")),
     request_body(content = HostRulesView, content_type = "application/json"),
     responses(
-    (status = 200, body = Changed),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Changed), Refusal<400>, Refusal<413>, Refusal<503>,
 ))]
-async fn set_host(pattern: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn set_host(pattern: Path<String>, payload: Payload, node: Data<Node>) -> Answer {
     let rules: HostRulesView = body::json(payload).await?;
     let mut section = serde_json::Map::new();
     section.extend(rules.max_connections.map(|n| ("max_connections".to_owned(), Value::from(n))));
@@ -195,19 +148,18 @@ async fn set_host(pattern: Path<String>, payload: Payload, node: Data<Node>) -> 
     }
     let changes = Changes::from([(key_of(&pattern), Value::Object(section))]);
     Ok(HttpResponse::Ok()
-        .json(ordered(query::change(Arc::clone(&node), changes, ChangeHow::default()), in_force(&node)).await?))
+        .json(ordered(query::change(Arc::clone(&node), changes, How::default()), in_force(&node)).await?))
 }
 
 /// Forgets what was set for a host over HTTP: what the file says of it holds again.
 #[utoipa::path(delete, path = "/api/v1/settings/hosts/{pattern}", tag = "settings",
     params(("pattern" = String, Path, description = "A host, or `*.example.org`.")),
     responses(
-    (status = 200, body = Changed),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 200, body = Changed), Refusal<400>,
     (status = 404, body = Problem, content_type = "application/problem+json", description = "Nothing was set for it."),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<503>,
 ))]
-async fn forget_host(pattern: Path<String>, node: Data<Node>) -> Answer {
+pub(super) async fn forget_host(pattern: Path<String>, node: Data<Node>) -> Answer {
     Ok(HttpResponse::Ok()
         .json(ordered(query::forget_host(Arc::clone(&node), key_of(&pattern)), in_force(&node)).await?))
 }
@@ -220,13 +172,11 @@ fn key_of(pattern: &str) -> String {
 #[utoipa::path(post, path = "/api/v1/urls/readmit", tag = "urls",
     request_body(content = ReadmitView, content_type = "application/json"),
     responses(
-    (status = 202, body = JobView),
-    (status = 400, body = Problem, content_type = "application/problem+json"),
+    (status = 202, body = JobView), Refusal<400>,
     (status = 409, body = Problem, content_type = "application/problem+json", description = "Two jobs are running."),
-    (status = 413, body = Problem, content_type = "application/problem+json"),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
+    Refusal<413>, Refusal<503>,
 ))]
-async fn readmit(payload: Payload, node: Data<Node>) -> Answer {
+pub(super) async fn readmit(payload: Payload, node: Data<Node>) -> Answer {
     let which: ReadmitView = body::json(payload).await?;
     Ok(HttpResponse::Accepted().json(query::readmit(&node, which)?))
 }

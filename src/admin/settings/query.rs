@@ -7,9 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::admin::ControlError;
 use crate::admin::jobs::JobView;
-use crate::admin::settings::{
-    ChangeHow, ChangeView, Changed, Changes, ReadmitView, SettingView, SettingsView, TrialView,
-};
+use crate::admin::settings::{ChangeView, Changed, Changes, How, ReadmitView, SettingView, SettingsView, TrialView};
 use crate::config::{ConfigError, HostSection, Layers, Origin, Shown, is_changeable, shown_headers};
 use crate::crawl::jobs::JobError;
 use crate::crawl::live::Live;
@@ -21,10 +19,7 @@ use crate::storage::StorageError;
 use crate::storage::values::SettingsChange;
 
 /// The configuration in force.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub fn settings(node: &Node) -> Result<SettingsView, ControlError> {
+pub(super) fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     let live = node.crawl.live();
     let unshown = |e: ConfigError| ControlError::Unavailable(e.to_string());
     let (now, at_start) = (live.settings.source.show(), node.crawl.rules.settings.source.show());
@@ -38,24 +33,8 @@ pub fn settings(node: &Node) -> Result<SettingsView, ControlError> {
     Ok(SettingsView { generation: live.generation, settings })
 }
 
-/// The last changes, the newest first.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub fn history(node: &Node) -> Result<Vec<ChangeView>, ControlError> {
-    Ok(live::stored(node)?.history.iter().rev().map(change_view).collect())
-}
-
-/// The number of the rules in force.
-pub fn generation(node: &Node) -> u32 {
-    node.crawl.live.generation()
-}
-
 /// Changes settings; answers when that is committed.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn change(node: Arc<Node>, changes: Changes, how: ChangeHow) -> Result<Changed, ControlError> {
+pub(super) async fn change(node: Arc<Node>, changes: Changes, how: How) -> Result<Changed, ControlError> {
     let readmit = how.readmit;
     if !how.force {
         check(&node, SettingsPatch { changes: changes.clone(), readmit }).await?;
@@ -78,10 +57,7 @@ pub async fn change(node: Arc<Node>, changes: Changes, how: ChangeHow) -> Result
 }
 
 /// Takes back the last change.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn undo(node: Arc<Node>, force: bool) -> Result<Changed, ControlError> {
+pub(super) async fn undo(node: Arc<Node>, force: bool) -> Result<Changed, ControlError> {
     if !force {
         check(&node, live::undoing(&node)?).await?;
     }
@@ -89,10 +65,7 @@ pub async fn undo(node: Arc<Node>, force: bool) -> Result<Changed, ControlError>
 }
 
 /// Forgets what was set for a host.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed, ControlError> {
+pub(super) async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed, ControlError> {
     if !live::stored(&node)?.overlay.contains_key(&key) {
         let host = key.trim_start_matches("host.");
         return Err(ControlError::Absent(format!("nothing was set over HTTP for the host {host}")));
@@ -102,19 +75,13 @@ pub async fn forget_host(node: Arc<Node>, key: String) -> Result<Changed, Contro
 }
 
 /// What a change would do to a sample of the URLs.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn sample(node: Arc<Node>, changes: Changes) -> Result<TrialView, ControlError> {
+pub(super) async fn sample(node: Arc<Node>, changes: Changes) -> Result<TrialView, ControlError> {
     let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
     looked(move || Trial::new(node, draft, changed).sample()).await
 }
 
 /// What a change would do to all URLs, as a job.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub async fn trial(node: Arc<Node>, changes: Changes) -> Result<JobView, ControlError> {
+pub(super) async fn trial(node: Arc<Node>, changes: Changes) -> Result<JobView, ControlError> {
     let about = format!("what a change would do: {}", changes.keys().cloned().collect::<Vec<_>>().join(" "));
     let (draft, changed) = live::draft(&node, &SettingsPatch { changes, readmit: false }).await?;
     let trial = Trial::new(node.clone(), draft, changed);
@@ -122,10 +89,7 @@ pub async fn trial(node: Arc<Node>, changes: Changes) -> Result<JobView, Control
 }
 
 /// Judges rejected URLs again, as a job.
-///
-/// # Errors
-/// What was asked makes no sense now, or storage does not answer.
-pub fn readmit(node: &Arc<Node>, which: ReadmitView) -> Result<JobView, ControlError> {
+pub(super) fn readmit(node: &Arc<Node>, which: ReadmitView) -> Result<JobView, ControlError> {
     if which.held_back && which.reason.is_some() {
         return Err(ControlError::Invalid("held_back: expected without a reason".into()));
     }
@@ -191,7 +155,7 @@ fn changed(node: &Node, change: &SettingsChange) -> Changed {
     Changed { change: change_view(change), job: None, note }
 }
 
-fn change_view(change: &SettingsChange) -> ChangeView {
+pub(super) fn change_view(change: &SettingsChange) -> ChangeView {
     ChangeView {
         generation: change.generation,
         at: change.at,

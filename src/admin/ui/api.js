@@ -39,6 +39,9 @@ export const send = async (method, path, body) => {
   return (await open(path, { method, body: body === undefined ? "" : JSON.stringify(body), headers })).json();
 };
 
+/** Waits so many milliseconds. */
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Forgets the token; the next question asks for another. */
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 

@@ -1,6 +1,6 @@
 // The live page: asks the daemon once a second while it is seen, and shows what it says.
 
-import { forgetToken, get, Refused } from "./api.js";
+import { forgetToken, get, pause, Refused } from "./api.js";
 import { Bars } from "./bars.js";
 import { controls, showControls } from "./controls.js";
 import { $, el, say, show } from "./dom.js";
@@ -121,7 +121,7 @@ async function lookAtParts(round) {
 async function run() {
   for (let round = 0; ; round += 1) {
     if (!document.hidden && (await look())) await lookAtParts(round);
-    await new Promise((resolve) => setTimeout(resolve, failures ? Math.min(5_000, EVERY * failures) : EVERY));
+    await pause(failures ? Math.min(5_000, EVERY * failures) : EVERY);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { el, say, show } from "./dom.js";
 import { count, words } from "./format.js";
-import { commanding } from "./role.js";
+import { commandButton } from "./role.js";
 
 const SHOWN = 12;
 
@@ -28,7 +28,7 @@ export class Bars {
   button(reason, parts) {
     const { label, act } = this.action;
     const onclick = ({ currentTarget }) => act(currentTarget, reason, parts.n);
-    return commanding(el("button", { type: "button", class: "link small", "aria-label": `${label} ${words(reason)}`, onclick }, label));
+    return commandButton({ class: "link small", "aria-label": `${label} ${words(reason)}`, onclick }, label);
   }
 
   /** Shows counts, the greatest first, each with an example of `troubles`. */

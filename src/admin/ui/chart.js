@@ -1,7 +1,7 @@
 // A line over time, drawn as SVG.
 
 import { moments } from "./axis.js";
-import { say, svg } from "./dom.js";
+import { el, say, svg } from "./dom.js";
 import { clock, rate } from "./format.js";
 
 const WIDTH = 1000;
@@ -29,11 +29,8 @@ export class Chart {
     this.mark = svg("g", { class: "mark", visibility: "hidden" }, svg("line", { y1: TOP, y2: HEIGHT - BOTTOM }), svg("path", { class: "dot" }));
     this.figure = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", tabindex: 0 },
       this.grid, this.area, this.line, this.mark);
-    this.read = document.createElement("p");
-    this.read.className = "reading small";
-    this.labels = document.createElement("div");
-    this.labels.className = "labels";
-    this.labels.setAttribute("aria-hidden", "true");
+    this.read = el("p", { class: "reading small" });
+    this.labels = el("div", { class: "labels", "aria-hidden": "true" });
     box.replaceChildren(this.figure, this.labels, this.read);
     this.points = [];
     this.at = null;
@@ -101,9 +98,7 @@ export class Chart {
   }
 
   label(text, kind, x, y) {
-    const label = document.createElement("span");
-    label.className = kind;
-    label.textContent = text;
+    const label = el("span", { class: kind }, text);
     label.style.left = `${(x / WIDTH) * 100}%`;
     label.style.top = `${(y / HEIGHT) * 100}%`;
     return label;

@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { command } from "./ask.js";
-import { $, el, say, show } from "./dom.js";
+import { $, complain, el, say, show } from "./dom.js";
 import { bytes, count } from "./format.js";
 import { commanding } from "./role.js";
 
@@ -82,7 +82,7 @@ function seeds(changed) {
       box.replaceChildren(...report(await post("api/v1/seeds", $("seeds-text").value)));
       changed();
     } catch (error) {
-      box.replaceChildren(el("p", { class: "bad" }, error.message));
+      complain(box, error);
     }
   });
 }

@@ -22,6 +22,18 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** A button that is no submit. */
+export const button = (attributes, label) => el("button", { type: "button", ...attributes }, label);
+
+/** What went wrong, in place of what a box holds. */
+export const complain = (box, error, ...more) => box.replaceChildren(el("p", { class: "bad" }, error.message), ...more);
+
+/** What came of something: good, bad, a warning, or quiet. */
+export function tell(box, kind, text) {
+  box.className = `outcome ${kind}`;
+  say(box, text);
+}
+
 /** Changes text only when it differs, so that screen readers and selections are left alone. */
 export function say(element, text) {
   const next = String(text);
@@ -35,7 +47,7 @@ export function show(element, visible) {
 
 /** One button of several is pressed; gives a function that presses one by its key. */
 export function choice(group, options, pressed, onChange) {
-  const buttons = options.map(([key, label]) => [key, el("button", { type: "button", onclick: () => press(key) }, label)]);
+  const buttons = options.map(([key, label]) => [key, button({ onclick: () => press(key) }, label)]);
   group.replaceChildren(...buttons.map(([, button]) => button));
   const mark = (key) => buttons.forEach(([k, button]) => button.setAttribute("aria-pressed", String(k === key)));
   const press = (key) => {

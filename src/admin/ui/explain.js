@@ -1,7 +1,7 @@
 // Why a URL was crawled, or not: the sentence first, what it rests on below.
 
 import { get } from "./api.js";
-import { $, el, show } from "./dom.js";
+import { $, button, complain, el, show } from "./dom.js";
 import { facts, folded } from "./facts.js";
 import { words } from "./format.js";
 
@@ -32,7 +32,7 @@ async function explain(url) {
     const told = await get(`api/v1/explain?url=${encodeURIComponent(url)}`);
     box.replaceChildren(...answer(told).filter(Boolean), closing(box));
   } catch (error) {
-    box.replaceChildren(el("p", { class: "bad" }, error.message), closing(box));
+    complain(box, error, closing(box));
   }
   box.removeAttribute("aria-busy");
 }
@@ -48,7 +48,7 @@ function closing(box) {
     show(box, false);
     $("url").focus();
   };
-  return el("div", { class: "buttons" }, el("button", { type: "button", onclick: close }, "Close"));
+  return el("div", { class: "buttons" }, button({ onclick: close }, "Close"));
 }
 
 /** The search box. */

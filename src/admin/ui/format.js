@@ -46,8 +46,11 @@ export function when(ms, now = Date.now()) {
   return ahead > 0 ? `in ${span(ahead)}` : `${span(-ahead)} ago`;
 }
 
+/** A moment in UTC, without saying so. */
+export const stamp = (ms) => new Date(ms).toISOString().replace("T", " ").slice(0, 19);
+
 /** A moment in UTC. */
-export const moment = (ms) => `${new Date(ms).toISOString().replace("T", " ").slice(0, 19)} UTC`;
+export const moment = (ms) => `${stamp(ms)} UTC`;
 
 /** Clock time. */
 export const clock = (ms) => new Date(ms).toLocaleTimeString("en-GB");

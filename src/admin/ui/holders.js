@@ -2,7 +2,7 @@
 
 import { send } from "./api.js";
 import { command } from "./ask.js";
-import { say } from "./dom.js";
+import { tell } from "./dom.js";
 import { count, moment } from "./format.js";
 import { follow } from "./jobs.js";
 
@@ -17,13 +17,13 @@ const QUESTION = {
 
 /** How the report was made, and what is not in it. */
 export function about(made, box) {
-  box.className = "outcome quiet small";
-  if (!made) return say(box, "There is no such report yet. “Find all pages” makes it.");
+  const told = (text) => tell(box, "quiet small", text);
+  if (!made) return told("There is no such report yet. “Find all pages” makes it.");
   const of = made.host ? ` of ${made.host}` : "";
   const lines = [`As of ${moment(made.made)}${of}: ${count(made.dead)} dead URLs, ${count(made.records)} pages read.`];
   if (made.dead_cut || made.listed_cut) lines.push("There is more than the report holds.");
   if (made.not_read_total) lines.push(`${count(made.not_read_total)} archive files could not be read: ${made.not_read.join(", ")}.`);
-  return say(box, lines.join(" "));
+  return told(lines.join(" "));
 }
 
 /** Has the report made, when that is meant; true once it is. */

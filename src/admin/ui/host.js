@@ -1,7 +1,7 @@
 // One host in detail, and what can be said of it.
 
 import { get } from "./api.js";
-import { $, el, say } from "./dom.js";
+import { $, complain, el, say } from "./dom.js";
 import { facts, folded } from "./facts.js";
 import { bytes, when, words } from "./format.js";
 import { ordersFor } from "./orders.js";
@@ -29,7 +29,7 @@ async function look(name) {
     box.replaceChildren(...known(told));
     redraw(orders, ordersFor(told, () => look(name)));
   } catch (error) {
-    box.replaceChildren(el("p", { class: "bad" }, error.message));
+    complain(box, error);
   }
 }
 

@@ -1,7 +1,7 @@
 // The hosts, a page of them at a time, sorted and filtered.
 
 import { get } from "./api.js";
-import { $, el, say } from "./dom.js";
+import { $, button, el, say } from "./dom.js";
 import { count, rate, when, words } from "./format.js";
 import { host as detail } from "./host.js";
 import { ordered, search } from "./search.js";
@@ -41,14 +41,14 @@ function heading([key, direction, title, , kind]) {
     head();
     again();
   };
-  const button = el("button", { type: "button", "data-key": key, "data-sort": key, onclick: pressed }, title);
-  return el("th", { scope: "col", role: "columnheader", class: kind, "aria-sort": key === sort ? direction : "none" }, button);
+  const sorting = button({ "data-key": key, "data-sort": key, onclick: pressed }, title);
+  return el("th", { scope: "col", role: "columnheader", class: kind, "aria-sort": key === sort ? direction : "none" }, sorting);
 }
 
 const head = () => redraw($("hosts-head"), COLUMNS.map(heading));
 
 function row(host) {
-  const name = el("button", { type: "button", class: "link", "data-key": host.name, onclick: () => detail(host.name) }, host.name);
+  const name = button({ class: "link", "data-key": host.name, onclick: () => detail(host.name) }, host.name);
   return cells(COLUMNS.map(([, , title, , kind]) => [title, kind]), COLUMNS.map(([, , , text]) => (text ? text(host) : name)));
 }
 

@@ -1,10 +1,10 @@
 // Background jobs: the list while it is unfolded, and one of them followed to its end.
 
-import { get, send } from "./api.js";
+import { get, pause, send } from "./api.js";
 import { command } from "./ask.js";
-import { $, el, say, show } from "./dom.js";
+import { $, el, say, show, tell } from "./dom.js";
 import { count, moment, span, when, words } from "./format.js";
-import { commanding } from "./role.js";
+import { commandButton } from "./role.js";
 import { redraw, row, table } from "./table.js";
 
 const EVERY = 1_000;
@@ -32,16 +32,11 @@ export function progress(job) {
   return [`Job ${id} (${kind}): ${end}`, far, state === "running" ? "" : found(job)].filter(Boolean).join("; ");
 }
 
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** Follows a job to its end, and says in a box how far it is. Gives it as it ended; nothing when the daemon is gone. */
 export async function follow(job, box) {
   let now = job;
   for (;;) {
-    if (box) {
-      say(box, progress(now));
-      box.className = `outcome ${STATES[now.state]}`;
-    }
+    if (box) tell(box, STATES[now.state], progress(now));
     if (now.state !== "running") return now;
     await pause(EVERY);
     if (document.hidden) continue;
@@ -67,7 +62,7 @@ function cancelling({ id, kind, about }) {
     await command(currentTarget, question, () => send("DELETE", `api/v1/jobs/${id}`), () => `Job ${id} is told to stop.`);
     lookAtJobs();
   };
-  return commanding(el("button", { type: "button", class: "small danger", "data-key": `job-${id}`, onclick: pressed }, "Cancel"));
+  return commandButton({ class: "small danger", "data-key": `job-${id}`, onclick: pressed }, "Cancel");
 }
 
 /** Asks once and draws, while the list is unfolded. */

@@ -2,10 +2,9 @@
 //! whatever they show is asked for with one.
 
 use actix_web::HttpResponse;
-use actix_web::web;
-use utoipa::OpenApi;
+use actix_web::web::ServiceConfig;
 
-use super::room::{Room, getting};
+use super::routes::getting;
 
 /// Nothing from elsewhere, no inline script, no form that leads away, no frame around it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -19,56 +18,27 @@ const JS: &str = "text/javascript; charset=utf-8";
 type File = (&'static str, &'static str, &'static str);
 
 const INDEX: File = ("/", HTML, include_str!("index.html"));
-const FILES: &[File] = &[
-    INDEX,
-    ("/ui/icon.svg", "image/svg+xml", include_str!("icon.svg")),
-    ("/ui/style.css", CSS, include_str!("style.css")),
-    ("/ui/parts.css", CSS, include_str!("parts.css")),
-    ("/ui/tools.css", CSS, include_str!("tools.css")),
-    ("/ui/app.js", JS, include_str!("app.js")),
-    ("/ui/api.js", JS, include_str!("api.js")),
-    ("/ui/chart.js", JS, include_str!("chart.js")),
-    ("/ui/controls.js", JS, include_str!("controls.js")),
-    ("/ui/dom.js", JS, include_str!("dom.js")),
-    ("/ui/format.js", JS, include_str!("format.js")),
-    ("/ui/pipeline.js", JS, include_str!("pipeline.js")),
-    ("/ui/hosts.js", JS, include_str!("hosts.js")),
-    ("/ui/facts.js", JS, include_str!("facts.js")),
-    ("/ui/explain.js", JS, include_str!("explain.js")),
-    ("/ui/recent.js", JS, include_str!("recent.js")),
-    ("/ui/throughput.js", JS, include_str!("throughput.js")),
-    ("/ui/ask.js", JS, include_str!("ask.js")),
-    ("/ui/axis.js", JS, include_str!("axis.js")),
-    ("/ui/bars.js", JS, include_str!("bars.js")),
-    ("/ui/host.js", JS, include_str!("host.js")),
-    ("/ui/holders.js", JS, include_str!("holders.js")),
-    ("/ui/idle.js", JS, include_str!("idle.js")),
-    ("/ui/jobs.js", JS, include_str!("jobs.js")),
-    ("/ui/orders.js", JS, include_str!("orders.js")),
-    ("/ui/reports.js", JS, include_str!("reports.js")),
-    ("/ui/retry.js", JS, include_str!("retry.js")),
-    ("/ui/role.js", JS, include_str!("role.js")),
-    ("/ui/rule.js", JS, include_str!("rule.js")),
-    ("/ui/rules.js", JS, include_str!("rules.js")),
-    ("/ui/save.js", JS, include_str!("save.js")),
-    ("/ui/search.js", JS, include_str!("search.js")),
-    ("/ui/table.js", JS, include_str!("table.js")),
-    ("/ui/trial.js", JS, include_str!("trial.js")),
-    ("/ui/values.js", JS, include_str!("values.js")),
-];
 
-#[derive(OpenApi)]
-#[openapi(paths(page))]
-struct Doc;
+/// The page, and files of this folder by their type; `include_str!` takes no name but a literal.
+macro_rules! files {
+    ($($kind:expr => $($name:literal)*;)*) => {
+        &[INDEX, $($((concat!("/ui/", $name), $kind, include_str!($name)),)*)*]
+    };
+}
 
-/// The room.
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/").route(web::get().to(page)));
-        for file in FILES.iter().filter(|file| file.0 != "/") {
-            app.service(getting(file.0).route(web::get().to(move || answer(file))));
-        }
-    })
+const FILES: &[File] = files! {
+    "image/svg+xml" => "icon.svg";
+    CSS => "style.css" "parts.css" "tools.css";
+    JS => "app.js" "api.js" "ask.js" "axis.js" "bars.js" "chart.js" "controls.js" "dom.js" "explain.js" "facts.js" "format.js"
+        "holders.js" "host.js" "hosts.js" "idle.js" "jobs.js" "orders.js" "pipeline.js" "recent.js" "reports.js" "retry.js"
+        "role.js" "rule.js" "rules.js" "save.js" "search.js" "table.js" "throughput.js" "trial.js" "values.js";
+};
+
+/// The routes of the files beside the page.
+pub(super) fn files(app: &mut ServiceConfig) {
+    for file in FILES.iter().filter(|file| file.0 != "/") {
+        app.service(getting(file.0, move || answer(file)));
+    }
 }
 
 /// True for a file of the page.
@@ -78,7 +48,7 @@ pub(super) fn is_page(path: &str) -> bool {
 
 /// The live page; needs no token.
 #[utoipa::path(get, path = "/", tag = "page", responses((status = 200, body = String, content_type = "text/html")))]
-async fn page() -> HttpResponse {
+pub(super) async fn page() -> HttpResponse {
     answer(&INDEX).await
 }
 

@@ -2,10 +2,10 @@
 
 import { post, send } from "./api.js";
 import { command } from "./ask.js";
-import { $, el, say } from "./dom.js";
+import { $, el, tell } from "./dom.js";
 import { count, span } from "./format.js";
 import { follow } from "./jobs.js";
-import { commanding } from "./role.js";
+import { commandButton } from "./role.js";
 
 /** Which orders make sense for what stands. */
 const OFFERED = [
@@ -47,8 +47,7 @@ async function give(button, asked, act, changed) {
   const answer = await command(button, asked, act, ({ host, orders }) => `${host} ${standing(orders)}.`);
   if (!answer) return;
   const box = $("host-outcome");
-  box.className = "outcome good";
-  say(box, `Done: ${answer.host} ${standing(answer.orders)}.`);
+  tell(box, "good", `Done: ${answer.host} ${standing(answer.orders)}.`);
   await changed();
   if (!answer.job) return;
   await follow(answer.job, box);
@@ -63,15 +62,13 @@ function delaying(host, orders, path, changed) {
     const asked = { title: `Change the gap of ${host.name}?`, text, yes: gap === null ? "As in the settings" : "Set the gap" };
     return give(button, asked, () => send("PUT", `${path}/delay`, { min_delay: gap }), changed);
   };
-  const set = commanding(el("button", { type: "submit" }, "Set"));
-  const back = commanding(el("button", { type: "button", onclick: () => order(back, null) }, "As in the settings"));
+  const set = commandButton({ type: "submit" }, "Set");
+  const back = commandButton({ onclick: () => order(back, null) }, "As in the settings");
   const submit = (event) => {
     event.preventDefault();
     const gap = field.value.trim();
     if (GAP.test(gap)) return order(set, gap);
-    const box = $("host-outcome");
-    box.className = "outcome bad";
-    say(box, gap ? `“${gap}” is no time; expected one such as 5s, 500ms, 1m 30s.` : "How long? Such as 5s.");
+    tell($("host-outcome"), "bad", gap ? `“${gap}” is no time; expected one such as 5s, 500ms, 1m 30s.` : "How long? Such as 5s.");
     field.focus();
     return undefined;
   };
@@ -83,7 +80,7 @@ export function ordersFor({ host, orders }, changed) {
   const path = `api/v1/hosts/${encodeURIComponent(host.name)}`;
   const button = (order) => {
     const onclick = ({ currentTarget }) => give(currentTarget, question(order, host), () => post(`${path}/${order}`), changed);
-    return commanding(el("button", { type: "button", "data-key": order, class: DANGER.includes(order) ? "danger" : "", onclick }, LABELS[order]));
+    return commandButton({ "data-key": order, class: DANGER.includes(order) ? "danger" : "", onclick }, LABELS[order]);
   };
   const offered = OFFERED.filter(([, makesSense]) => makesSense(orders)).map(([order]) => button(order));
   return [el("div", { class: "orders", role: "group", "aria-label": "Orders" }, ...offered), delaying(host, orders, path, changed)];

@@ -2,10 +2,10 @@
 
 import { get, post } from "./api.js";
 import { command } from "./ask.js";
-import { $, el, say } from "./dom.js";
+import { $, button, complain, el, say } from "./dom.js";
 import { facts } from "./facts.js";
 import { count, latency, rate, when } from "./format.js";
-import { commanding } from "./role.js";
+import { commandButton } from "./role.js";
 
 const ACTORS = [
   ["supervisor", "Supervisor", "starts and replaces all others"],
@@ -33,7 +33,7 @@ function card(kind, name, does) {
   };
   const queue = el("div", { class: "queue" }, el("div", { class: "bar" }, parts.bar), parts.depth);
   parts.card = el("li", { class: `actor ${kind}`, "data-kind": kind },
-    el("div", {}, el("h3", {}, el("button", { type: "button", class: "link", onclick: () => detail(kind, name) }, name)), el("p", { class: "does" }, does)), parts.rate, queue, parts.restarts);
+    el("div", {}, el("h3", {}, button({ class: "link", onclick: () => detail(kind, name) }, name)), el("p", { class: "does" }, does)), parts.rate, queue, parts.restarts);
   return parts;
 }
 
@@ -73,7 +73,7 @@ async function detail(kind, name) {
     box.replaceChildren(...items.map((actor) => one(actor, kind, name, items.length)), ...more);
     if (!items.length) say(box, "None at the moment.");
   } catch (error) {
-    box.replaceChildren(el("p", { class: "bad" }, error.message));
+    complain(box, error);
   }
 }
 
@@ -87,7 +87,7 @@ function one(actor, kind, name, n) {
     if (await command(event.currentTarget, question, () => post(path), () => `${name} ${instance} was restarted.`)) detail(kind, name);
   };
   const told = { state, thread, queue, handled, ...Object.fromEntries(within), restarts, "last death": fault && `${when(fault.at_ms)}: ${fault.why}`, ...observed };
-  const body = [facts(told), commanding(el("button", { type: "button", onclick: restart }, "Restart"))];
+  const body = [facts(told), commandButton({ onclick: restart }, "Restart")];
   return el("details", { open: n === 1 }, el("summary", {}, `${instance} – ${state}`), ...body);
 }
 

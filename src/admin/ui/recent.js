@@ -1,7 +1,7 @@
 // What happens, as it happens: a stream of events, read with fetch so that a token can go with it.
 
-import { Refused, open } from "./api.js";
-import { $, choice, el } from "./dom.js";
+import { Refused, open, pause } from "./api.js";
+import { $, button, choice, el } from "./dom.js";
 import { bytes, clock, span, words } from "./format.js";
 
 const SHOWN = 14;
@@ -41,7 +41,7 @@ function line(news, explain) {
   const label = news.kind === "page" ? news.reason : news.kind;
   const detail = news.kind === "page" ? more(news) : [words(news.reason), more(news)].filter(Boolean).join(" · ");
   const subject = news.url
-    ? el("button", { type: "button", class: "url", title: [news.title, news.url].filter(Boolean).join("\n"), onclick: () => explain(news.url) }, news.url)
+    ? button({ class: "url", title: [news.title, news.url].filter(Boolean).join("\n"), onclick: () => explain(news.url) }, news.url)
     : el("span", { class: "url", title: news.text ?? "" }, [news.host, news.text].filter(Boolean).join(": "));
   return el("li", {}, el("span", { class: "at quiet" }, clock(news.ts_ms)),
     el("span", { class: `what ${CLASSES[news.kind] ?? ""}` }, words(label)), subject, el("span", { class: "more" }, detail));
@@ -97,7 +97,7 @@ export function recent(explain, changed) {
         // The banner tells that the daemon is gone; here it is only tried again.
         if (error instanceof Refused) nothing(error.message);
       }
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await pause(2_000);
     }
   };
 

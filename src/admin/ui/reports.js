@@ -1,9 +1,9 @@
 // Reports as tables, a page at a time, and whole as a file for spreadsheets.
 
 import { get } from "./api.js";
-import { $, choice, el, say, show } from "./dom.js";
+import { $, button, choice, say, show } from "./dom.js";
 import { lookUp } from "./explain.js";
-import { bytes, count, words } from "./format.js";
+import { bytes, count, stamp, words } from "./format.js";
 import { about, find, HOLDERS } from "./holders.js";
 import { host } from "./host.js";
 import { commanding } from "./role.js";
@@ -12,11 +12,11 @@ import { redraw, row, table } from "./table.js";
 
 const LIMIT = 20;
 
-const opener = (act) => (text) => (text ? el("button", { type: "button", class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
+const opener = (act) => (text) => (text ? button({ class: "link", "data-key": text, onclick: () => act(text) }, text) : "");
 const [url, hostName] = [opener(lookUp), opener(host)];
 const text = (v) => (v === null || v === undefined ? "" : words(v));
 const plain = (v) => v ?? "";
-const time = (ms) => (ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : "");
+const time = (ms) => (ms ? stamp(ms) : "");
 const ordered = (o) => ["blocked", "paused", "dropping", "recrawling"].filter((name) => o[name]).join(", ");
 
 /** Name of the route: title, and its columns: field, heading, class, how it is shown. */

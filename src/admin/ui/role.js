@@ -1,6 +1,6 @@
 // Who looks: a token may admit to looking alone. Then whatever changes something is switched off, and the page says why.
 
-import { $, show } from "./dom.js";
+import { $, button, show } from "./dom.js";
 
 const WHY = "This token is for looking; commands need that of admin.token_file.";
 
@@ -18,6 +18,9 @@ export function commanding(button) {
   lock(button);
   return button;
 }
+
+/** A button that commands. */
+export const commandButton = (attributes, label) => commanding(button(attributes, label));
 
 /** Switches something that commands on or off for a reason of its own. */
 export function ready(button, isReady) {

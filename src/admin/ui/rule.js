@@ -2,7 +2,7 @@
 
 import { send } from "./api.js";
 import { command } from "./ask.js";
-import { $, el, say, show } from "./dom.js";
+import { $, complain, el, say, show } from "./dom.js";
 import { follow } from "./jobs.js";
 import { commanding, ready } from "./role.js";
 import { told, verdict } from "./trial.js";
@@ -26,7 +26,7 @@ function touched() {
   show($("rule-readmit-line"), false);
 }
 
-const refused = (error) => $("rule-trial").replaceChildren(el("p", { class: "bad" }, error.message));
+const refused = (error) => complain($("rule-trial"), error);
 
 async function attempt(value) {
   const box = $("rule-trial");

@@ -2,9 +2,9 @@
 
 import { get, post, send } from "./api.js";
 import { command, toast } from "./ask.js";
-import { $, choice, el, say, show } from "./dom.js";
+import { $, choice, say, show } from "./dom.js";
 import { count, when } from "./format.js";
-import { commanding } from "./role.js";
+import { commandButton } from "./role.js";
 import { change, changing } from "./rule.js";
 import { redraw, row, table } from "./table.js";
 import { verdict } from "./trial.js";
@@ -24,8 +24,8 @@ const again = () => look().catch(failed);
 
 function line(setting) {
   const { key, value, default: built, origin } = setting;
-  const button = el("button", { type: "button", class: "small", "data-key": key, "aria-label": `Change ${key}`, onclick: () => change(setting, again) }, "Change");
-  return row(COLUMNS, [key, shortly(value), shortly(built), origin, commanding(button)]);
+  const button = commandButton({ class: "small", "data-key": key, "aria-label": `Change ${key}`, onclick: () => change(setting, again) }, "Change");
+  return row(COLUMNS, [key, shortly(value), shortly(built), origin, button]);
 }
 
 function draw() {
@@ -52,7 +52,7 @@ async function takeBack(button, { generation, changed }) {
 
 function undoing(last) {
   const pressed = ({ currentTarget }) => takeBack(currentTarget, last).catch((error) => toast(`Take back: ${error.message}`, true));
-  return commanding(el("button", { type: "button", class: "small", "data-key": "undo", onclick: pressed }, "Take back"));
+  return commandButton({ class: "small", "data-key": "undo", onclick: pressed }, "Take back");
 }
 
 function drawHistory(changes) {

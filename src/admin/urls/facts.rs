@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::told::{clock, soon};
 use super::views::{AttemptView, Explanation, FactView, HoldView, QueueView, UrlHost};
-use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView};
+use crate::admin::views::{CaptureView, HostState, RobotsStanding, RobotsView, json_name};
 use crate::base::time::UnixMillis;
 use crate::base::units::{human_size, roughly};
 use crate::warc::date::iso;
@@ -97,7 +96,7 @@ fn copy(robots: &RobotsView) -> String {
 }
 
 fn of_host(host: &UrlHost, hold: Option<&HoldView>, now: UnixMillis) -> String {
-    let state = serde_json::to_value(host.state).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let state = json_name(host.state);
     let wait = match (hold, &host.wait) {
         (Some(hold), _) => format!("not asked now: {}", hold.sentence),
         (None, Some(wait)) => {
@@ -140,4 +139,38 @@ fn of_page(page: &CaptureView) -> String {
 fn warc(page: &CaptureView) -> Option<String> {
     let place = page.warc.as_ref()?;
     Some(format!("{} at {}, {} bytes", place.file, place.offset, place.length))
+}
+
+/// A moment: the time alone on the day of `now`.
+pub(super) fn clock(at: UnixMillis, now: UnixMillis) -> String {
+    let (text, today) = (iso(at), iso(now));
+    match (text.split_once('T'), today.split_once('T')) {
+        (Some((day, time)), Some((today, _))) => {
+            let time = time.get(..8).unwrap_or(time);
+            if day == today { format!("{time} UTC") } else { format!("{day} {time} UTC") }
+        }
+        _ => text,
+    }
+}
+
+/// How long from now.
+pub(super) fn soon(at: UnixMillis, now: UnixMillis) -> String {
+    format!("in {}", roughly(at.since(now)))
+}
+
+/// So many tries.
+pub(super) fn tries(n: u64) -> String {
+    if n == 1 { "its first try".into() } else { format!("{n} tries") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_of_today_is_a_time_and_another_has_its_day() {
+        let now = UnixMillis(1_714_979_289_000); // 2024-05-06T07:08:09Z
+        assert_eq!(clock(UnixMillis(now.0 + 1_000), now), "07:08:10 UTC");
+        assert_eq!(clock(UnixMillis(now.0 + 86_400_000), now), "2024-05-07 07:08:09 UTC");
+    }
 }

@@ -11,7 +11,7 @@ use crate::admin::urls::{
     AgainView, AttemptView, Explanation, FoundView, HoldView, QueueView, RuleView, UrlHost, UrlState as State, UrlView,
     answer, deciding,
 };
-use crate::admin::views::{CanonicalView, CaptureView, WarcView};
+use crate::admin::views::{CanonicalView, CaptureView, json_name};
 use crate::admin::waits::wait_of;
 use crate::admin::why_idle::findings;
 use crate::base::time::{UnixMillis, millis};
@@ -31,28 +31,26 @@ const COUNTED: usize = 1_000;
 const CAPTURES: usize = 16;
 
 /// What is known of a URL.
-///
-/// # Errors
-/// A text that is no URL, or storage that does not answer.
-pub fn look_up(node: &Node, url: &str) -> Result<UrlView, ControlError> {
+pub(super) fn look_up(node: &Node, url: &str) -> Result<UrlView, ControlError> {
     let target = Target::typed(node, url)?.target;
     let record = Record::read(node, target.key).map_err(unread)?;
     Ok(view(node, &target, &record))
 }
 
 /// All that decides over a URL.
-///
-/// # Errors
-/// As [`look_up`].
-pub fn explain(node: &Node, url: &str) -> Result<Explanation, ControlError> {
+pub(super) fn explain(node: &Node, url: &str) -> Result<Explanation, ControlError> {
     explained(node, Target::typed(node, url)?).map_err(unread)
 }
 
 /// State, and why.
 fn state(record: &Record) -> (State, Option<&'static str>) {
-    match record.state {
+    if record.leased { (State::Processing, None) } else { state_of(record.state) }
+}
+
+/// The same of a URL that is in nobody's hands.
+pub(in crate::admin) fn state_of(state: Option<UrlState>) -> (State, Option<&'static str>) {
+    match state {
         None => (State::Unknown, None),
-        Some(UrlState::Waiting { .. }) if record.leased => (State::Processing, None),
         Some(UrlState::Waiting { .. }) => (State::Waiting, None),
         Some(UrlState::Done { how, .. }) => (State::Done, Some(how.as_str())),
         Some(UrlState::Error { reason }) => (State::Error, Some(reason.as_str())),
@@ -82,7 +80,7 @@ fn view(node: &Node, target: &Target, record: &Record) -> UrlView {
         rank,
         order,
         due_ms: due.map(|t| node.clock.date_of(t).0),
-        warc: record.page.as_ref().and_then(|(_, page)| page.warc.as_ref()).map(WarcView::from),
+        warc: record.page.as_ref().and_then(|(_, page)| page.warc.clone()),
     }
 }
 
@@ -145,7 +143,7 @@ fn found(node: &Node, target: &Target, record: &Record) -> Result<Option<FoundVi
 }
 
 fn hold(finding: crate::admin::why_idle::Finding) -> HoldView {
-    HoldView { code: finding.code.as_str().to_owned(), sentence: finding.sentence }
+    HoldView { code: json_name(finding.code), sentence: finding.sentence }
 }
 
 /// What the operator has said of its host.

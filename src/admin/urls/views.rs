@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::admin::hosts::Schedule;
-use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcView};
+use crate::admin::views::{CanonicalView, CaptureView, HostState, RobotsView, VerdictView, WaitView, WarcPlace};
 
 /// The state a URL is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -44,7 +44,7 @@ pub struct UrlView {
     /// When it is tried again.
     pub due_ms: Option<u64>,
     /// Its newest record in the archive.
-    pub warc: Option<WarcView>,
+    pub warc: Option<WarcPlace>,
 }
 
 /// What the rules in force say of a URL.

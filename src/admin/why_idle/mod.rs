@@ -1,16 +1,15 @@
 //! Why nothing is happening: the blockers, each with a code, a sentence and what to do.
 
 pub mod findings;
-pub mod query;
 
 use actix_web::HttpResponse;
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use serde::{Deserialize, Serialize};
-use utoipa::{OpenApi, ToSchema};
+use utoipa::ToSchema;
 
 use super::bounded::reading;
-use super::problem::Problem;
-use super::room::{Room, getting};
+use super::problem::{Answer, Refusal};
+use super::status;
 use crate::crawl::node::Node;
 
 /// A blocker, for machines.
@@ -63,37 +62,6 @@ pub enum IdleCode {
     ClockJumped,
 }
 
-impl IdleCode {
-    /// Its name in the answer.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotIdle => "not_idle",
-            Self::Draining => "draining",
-            Self::DiskLow => "disk_low",
-            Self::DiskFault => "disk_fault",
-            Self::Paused => "paused",
-            Self::LimitReached => "limit_reached",
-            Self::FrontierEmpty => "frontier_empty",
-            Self::MemoryShort => "memory_short",
-            Self::StoreSlow => "store_slow",
-            Self::ParserSlow => "parser_slow",
-            Self::PermitsTaken => "permits_taken",
-            Self::HostsWaiting => "hosts_waiting",
-            Self::HostsHeld => "hosts_held",
-            Self::HostsBackingOff => "hosts_backing_off",
-            Self::RobotsUnreachable => "robots_unreachable",
-            Self::DnsFailing => "dns_failing",
-            Self::RetriesWaiting => "retries_waiting",
-            Self::Starting => "starting",
-            Self::Checkpoint => "checkpoint",
-            Self::ActorRestarting => "actor_restarting",
-            Self::HeldBack => "held_back",
-            Self::ClockJumped => "clock_jumped",
-        }
-    }
-}
-
 /// One blocker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
@@ -119,23 +87,15 @@ pub struct WhyIdle {
     pub findings: Vec<Finding>,
 }
 
-#[derive(OpenApi)]
-#[openapi(paths(why_idle))]
-struct Doc;
-
-/// The room.
-#[must_use]
-pub(super) fn room() -> Room {
-    Room::new(Doc::openapi(), |app| {
-        app.service(getting("/api/v1/why-idle").route(web::get().to(why_idle)));
-    })
-}
-
 /// Why nothing is happening: what blocks, and what to do.
-#[utoipa::path(get, path = "/api/v1/why-idle", tag = "crawl", responses(
-    (status = 200, body = WhyIdle),
-    (status = 503, body = Problem, content_type = "application/problem+json"),
-))]
-async fn why_idle(node: Data<Node>) -> Result<HttpResponse, Problem> {
-    Ok(HttpResponse::Ok().json(reading(move || query::why_idle(&node)).await?))
+#[utoipa::path(get, path = "/api/v1/why-idle", tag = "crawl", responses((status = 200, body = WhyIdle), Refusal<503>))]
+pub(super) async fn why_idle(node: Data<Node>) -> Answer {
+    let look = move || {
+        let status = status(&node);
+        let findings = findings::findings(&node, &status);
+        let answer = findings::idle_reason(&node, &status, &findings);
+        let idle = findings.first().is_none_or(|first| first.code != IdleCode::NotIdle);
+        Ok(WhyIdle { idle, answer, findings })
+    };
+    Ok(HttpResponse::Ok().json(reading(look).await?))
 }

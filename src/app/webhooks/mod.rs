@@ -53,7 +53,7 @@ pub enum WebhookError {
     Thread(#[from] io::Error),
 }
 
-/// Finds what [`Webhooks::start`] would stumble over: a secret that cannot be read.
+/// Finds what `Webhooks::start` would stumble over: a secret that cannot be read.
 ///
 /// # Errors
 /// The first.

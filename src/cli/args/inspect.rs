@@ -10,6 +10,7 @@ use super::{CheckArgs, SettingsArgs};
 #[derive(Clone, Debug, Default, Args)]
 pub struct RulesArgs {
     /// Configuration file (TOML) whose rules hold, such as parse.assets and [[extract]]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "the text of --help, in which nothing is escaped")]
     #[arg(long, visible_alias = "extract", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Set a key, such as parse.assets=true; an empty value takes it back to its default

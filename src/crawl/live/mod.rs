@@ -1,6 +1,6 @@
 //! The rules that may change while the node runs: what holds now, for whoever asks.
 //!
-//! A reader takes a snapshot ([`Node::live`](crate::crawl::node::Node::live)) and works by it; each change has a number, its
+//! A reader takes a snapshot ([`Crawl::live`](crate::crawl::state::Crawl::live)) and works by it; each change has a number, its
 //! *generation*. The scope lies beside it under a lock of its own, for seeds and their redirects widen it: who judges by both
 //! takes the scope first, and finds the snapshot that belongs to it, for both are replaced under that lock.
 //!

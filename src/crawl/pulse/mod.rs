@@ -3,7 +3,7 @@
 //! was in flight.
 //!
 //! A thread moves when it comes to its idle tick, and with each message that it has handled and each group that it has written
-//! ([`moved`]). What it waits for a processor on a busy machine is not counted against it ([`cpu`]).
+//! ([`moved`]). What it waits for a processor on a busy machine is not counted against it (`cpu`).
 
 mod cpu;
 

@@ -88,7 +88,7 @@ fields! {
         next_commit: u64,
         /// Records in `failed`: of errors, those kept in full.
         failed: u64,
-        /// Captures and bytes by media type: the first [`TYPES`] that came, and all others. A name stays, also without captures.
+        /// Captures and bytes by media type: the first `TYPES` that came, and all others. A name stays, also without captures.
         types: BTreeMap<String, (u64, u64)>,
         /// What all hosts add up to.
         #[serde(flatten)]

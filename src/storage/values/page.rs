@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
@@ -37,12 +40,14 @@ impl DoneKind {
 
 fields! {
     /// Where a record lies in the WARC files.
+    #[derive(Serialize, Deserialize, ToSchema)]
+    #[schema(as = WarcView)]
     WarcPlace {
-        /// Name of the file, without its folder.
+        /// Name of the file, without its folder; while it is written it ends in `.open`.
         file: String,
-        /// Offset of the record's first byte, as compressed.
+        /// First byte of the record, as compressed.
         offset: u64,
-        /// Length of the record, as compressed.
+        /// Bytes of the record, as compressed.
         length: u64,
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts: listed, sorted, paged; one host; its robots.txt.
 
-use lycosa::admin::orders::HostCommand;
+use lycosa::domain::orders::HostOrder;
 
 use super::*;
 
@@ -143,7 +143,7 @@ fn one_host_tells_its_schedule_address_budget_and_robots() {
     assert_eq!((&other["robots"]["standing"], &other["verdict"]["allowed"]), (&"not_asked".into(), &Value::Null));
     // Paused it is not asked at any time, whatever it waited for.
     assert!(host["host"]["wait"].is_object(), "{host:#}");
-    live.order("a.test", HostCommand::Pause).unwrap();
+    live.order("a.test", HostOrder::Pause).unwrap();
     let host = desk.get("/api/v1/hosts/a.test");
     assert_eq!((&host["host"]["state"], &host["host"]["wait"]), (&"held".into(), &Value::Null), "{host:#}");
     let told = desk.get("/api/v1/explain?url=http://a.test/1").to_string();

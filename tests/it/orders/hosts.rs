@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use lycosa::admin::ControlError;
 use lycosa::admin::jobs::JobState;
-use lycosa::admin::orders::HostCommand;
 use lycosa::crawl::jobs::Job;
 use lycosa::crawl::node::Stop;
 use lycosa::domain::fingerprint::CrawlId;
+use lycosa::domain::orders::HostOrder;
 use lycosa::domain::reason::Rejection;
 use lycosa::storage::keys::SeenKey;
 use lycosa::storage::read;
@@ -24,7 +24,7 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     let sandbox = Sandbox::new(web());
     let live = sandbox.start();
     live.until("pages", |s| s.pages_stored >= 10);
-    assert!(live.order(HOST, HostCommand::Pause).unwrap().orders.paused.is_some());
+    assert!(live.order(HOST, HostOrder::Pause).unwrap().orders.paused.is_some());
     live.until("the others' end", |s| s.hosts_active + s.hosts_waiting == 0 && s.in_flight == 0);
     let asked = requests_to(&sandbox.web, HOST).len();
     assert!(
@@ -33,8 +33,8 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     let left = lycosa::admin::status(&live.node).waiting;
     assert!(left > 0, "there is nothing left to pause");
     // One that nothing is known of keeps nothing from being done; the answer says that it is unknown.
-    assert!(!live.order("mistyped.test", HostCommand::Pause).unwrap().known);
-    assert!(live.order(HOST, HostCommand::Pause).unwrap().known);
+    assert!(!live.order("mistyped.test", HostOrder::Pause).unwrap().known);
+    assert!(live.order(HOST, HostOrder::Pause).unwrap().known);
     let status = lycosa::admin::status(&live.node);
     assert_eq!((status.hosts_held, status.hosts_ordered.paused), (1, 2));
     assert!(status.idle_reason.contains("1 host paused or blocked by the operator"), "{}", status.idle_reason);
@@ -45,7 +45,7 @@ fn a_paused_host_is_asked_nothing_also_after_a_restart_and_resume_brings_it_back
     assert_eq!(live.seed(&[more, "http://h1.test/nor-this"]).accepted, 2);
     live.until("the other host's page", |s| s.waiting + s.processing == left + 1 && s.in_flight == 0);
     assert_eq!(requests_to(&sandbox.web, HOST).len(), asked, "a paused host was asked");
-    assert_eq!(live.order("H1.TEST", HostCommand::Resume).unwrap().orders.paused, None);
+    assert_eq!(live.order("H1.TEST", HostOrder::Resume).unwrap().orders.paused, None);
     assert_eq!(live.until_stop(), Stop::Done);
     let ended = live.end();
     assert!(sandbox.web.truth(truth_any()).is_subset(&ended.found.captured()));
@@ -59,10 +59,10 @@ fn a_host_is_paused_and_resumed_in_the_middle_again_and_again_and_nothing_is_los
     let live = sandbox.start();
     for pages in [5, 10, 15, 20, 30] {
         live.until("pages", |s| s.pages_stored >= pages);
-        live.order("h0.test", HostCommand::Pause).unwrap();
-        live.order(HOST, HostCommand::Pause).unwrap();
-        live.order("h0.test", HostCommand::Resume).unwrap();
-        live.order(HOST, HostCommand::Resume).unwrap();
+        live.order("h0.test", HostOrder::Pause).unwrap();
+        live.order(HOST, HostOrder::Pause).unwrap();
+        live.order("h0.test", HostOrder::Resume).unwrap();
+        live.order(HOST, HostOrder::Resume).unwrap();
     }
     assert_eq!(live.until_stop(), Stop::Done);
     let ended = live.end();
@@ -76,7 +76,7 @@ fn a_dropped_queue_is_turned_away_and_the_rest_of_the_crawl_goes_on() {
     let sandbox = Sandbox::new(large_host()).gap(Duration::from_millis(3));
     let live = sandbox.start();
     live.until("a queue", |s| s.waiting > 300);
-    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let job = live.order("h0.test", HostOrder::Drop).unwrap().job.unwrap();
     let job = live.until_job(job.id);
     assert_eq!(job.state, JobState::Done, "{job:?}");
     assert!(job.changed > 256, "{job:?}");
@@ -109,7 +109,7 @@ fn a_drop_cut_short_in_the_middle_is_carried_out_by_the_next_start() {
     let sandbox = Sandbox::new(large_host()).gap(Duration::from_millis(3));
     let live = sandbox.start();
     live.until("a queue", |s| s.waiting > 400);
-    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let job = live.order("h0.test", HostOrder::Drop).unwrap().job.unwrap();
     live.node.jobs.close(); // as the end of the process does: it ends behind the step it is in
     let job = live.until_job(job.id);
     let fork = sandbox.fork();
@@ -133,9 +133,9 @@ fn a_drop_that_is_cancelled_ends_and_the_host_goes_on_with_what_is_left() {
     let sandbox = Sandbox::new(web).gap(Duration::from_millis(3));
     let live = sandbox.start();
     live.until("a queue", |s| s.waiting > 400);
-    let job = live.order("h0.test", HostCommand::Drop).unwrap().job.unwrap();
+    let job = live.order("h0.test", HostOrder::Drop).unwrap().job.unwrap();
     let _ = live.node.jobs.cancel(job.id, Duration::ZERO);
-    match live.order("h0.test", HostCommand::Drop) {
+    match live.order("h0.test", HostOrder::Drop) {
         Ok(again) => {
             assert!(again.job.is_some_and(|again| again.id != job.id), "a job that was cancelled drops nothing")
         }
@@ -166,11 +166,11 @@ fn orders_of_a_former_run_are_carried_out_one_by_one() {
     let node = &live.node;
     let others = [(); 2].map(|()| node.jobs.start(&node.clock, "other", String::new(), wait).unwrap().id);
     for host in [HOST, "h2.test"] {
-        assert!(live.order(host, HostCommand::Block).unwrap().job.is_none(), "there is a place for its job");
+        assert!(live.order(host, HostOrder::Block).unwrap().job.is_none(), "there is a place for its job");
     }
     let _ = node.jobs.cancel(others[0], Duration::ZERO);
     live.until_job(others[0]);
-    live.order("h0.test", HostCommand::Drop).unwrap();
+    live.order("h0.test", HostOrder::Drop).unwrap();
     node.jobs.close();
     let fork = sandbox.fork();
     live.drop_at_once();
@@ -203,7 +203,7 @@ fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
     let sandbox = Sandbox::new(web());
     let live = sandbox.start();
     live.until("pages", |s| s.pages_stored >= 10);
-    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    let job = live.order(HOST, HostOrder::Block).unwrap().job.unwrap();
     let job = live.until_job(job.id);
     assert_eq!(job.state, JobState::Done);
     let asked = requests_to(&sandbox.web, HOST).len();
@@ -230,7 +230,7 @@ fn nothing_of_a_host_blocked_in_the_middle_is_asked_for_or_queued_ever_again() {
 fn a_host_blocked_before_it_is_known_is_never_asked_and_unblocked_it_is_crawled() {
     let sandbox = Sandbox::new(web());
     let live = sandbox.start_bare();
-    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    let job = live.order(HOST, HostOrder::Block).unwrap().job.unwrap();
     live.until_job(job.id);
     live.seed(&live.node.crawl.rules.settings.crawl.seeds.clone());
     assert_eq!(live.until_stop(), Stop::Done);
@@ -238,7 +238,7 @@ fn a_host_blocked_before_it_is_known_is_never_asked_and_unblocked_it_is_crawled(
     assert!(live.node.crawl.counters().rejected[&Rejection::Blocked.code()] > 0);
     live.close();
     let live = sandbox.start();
-    live.order(HOST, HostCommand::Unblock).unwrap();
+    live.order(HOST, HostOrder::Unblock).unwrap();
     assert_eq!(live.seed(&["http://h1.test/"]).accepted, 1);
     live.until("its pages", |s| s.waiting + s.processing == 0);
     live.end();
@@ -255,8 +255,8 @@ fn a_block_stands_at_once_while_other_jobs_take_all_places_and_a_drop_is_refused
     };
     let node = &live.node;
     let others = [(); 2].map(|()| node.jobs.start(&node.clock, "other", String::new(), wait).unwrap().id);
-    assert!(live.order(HOST, HostCommand::Drop).is_err());
-    let blocked = live.order(HOST, HostCommand::Block).unwrap();
+    assert!(live.order(HOST, HostOrder::Drop).is_err());
+    let blocked = live.order(HOST, HostOrder::Block).unwrap();
     assert!(blocked.orders.blocked.is_some() && blocked.orders.dropping.is_none() && blocked.job.is_none());
     others.iter().for_each(|id| _ = node.jobs.cancel(*id, Duration::ZERO));
     live.seed(&node.crawl.rules.settings.crawl.seeds.clone());
@@ -270,7 +270,7 @@ fn a_gap_that_the_operator_says_is_kept_also_after_a_restart() {
     let sandbox = Sandbox::new(web());
     let live = sandbox.start();
     live.until("pages", |s| s.pages_stored >= 10);
-    let ordered = live.order(HOST, HostCommand::MinDelay(Some(Duration::from_millis(40)))).unwrap();
+    let ordered = live.order(HOST, HostOrder::MinDelay(Some(Duration::from_millis(40)))).unwrap();
     assert_eq!(ordered.orders.min_delay_ms, Some(40));
     let shown = crate::cockpit::Desk::of(&live).get("/api/v1/hosts/h1.test");
     assert_eq!(shown["host"]["orders"][0], "at least 40ms between two requests, as the operator ordered", "{shown}");
@@ -297,14 +297,14 @@ fn an_order_that_makes_no_sense_is_refused_and_changes_nothing() {
     let sandbox = Sandbox::new(web());
     let live = sandbox.start_bare();
     for name in ["", "a/b", "a b", "h1.test:80", "user@h1.test", "h1.test?x", "\u{0}", "[::1", &"x".repeat(300)] {
-        let refused = live.order(name, HostCommand::Pause);
+        let refused = live.order(name, HostOrder::Pause);
         assert!(matches!(refused, Err(ControlError::Invalid(_))), "{name:?}: {refused:?}");
     }
-    for command in [HostCommand::Drop, HostCommand::Recrawl, HostCommand::Resume, HostCommand::MinDelay(None)] {
+    for command in [HostOrder::Drop, HostOrder::Recrawl, HostOrder::Resume, HostOrder::MinDelay(None)] {
         assert!(matches!(live.order("unknown.test", command), Err(ControlError::Absent(_))));
     }
-    let job = live.order(HOST, HostCommand::Block).unwrap().job.unwrap();
+    let job = live.order(HOST, HostOrder::Block).unwrap().job.unwrap();
     live.until_job(job.id);
-    assert!(matches!(live.order(HOST, HostCommand::Recrawl), Err(ControlError::Refused(_))));
+    assert!(matches!(live.order(HOST, HostOrder::Recrawl), Err(ControlError::Refused(_))));
     live.close();
 }

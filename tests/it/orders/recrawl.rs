@@ -1,8 +1,8 @@
 //! What was fetched of a host is fetched once more.
 
 use lycosa::admin::jobs::JobState;
-use lycosa::admin::orders::HostCommand;
 use lycosa::crawl::node::Stop;
+use lycosa::domain::orders::HostOrder;
 use lycosa::testweb::TestWebConfig;
 
 use super::{large_host, web};
@@ -17,7 +17,7 @@ fn each_page_of_a_host_is_fetched_exactly_once_more_and_the_older_captures_are_k
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
     let before = live.node.crawl.counters();
-    let job = live.order("h1.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    let job = live.order("h1.test", HostOrder::Recrawl).unwrap().job.unwrap();
     assert_eq!(live.until_job(job.id).state, JobState::Done);
     live.until("the pages of the host", |s| s.waiting + s.processing == 0);
     let after = live.node.crawl.counters();
@@ -44,7 +44,7 @@ fn a_recrawl_that_is_cancelled_ends_and_what_is_queued_by_then_is_fetched() {
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
     let done = live.node.crawl.counters().done;
-    let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    let job = live.order("h0.test", HostOrder::Recrawl).unwrap().job.unwrap();
     let _ = live.node.jobs.cancel(job.id, std::time::Duration::ZERO);
     let job = live.until_job(job.id);
     assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");
@@ -64,7 +64,7 @@ fn a_recrawl_cut_short_in_the_middle_goes_on_at_the_next_start_and_fetches_nothi
     let live = sandbox.start();
     assert_eq!(live.until_stop(), Stop::Done);
     let done = live.node.crawl.counters().done;
-    let job = live.order("h0.test", HostCommand::Recrawl).unwrap().job.unwrap();
+    let job = live.order("h0.test", HostOrder::Recrawl).unwrap().job.unwrap();
     live.node.jobs.close(); // as the end of the process does: it ends behind the step it is in
     let job = live.until_job(job.id);
     assert!(job.state == JobState::Cancelled && job.changed < done, "{job:?}");

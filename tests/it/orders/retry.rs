@@ -5,7 +5,7 @@ use lycosa::admin::jobs::{JobState, JobView};
 use lycosa::admin::paging::Paging;
 use lycosa::admin::reports::query as reports;
 use lycosa::admin::retry::RetryWhich;
-use lycosa::admin::retry::job::retry as queue_again;
+use lycosa::admin::retry::start as queue_again;
 
 use lycosa::crawl::node::Stop;
 use lycosa::storage::values::UrlState;

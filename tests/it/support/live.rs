@@ -5,12 +5,13 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use lycosa::admin::jobs::{JobState, JobView};
+use lycosa::admin::orders::HostOrdered;
 use lycosa::admin::orders::command::order;
-use lycosa::admin::orders::{HostCommand, HostOrdered};
 use lycosa::admin::status;
 use lycosa::admin::{ControlError, SeedReport};
 use lycosa::app::{NodeControl, Running, watch};
 use lycosa::crawl::node::{Node, Stop};
+use lycosa::domain::orders::HostOrder;
 use lycosa::storage::Storage;
 use lycosa::telemetry::StatusSnapshot;
 
@@ -80,7 +81,7 @@ impl Live<'_> {
     }
 
     /// Gives a command to a host, and waits for its commit.
-    pub fn order(&self, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
+    pub fn order(&self, host: &str, command: HostOrder) -> Result<HostOrdered, ControlError> {
         self.block(order(self.node.clone(), host, command), "an order to be committed")
     }
 

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::admin::ControlError;
@@ -14,8 +15,8 @@ use crate::admin::paging::{Paging, cursor};
 /// Folder in the data folder, and name.
 const FOLDER: &str = "reports";
 const NAME: &str = "dead-links-holders.jsonl";
-/// How the name of one that is not whole begins.
-const PART: &str = ".part-";
+/// Name of one that is not whole.
+const PART: &str = ".part-dead-links-holders";
 /// Longest line taken, bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -29,19 +30,17 @@ impl Writing {
     pub fn begin(data: &Path, about: &HoldersAbout) -> io::Result<Self> {
         let dir = data.join(FOLDER);
         fs::create_dir_all(&dir)?;
-        remove_parts(&dir)?;
-        let file = tempfile::Builder::new().prefix(PART).tempfile_in(&dir)?;
+        // What a killed process left; nobody else writes here, for there is one such job at a time.
+        let _ = fs::remove_file(dir.join(PART));
+        let file = tempfile::Builder::new().prefix(PART).rand_bytes(0).tempfile_in(&dir)?;
         let mut writing = Self { out: BufWriter::new(file), path: dir.join(NAME) };
-        writing.line(&serde_json::to_string(about)?)?;
+        writing.line(about)?;
         Ok(writing)
     }
 
-    pub fn link(&mut self, link: &HeldLink) -> io::Result<()> {
-        self.line(&serde_json::to_string(link)?)
-    }
-
-    fn line(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
+    /// One more line.
+    pub fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, value)?;
         self.out.write_all(b"\n")
     }
 
@@ -51,17 +50,6 @@ impl Writing {
         file.as_file().sync_all()?;
         file.persist(self.path).map(drop).map_err(|e| e.error)
     }
-}
-
-/// What a killed process left; nobody else writes here, for there is one such job at a time.
-fn remove_parts(dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(PART) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// A page of the report; nothing when there is none.
@@ -102,15 +90,13 @@ pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlE
 
 /// Where a cursor goes on, in the report that it is of.
 fn place(key: &[u8], about: &HoldersAbout) -> Result<u64, ControlError> {
-    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).ok();
-    let (made, at) = key.split_at_checked(8).map(|(made, at)| (number(made), number(at))).unwrap_or_default();
-    match (made, at) {
-        (Some(made), Some(at)) if made == about.made.0 => Ok(at),
-        (Some(_), Some(_)) => {
-            Err(ControlError::Invalid("cursor: the report was made anew; begin at its first page".into()))
-        }
-        _ => Err(ControlError::Invalid("cursor: expected `next` of the page before".into())),
+    let wrong = || ControlError::Invalid("cursor: expected `next` of the page before".into());
+    let (made, at) = key.split_first_chunk().ok_or_else(wrong)?;
+    let at = at.try_into().map_err(|_| wrong())?;
+    if u64::from_be_bytes(*made) != about.made.0 {
+        return Err(ControlError::Invalid("cursor: the report was made anew; begin at its first page".into()));
     }
+    Ok(u64::from_be_bytes(at))
 }
 
 fn next_line<T: serde::de::DeserializeOwned>(lines: &mut impl BufRead, at: &mut u64) -> io::Result<Option<T>> {
@@ -140,7 +126,7 @@ mod tests {
     fn written(data: &Path, made: u64) {
         let about = HoldersAbout { made: UnixMillis(made), ..HoldersAbout::default() };
         let mut writing = Writing::begin(data, &about).unwrap();
-        (0..5).for_each(|n| writing.link(&link(n)).unwrap());
+        (0..5).for_each(|n| writing.line(&link(n)).unwrap());
         writing.end().unwrap();
     }
 
@@ -154,7 +140,7 @@ mod tests {
         assert_eq!(at(dir.path(), None), Ok(HoldersPage::default()));
         assert!(matches!(at(dir.path(), Some("00".into())), Err(ControlError::Invalid(_))), "there is no report");
         fs::create_dir(dir.path().join(FOLDER)).unwrap();
-        fs::write(dir.path().join(FOLDER).join(".part-x1"), "left by a kill").unwrap();
+        fs::write(dir.path().join(FOLDER).join(PART), "left by a kill").unwrap();
         written(dir.path(), 7);
         let (mut found, mut next) = (Vec::new(), None);
         loop {

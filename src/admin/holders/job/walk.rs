@@ -9,18 +9,17 @@ use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
-use super::dead::Dead;
-use crate::admin::commit::reading;
+use super::Dead;
+use crate::admin::commit::{chunks, reading};
 use crate::admin::find::host_at;
 use crate::admin::holders::HoldersAbout;
 use crate::base::sort::Sorter;
-use crate::crawl::jobs::Job;
-use crate::crawl::jobs::JobError;
+use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::url::PageUrl;
 use crate::recovery::checkpoint::make::closed_files;
 use crate::recovery::checkpoint::uploads::read_list;
-use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::read;
 use crate::storage::tables::Pages;
 use crate::storage::values::FileLengths;
@@ -85,12 +84,9 @@ pub(super) fn sources(node: &Node, job: &Job, about: &mut HoldersAbout) -> Resul
 
 /// The files that the newest captures are in.
 fn named_by_pages(node: &Node, job: &Job) -> Result<BTreeSet<String>, JobError> {
-    let (mut range, mut names, mut last_url) = (KeyRange::all(), BTreeSet::new(), None);
-    loop {
-        let rows = reading(job, || read::scan::<Pages>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(names) };
-        range.from = after(&last.encode());
-        for (key, page) in rows {
+    let (mut names, mut last_url) = (BTreeSet::new(), None);
+    for rows in chunks::<Pages>(&*node.storage, job, KeyRange::all(), CHUNK) {
+        for (key, page) in rows? {
             let url = key.seen();
             if last_url.replace(url) != Some(url) {
                 names.extend(page.warc.map(|place| place.file));
@@ -98,6 +94,7 @@ fn named_by_pages(node: &Node, job: &Job) -> Result<BTreeSet<String>, JobError> 
         }
         job.step(0, 0)?;
     }
+    Ok(names)
 }
 
 fn not_read(about: &mut HoldersAbout, what: String) {
@@ -222,11 +219,15 @@ fn row(number: usize, page: &str, context: &str) -> Vec<u8> {
     [&number[..], page.as_bytes(), b"\n", context.as_bytes()].concat()
 }
 
-/// The number, page and context of a row.
-pub(super) fn of_row(row: &[u8]) -> Option<(usize, String, String)> {
-    let (number, text) = row.split_first_chunk::<4>()?;
-    let (page, context) = std::str::from_utf8(text).ok()?.split_once('\n')?;
-    Some((usize::try_from(u32::from_be_bytes(*number)).ok()?, page.to_owned(), context.to_owned()))
+/// Whether a row is of this dead URL.
+pub(super) fn is_of(row: &[u8], number: u32) -> bool {
+    row.starts_with(&number.to_be_bytes())
+}
+
+/// The page and context of a row.
+pub(super) fn page_of(row: &[u8]) -> Option<(String, String)> {
+    let (page, context) = std::str::from_utf8(row.get(4..)?).ok()?.split_once('\n')?;
+    Some((page.to_owned(), context.to_owned()))
 }
 
 /// The file; one that was closed meanwhile has another name.

@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 use crate::admin::ControlError;
 use crate::admin::commit::{commit, commit_last, committed};
 use crate::admin::jobs::JobView;
-use crate::admin::orders::{HostCommand, HostOrdered};
+use crate::admin::orders::HostOrdered;
 use crate::crawl::jobs::JobError;
 use crate::crawl::node::Node;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
-use crate::storage::keys::HostAt;
+use crate::storage::keys::{HostAt, KeyRange};
 use crate::storage::ledger::Change;
 use crate::storage::{StorageError, read};
 use work::carry_out;
@@ -39,8 +39,14 @@ impl Named {
     }
 }
 
+/// The keys of URLs of the host that a text names; of all hosts when there is none.
+pub(in crate::admin) fn range_of(node: &Node, host: Option<&str>) -> Result<KeyRange, ControlError> {
+    let of = |host| Ok(KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)));
+    host.map_or_else(|| Ok(KeyRange::all()), of)
+}
+
 /// Whether a text can be a host's name as it is: nothing in it that a parser of URLs would cut off, leave out or decode.
-pub(in crate::admin) fn is_bare(text: &str) -> bool {
+fn is_bare(text: &str) -> bool {
     let cut = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@%".contains(c);
     !text.contains(cut) && (text.starts_with('[') || !text.contains(':'))
 }
@@ -49,27 +55,28 @@ pub(in crate::admin) fn is_bare(text: &str) -> bool {
 ///
 /// # Errors
 /// What was asked makes no sense now, or storage does not answer.
-pub async fn order(node: Arc<Node>, host: &str, command: HostCommand) -> Result<HostOrdered, ControlError> {
+pub async fn order(node: Arc<Node>, host: &str, order: HostOrder) -> Result<HostOrdered, ControlError> {
     let host = Named::of(&node, host)?;
-    let known = may_be_ordered(&node, &host, command)?;
-    let job = match command {
-        HostCommand::Drop => working(&node, &host, "drop", HostOrder::Drop).await?,
-        HostCommand::Block => working(&node, &host, "block", HostOrder::Block).await?,
-        HostCommand::Recrawl => working(&node, &host, "recrawl", HostOrder::Recrawl).await?,
-        HostCommand::Pause => at_once(&node, &host, HostOrder::Pause).await?,
-        HostCommand::Resume => at_once(&node, &host, HostOrder::Resume).await?,
-        HostCommand::Unblock => at_once(&node, &host, HostOrder::Unblock).await?,
-        HostCommand::MinDelay(delay) => at_once(&node, &host, HostOrder::MinDelay(delay)).await?,
+    let known = may_be_ordered(&node, &host, order)?;
+    let kind = match order {
+        HostOrder::Drop => Some("drop"),
+        HostOrder::Block => Some("block"),
+        HostOrder::Recrawl => Some("recrawl"),
+        _ => None,
     };
-    log::info!("order to a host: host={} command={command:?}", host.name);
+    let job = match kind {
+        Some(kind) => working(&node, &host, kind, order).await?,
+        None => at_once(&node, &host, order).await?,
+    };
+    log::info!("order to a host: host={} command={order:?}", host.name);
     Ok(HostOrdered { orders: node.crawl.orders.of(&host.at.host).into(), host: host.name, known, job })
 }
 
 /// A host may be blocked, paused and slowed down before anything of it is known; gives whether something is.
-fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<bool, ControlError> {
+fn may_be_ordered(node: &Node, host: &Named, order: HostOrder) -> Result<bool, ControlError> {
     let unread = |e: StorageError| ControlError::Unavailable(e.to_string());
     let known = read::host_state(&*node.storage, host.at).map_err(unread)?.unwrap_or_default().name;
-    let ahead = matches!(command, HostCommand::Pause | HostCommand::Block | HostCommand::MinDelay(Some(_)));
+    let ahead = matches!(order, HostOrder::Pause | HostOrder::Block | HostOrder::MinDelay(Some(_)));
     if known.is_empty() && !ahead {
         return Err(ControlError::Absent(format!("nothing is known of the host {}", host.name)));
     }
@@ -82,7 +89,7 @@ fn may_be_ordered(node: &Node, host: &Named, command: HostCommand) -> Result<boo
     if orders.is_empty() && !node.crawl.orders.has_room() {
         return Err(ControlError::Refused("orders stand for as many hosts as there can be: take some back".into()));
     }
-    if orders.refusal().is_some() && command == HostCommand::Recrawl {
+    if orders.refusal().is_some() && order == HostOrder::Recrawl {
         return Err(ControlError::Refused(format!("{} is blocked, or its queue is being dropped", host.name)));
     }
     Ok(!known.is_empty())

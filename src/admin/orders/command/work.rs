@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Named;
-use crate::admin::commit::{commit, reading, rest};
+use crate::admin::commit::{chunks, commit, reading, rest};
 use crate::base::time::UnixMillis;
 use crate::crawl::jobs::Job;
 use crate::crawl::jobs::JobError;
@@ -13,7 +13,7 @@ use crate::crawl::node::Node;
 use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::reason::Rejection;
-use crate::storage::keys::{Key, KeyRange, PageKey, SeenKey, after};
+use crate::storage::keys::{KeyRange, PageKey, SeenKey};
 use crate::storage::ledger::Change;
 use crate::storage::read;
 use crate::storage::tables::{Due, Pages, Queue, Table};
@@ -60,7 +60,7 @@ fn drop_urls(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<
         let mut now = walk::<Queue>(
             node,
             job,
-            &KeyRange::host_crawl(host.at.crawl(node.crawl.id)),
+            KeyRange::host_crawl(host.at.crawl(node.crawl.id)),
             |_, entry| {
                 let url = entry.url(&host.name).ok()?;
                 Some(host.at.crawl(node.crawl.id).url(node.prints.url(&url)))
@@ -70,7 +70,7 @@ fn drop_urls(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<
         if counts.due > 0 {
             let own = |seen: &SeenKey| seen.host_crawl() == host.at.crawl(node.crawl.id);
             let range = KeyRange::partition(host.at.partition);
-            now += walk::<Due>(node, job, &range, |key, _| Some(key.seen()).filter(own), reason)?;
+            now += walk::<Due>(node, job, range, |key, _| Some(key.seen()).filter(own), reason)?;
         }
         changed += now;
         fruitless = if now > 0 || !node.crawl.leases.is_empty() { 0 } else { fruitless + 1 };
@@ -87,18 +87,16 @@ fn drop_urls(node: &Node, job: &Job, host: &Named, reason: Rejection) -> Result<
 fn walk<T: Table<Value = QueueEntry>>(
     node: &Node,
     job: &Job,
-    range: &KeyRange,
+    range: KeyRange,
     url: impl Fn(&T::Key, &QueueEntry) -> Option<SeenKey>,
     reason: Rejection,
 ) -> Result<u64, JobError> {
-    let (mut range, mut changed) = (range.clone(), 0);
-    loop {
-        let rows = reading(job, || read::scan::<T>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(changed) };
-        range.from = after(&last.encode());
-        let urls: Vec<SeenKey> = rows.iter().filter_map(|(key, entry)| url(key, entry)).collect();
+    let mut changed = 0;
+    for rows in chunks::<T>(&*node.storage, job, range, CHUNK) {
+        let urls: Vec<SeenKey> = rows?.iter().filter_map(|(key, entry)| url(key, entry)).collect();
         changed += turn_away(node, job, urls, reason)?;
     }
+    Ok(changed)
 }
 
 fn turn_away(node: &Node, job: &Job, urls: Vec<SeenKey>, reason: Rejection) -> Result<u64, JobError> {
@@ -114,12 +112,10 @@ fn turn_away(node: &Node, job: &Job, urls: Vec<SeenKey>, reason: Rejection) -> R
 
 /// Queues what is done by a capture from before a moment.
 fn recrawl(node: &Node, job: &Job, host: &Named, before: UnixMillis) -> Result<u64, JobError> {
-    let mut range = KeyRange::host_crawl(host.at.crawl(node.crawl.id));
+    let range = KeyRange::host_crawl(host.at.crawl(node.crawl.id));
     let (mut changed, mut last_url): (u64, Option<UrlKey>) = (0, None);
-    loop {
-        let rows = reading(job, || read::scan::<Pages>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(changed) };
-        range.from = after(&last.encode());
+    for rows in chunks::<Pages>(&*node.storage, job, range, CHUNK) {
+        let rows = rows?;
         let keys = rows.iter().map(|(key, _)| *key);
         let newest = keys.filter(|key| last_url.replace(key.url) != Some(key.url));
         let pages: Vec<PageKey> = newest.filter(|key| key.captured.0 <= before).collect();
@@ -130,4 +126,5 @@ fn recrawl(node: &Node, job: &Job, host: &Named, before: UnixMillis) -> Result<u
         job.step(rows.len() as u64, queued)?;
         changed += queued;
     }
+    Ok(changed)
 }

@@ -1,6 +1,6 @@
 //! The answer to "why was this URL (not) crawled?": a verdict in one sentence.
 
-use super::told::{clock, soon, tries};
+use super::facts::{clock, soon, tries};
 use super::views::{Explanation, QueueView, UrlState};
 use crate::admin::hosts::{DelayFrom, Schedule};
 use crate::admin::views::{RobotsStanding, WaitView, WaitWhy};

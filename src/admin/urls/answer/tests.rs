@@ -1,81 +1,48 @@
 //! One sentence for each kind of state.
 
+use serde_json::json;
+
 use super::*;
 use crate::admin::urls::{AgainView, AttemptView, HoldView, RuleView, UrlHost, deciding};
-use crate::admin::views::{
-    CanonicalView, CaptureView, HostState, RobotsStanding, RobotsView, VerdictView, WaitView, WarcView,
-};
+use crate::admin::views::{CanonicalView, CaptureView, HostState, VerdictView, WaitView};
 use crate::domain::url::Canonicaliser;
 
 const NOW: UnixMillis = UnixMillis(1_714_979_289_000);
 
+/// A view from its JSON; what is not named is none.
+fn view<T: serde::de::DeserializeOwned>(json: serde_json::Value) -> T {
+    serde_json::from_value(json).unwrap()
+}
+
 fn explanation(state: UrlState, reason: Option<&str>) -> Explanation {
     let url = Canonicaliser::default().parse("http://a.test/x").unwrap();
-    Explanation {
-        answer: String::new(),
-        facts: Vec::new(),
-        assumed: None,
-        canonical: CanonicalView::new("http://a.test/x", &url),
-        state,
-        reason: reason.map(Into::into),
-        rules: RuleView { accepted: true, reason: None, rule: "a.test is a host of the scope".into(), depth: 1 },
-        robots_verdict: VerdictView { allowed: Some(true), because: "no rule matches".into() },
-        robots: RobotsView {
-            scheme: "http".into(),
-            port: 80,
-            standing: RobotsStanding::Rules,
-            status: Some(200),
-            fetched_ms: Some(1),
-            age_seconds: Some(1.0),
-            due: false,
-            failures: 0,
-            asking_since_ms: None,
-            retry_ms: None,
-            bytes: 10,
-            group: "star".into(),
-            rules: 1,
-            crawl_delay_seconds: None,
-            sitemaps: Vec::new(),
+    view(json!({
+        "answer": "", "facts": [], "attempts": [], "state": state, "reason": reason,
+        "canonical": CanonicalView::new("http://a.test/x", &url),
+        "rules": { "accepted": true, "rule": "a.test is a host of the scope", "depth": 1 },
+        "robots_verdict": { "allowed": true, "because": "no rule matches" },
+        "robots": {
+            "scheme": "http", "port": 80, "standing": "rules", "status": 200, "fetched_ms": 1, "age_seconds": 1.0, "due": false,
+            "failures": 0, "bytes": 10, "group": "star", "rules": 1, "sitemaps": [],
         },
-        queue: None,
-        host: None,
-        hold: None,
-        found: None,
-        attempts: Vec::new(),
-        page: None,
-    }
+    }))
 }
 
 fn queued(before: u64) -> QueueView {
-    QueueView {
-        rank: 2,
-        order: 9,
-        before,
-        before_is_exact: before < 1_000,
-        due_ms: None,
-        earliest_ms: None,
-        failed_attempts: 0,
-        seed: false,
-        discovered_ms: 1,
-        via: None,
-        origin: None,
-        again: None,
-    }
+    view(json!({
+        "rank": 2, "order": 9, "before": before, "before_is_exact": before < 1_000, "failed_attempts": 0, "seed": false,
+        "discovered_ms": 1,
+    }))
 }
 
 fn host(wait: Option<WaitView>, delay_from: DelayFrom) -> UrlHost {
-    let schedule = Schedule {
-        earliest_ms: 0,
-        delay_seconds: 10.0,
-        delay_from,
-        own_rules: false,
-        connections: 1,
-        backoff_steps: 0,
-        refusals: 0,
-        last_answer_ms: None,
-        last_answer_seconds: 0.0,
-    };
-    UrlHost { state: HostState::Active, wait, queued: 41, schedule }
+    view(json!({
+        "state": "active", "wait": wait, "queued": 41,
+        "schedule": {
+            "earliest_ms": 0, "delay_seconds": 10.0, "delay_from": delay_from, "own_rules": false, "connections": 1,
+            "backoff_steps": 0, "refusals": 0, "last_answer_seconds": 0.0,
+        },
+    }))
 }
 
 fn wait(seconds: u32, why: WaitWhy) -> Option<WaitView> {
@@ -110,16 +77,14 @@ fn a_waiting_url_is_told_its_place_and_when_its_turn_can_come_and_why_then() {
     let place = "waiting in the queue of a.test, rank 2, 17 before it";
     let because = "because of Crawl-delay 10s in robots.txt";
     assert_eq!(said(&e), format!("Not crawled yet: {place}; earliest 07:11:11 UTC (in 3 min), {because}."));
-    e.host = Some(host(wait(12, WaitWhy::Gap), DelayFrom::MinDelay));
-    assert!(
-        said(&e).ends_with("because of the gap of 10s between two requests (politeness.min_delay)."),
-        "{}",
-        said(&e)
-    );
-    e.host = Some(host(wait(12, WaitWhy::RobotsUnreachable), DelayFrom::MinDelay));
-    assert!(said(&e).ends_with("because its robots.txt cannot be reached."), "{}", said(&e));
-    e.host = Some(host(wait(12, WaitWhy::RetryAfter), DelayFrom::MinDelay));
-    assert!(said(&e).ends_with("because of the Retry-After of its server."), "{}", said(&e));
+    for (why, because) in [
+        (WaitWhy::Gap, "of the gap of 10s between two requests (politeness.min_delay)"),
+        (WaitWhy::RobotsUnreachable, "its robots.txt cannot be reached"),
+        (WaitWhy::RetryAfter, "of the Retry-After of its server"),
+    ] {
+        e.host = Some(host(wait(12, why), DelayFrom::MinDelay));
+        assert!(said(&e).ends_with(&format!(", because {because}.")), "{}", said(&e));
+    }
     e.state = UrlState::Processing;
     assert!(said(&e).starts_with("Not crawled yet: in the hands of its host, rank 2, 17 before it; earliest "));
     e.host = Some(host(None, DelayFrom::MinDelay));
@@ -173,32 +138,11 @@ fn a_url_that_was_fetched_before_is_told_why_it_is_queued_once_more() {
 }
 
 fn captured() -> CaptureView {
-    CaptureView {
-        url: "http://a.test/x".into(),
-        asked: None,
-        captured_ms: NOW.0,
-        status: 200,
-        how: "stored".into(),
-        took_ms: 3,
-        mime: Some("text/html".into()),
-        charset: None,
-        bytes: 2_048,
-        cut: None,
-        digest: String::new(),
-        target: None,
-        extracted: None,
-        target_refused: None,
-        title: Some("A page".into()),
-        out_links: 5,
-        depth: 1,
-        hops: 0,
-        etag: None,
-        last_modified: None,
-        notes: Vec::new(),
-        canonical: None,
-        usage: None,
-        warc: Some(WarcView { file: "w.warc.gz".into(), offset: 7, length: 9 }),
-    }
+    view(json!({
+        "url": "http://a.test/x", "captured_ms": NOW, "status": 200, "how": "stored", "took_ms": 3, "mime": "text/html",
+        "bytes": 2_048, "digest": "", "title": "A page", "out_links": 5, "depth": 1, "hops": 0, "notes": [],
+        "warc": { "file": "w.warc.gz", "offset": 7, "length": 9 },
+    }))
 }
 
 #[test]
@@ -209,22 +153,20 @@ fn a_fetched_url_is_told_when_and_where_its_record_is() {
         said(&e),
         "Crawled at 2024-05-06T07:08:09.000Z with status 200: 2.0 KiB of text/html; its record is in w.warc.gz at 7."
     );
-    e.page = Some(CaptureView { how: "redirect".into(), status: 301, warc: None, ..captured() });
-    assert!(said(&e).contains("status 301: it redirects elsewhere; the settings leave it out"), "{}", said(&e));
-    let notes = vec!["redirect_self".to_owned()];
-    e.page = Some(CaptureView { how: "redirect".into(), status: 302, notes, ..captured() });
-    assert!(said(&e).contains("it redirects to itself; its record"), "{}", said(&e));
-    let target = Some("http://b.test/".into());
-    let target_refused = Some("excluded: a rule".into());
-    let page = CaptureView { how: "redirect".into(), target: target.clone(), target_refused, ..captured() };
-    e.page = Some(page);
-    assert!(
-        said(&e).contains("it redirects to http://b.test/, which was turned away (excluded: a rule)"),
-        "{}",
-        said(&e)
-    );
-    e.page = Some(CaptureView { how: "redirect".into(), status: 301, target, ..captured() });
-    assert!(said(&e).contains("status 301: it redirects to http://b.test/; its record "), "{}", said(&e));
+    let (target, refused) = (Some("http://b.test/".to_owned()), Some("excluded: a rule".to_owned()));
+    let to_itself = CaptureView { notes: vec!["redirect_self".into()], ..captured() };
+    for (page, told) in [
+        (CaptureView { warc: None, ..captured() }, "elsewhere; the settings leave it out"),
+        (to_itself, "to itself; its record"),
+        (
+            CaptureView { target: target.clone(), target_refused: refused, ..captured() },
+            "to http://b.test/, which was turned away (excluded: a rule)",
+        ),
+        (CaptureView { target, ..captured() }, "to http://b.test/; its record "),
+    ] {
+        e.page = Some(CaptureView { how: "redirect".into(), status: 301, ..page });
+        assert!(said(&e).contains(&format!("status 301: it redirects {told}")), "{}", said(&e));
+    }
 }
 
 #[test]

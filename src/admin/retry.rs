@@ -3,20 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Payload};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-use crate::admin::ControlError;
-use crate::admin::commit::{commit, reading};
-use crate::admin::jobs::JobView;
-use crate::admin::orders::command::Named;
-use crate::admin::retry::RetryWhich;
+use super::ControlError;
+use super::body;
+use super::bounded::ordered;
+use super::commit::{chunks, commit, reading};
+use super::jobs::JobView;
+use super::orders::command::range_of;
+use super::problem::{Answer, Refusal};
 use crate::base::time::UnixMillis;
 use crate::base::units::parse_duration;
-use crate::crawl::jobs::Job;
-use crate::crawl::jobs::JobError;
+use crate::crawl::jobs::{Job, JobError};
 use crate::crawl::node::Node;
 use crate::domain::reason::Failure;
-use crate::storage::keys::{Key, KeyRange, SeenKey, after};
+use crate::storage::keys::{KeyRange, SeenKey};
 use crate::storage::ledger::Change;
 use crate::storage::read;
 use crate::storage::tables::Failed;
@@ -24,6 +29,37 @@ use crate::storage::values::{FailedValue, UrlState};
 
 /// Records of one step.
 const CHUNK: usize = 256;
+
+/// Which errors are tried again; what is not said does not matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryWhich {
+    /// A reason such as `reset`, or a group of them: `timeout`, `dns`, `connect`, `tls`, `status`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(example = "timeout")]
+    pub reason: Option<String>,
+    /// Of this host alone.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(example = "example.org")]
+    pub host: Option<String>,
+    /// Given up within this time, such as "2h".
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(example = "2h")]
+    pub since: Option<String>,
+    /// Whose last answer had this status.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schema(minimum = 100, maximum = 999, example = 503)]
+    pub status: Option<u16>,
+}
+
+/// Queues URLs again that ended in an error, as if they were new; a job goes through them.
+#[utoipa::path(post, path = "/api/v1/urls/retry", tag = "urls", request_body = RetryWhich, responses(
+    (status = 202, body = JobView), Refusal<400>, Refusal<409>, Refusal<413>, Refusal<503>,
+))]
+pub(super) async fn retry(payload: Payload, node: Data<Node>) -> Answer {
+    let which = body::json(payload).await?;
+    Ok(HttpResponse::Accepted().json(ordered(start(Arc::clone(&node), which), "GET /api/v1/jobs").await?))
+}
 
 /// Which failures are meant.
 struct Which {
@@ -36,10 +72,7 @@ struct Which {
 impl Which {
     fn of(node: &Node, asked: &RetryWhich) -> Result<Self, ControlError> {
         let reasons = asked.reason.as_deref().map_or_else(|| Ok(Failure::ALL.to_vec()), reasons)?;
-        let range = match &asked.host {
-            Some(host) => KeyRange::host_crawl(Named::of(node, host)?.at.crawl(node.crawl.id)),
-            None => KeyRange::all(),
-        };
+        let range = range_of(node, asked.host.as_deref())?;
         let since = asked.since.as_deref().map(parse_duration).transpose().map_err(ControlError::Invalid)?;
         let since = since.map_or(UnixMillis(0), |ago| before(node.clock.date(), ago));
         if asked.status.is_some_and(|status| !(100..=999).contains(&status)) {
@@ -60,7 +93,7 @@ fn before(now: UnixMillis, ago: Duration) -> UnixMillis {
 }
 
 /// The reasons that a name stands for: its own, or those of a group.
-pub(in crate::admin) fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
+pub(super) fn reasons(name: &str) -> Result<Vec<Failure>, ControlError> {
     let of =
         |fits: &dyn Fn(&str) -> bool| Failure::ALL.iter().copied().filter(|f| fits(f.as_str())).collect::<Vec<_>>();
     let found = match name {
@@ -89,7 +122,7 @@ fn about(asked: &RetryWhich) -> String {
 ///
 /// # Errors
 /// What was asked makes no sense now, or storage does not answer.
-pub async fn retry(node: Arc<Node>, asked: RetryWhich) -> Result<JobView, ControlError> {
+pub async fn start(node: Arc<Node>, asked: RetryWhich) -> Result<JobView, ControlError> {
     let which = Which::of(&node, &asked)?;
     let about = about(&asked);
     let of_job = node.clone();
@@ -98,16 +131,15 @@ pub async fn retry(node: Arc<Node>, asked: RetryWhich) -> Result<JobView, Contro
 }
 
 fn work(node: &Node, job: &Job, which: &Which) -> Result<Value, JobError> {
-    let (mut range, mut queued) = (which.range.clone(), 0);
-    loop {
-        let rows = reading(job, || read::scan::<Failed>(&*node.storage, &range, CHUNK))?;
-        let Some((last, _)) = rows.last() else { return Ok(json!({ "queued": queued })) };
-        range.from = after(&last.encode());
+    let mut queued = 0;
+    for rows in chunks::<Failed>(&*node.storage, job, which.range.clone(), CHUNK) {
+        let rows = rows?;
         let urls: Vec<SeenKey> = rows.iter().filter(|(_, failed)| which.holds(failed)).map(|(key, _)| *key).collect();
         let now = if urls.is_empty() { 0 } else { try_again(node, job, urls)? };
         queued += now;
         job.step(rows.len() as u64, now)?;
     }
+    Ok(json!({ "queued": queued }))
 }
 
 fn try_again(node: &Node, job: &Job, urls: Vec<SeenKey>) -> Result<u64, JobError> {
