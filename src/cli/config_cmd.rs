@@ -147,7 +147,7 @@ fn archive(settings: &Settings) -> Result<(), WarcError> {
 
 fn token(settings: &Settings, listen: SocketAddr) -> Result<(), AdminError> {
     Keys::check(settings)?;
-    let files = settings.admin_token_file.is_some() || settings.admin_read_token_file.is_some();
+    let files = settings.admin.token_file.is_some() || settings.admin.read_token_file.is_some();
     let any = files || admin_token_in_environment();
     if any || is_loopback(listen) { Ok(()) } else { Err(AdminError::NeedsToken(listen)) }
 }

@@ -10,56 +10,57 @@ use utoipa::ToSchema;
 use super::bounded::reading;
 use super::problem::{Answer, Refusal};
 use super::status;
+use crate::base::kinds::kinds;
 use crate::crawl::node::Node;
 
-/// A blocker, for machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IdleCode {
-    /// Something is being fetched.
-    NotIdle,
-    /// The crawl is coming to its end.
-    Draining,
-    /// A disk is low on space or inodes.
-    DiskLow,
-    /// A disk refuses writes.
-    DiskFault,
-    /// Paused by the operator.
-    Paused,
-    /// `crawl.max_pages` leaves no room.
-    LimitReached,
-    /// There is nothing to fetch.
-    FrontierEmpty,
-    /// URLs are held back, for many pages of their shapes brought nothing new: it keeps nothing else waiting.
-    HeldBack,
-    /// `memory.max` is nearly used up.
-    MemoryShort,
-    /// All page permits are taken and the Store has a queue.
-    StoreSlow,
-    /// All page permits are taken and the parser has a queue.
-    ParserSlow,
-    /// All page permits are taken.
-    PermitsTaken,
-    /// Hosts wait between two requests.
-    HostsWaiting,
-    /// Hosts are paused or blocked by the operator.
-    HostsHeld,
-    /// Hosts are left alone for a while: back-off, Retry-After, refusals.
-    HostsBackingOff,
-    /// robots.txt of hosts cannot be reached.
-    RobotsUnreachable,
-    /// Names cannot be resolved.
-    DnsFailing,
-    /// URLs wait for their next try.
-    RetriesWaiting,
-    /// Hosts are about to be taken up.
-    Starting,
-    /// A checkpoint is under way.
-    Checkpoint,
-    /// An actor rests after its death.
-    ActorRestarting,
-    /// The system's clock was set; it holds nothing up, but dates may be wrong.
-    ClockJumped,
+kinds! {
+    /// A blocker, for machines.
+    IdleCode {
+        /// Something is being fetched.
+        NotIdle = "not_idle",
+        /// The crawl is coming to its end.
+        Draining = "draining",
+        /// A disk is low on space or inodes.
+        DiskLow = "disk_low",
+        /// A disk refuses writes.
+        DiskFault = "disk_fault",
+        /// Paused by the operator.
+        Paused = "paused",
+        /// `crawl.max_pages` leaves no room.
+        LimitReached = "limit_reached",
+        /// There is nothing to fetch.
+        FrontierEmpty = "frontier_empty",
+        /// URLs are held back, for many pages of their shapes brought nothing new: it keeps nothing else waiting.
+        HeldBack = "held_back",
+        /// `memory.max` is nearly used up.
+        MemoryShort = "memory_short",
+        /// All page permits are taken and the Store has a queue.
+        StoreSlow = "store_slow",
+        /// All page permits are taken and the parser has a queue.
+        ParserSlow = "parser_slow",
+        /// All page permits are taken.
+        PermitsTaken = "permits_taken",
+        /// Hosts wait between two requests.
+        HostsWaiting = "hosts_waiting",
+        /// Hosts are paused or blocked by the operator.
+        HostsHeld = "hosts_held",
+        /// Hosts are left alone for a while: back-off, Retry-After, refusals.
+        HostsBackingOff = "hosts_backing_off",
+        /// robots.txt of hosts cannot be reached.
+        RobotsUnreachable = "robots_unreachable",
+        /// Names cannot be resolved.
+        DnsFailing = "dns_failing",
+        /// URLs wait for their next try.
+        RetriesWaiting = "retries_waiting",
+        /// Hosts are about to be taken up.
+        Starting = "starting",
+        /// A checkpoint is under way.
+        Checkpoint = "checkpoint",
+        /// An actor rests after its death.
+        ActorRestarting = "actor_restarting",
+        /// The system's clock was set; it holds nothing up, but dates may be wrong.
+        ClockJumped = "clock_jumped",
+    }
 }
 
 /// One blocker.
