@@ -115,7 +115,7 @@ fn source(node: &Node, name: &str) -> Source {
 pub(super) fn sweep(node: &Node) {
     match shelf(node).sweep() {
         Ok(left) if left.is_empty() => {}
-        Ok(left) => log::info!("half made checkpoints removed: names={left:?}"),
+        Ok(left) => log::info!("incomplete checkpoints removed: names={left:?}"),
         Err(e) => log::warn!("a half made checkpoint was not removed: {e}"),
     }
 }

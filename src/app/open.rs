@@ -40,7 +40,7 @@ pub(super) fn open_storage(settings: &Settings, faults: &Faults) -> Result<(Arc<
     let storage = match open() {
         // The former run may have filled the disk: with the reserve's room this one can begin, and pause.
         Err(e) if e.is_full() && Reserve::of(data, 0).free() => {
-            log::warn!("the reserve was given up, for there was no room to open the database: {e}");
+            log::warn!("reserve file deleted, there was no space to open the database: error={e}");
             open()?
         }
         opened => opened?,

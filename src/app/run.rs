@@ -109,7 +109,7 @@ pub fn run<W>(
         let why = watch(&node).await;
         let left = status(&node).idle_reason;
         notify::stopping(&format!("coming to an end: {why:?}"));
-        log::info!("coming to an end: why={why:?}");
+        log::info!("crawl stops: reason={why:?}");
         keepers.iter().for_each(tokio::task::JoinHandle::abort);
         (why, heeding, refused, left)
     });

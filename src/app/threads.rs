@@ -19,7 +19,7 @@ use crate::crawl::politeness;
 use crate::crawl::store::{Close, Store};
 use crate::crawl::supervise::{Guarded, Kind};
 use crate::crawl::supervisor::Supervisor;
-use crate::crawl::worker::{Room, Tools, Worker};
+use crate::crawl::worker::{Behavior, Tools, Worker};
 use crate::net::protocol::Protocols;
 use crate::telemetry::StateChange;
 use crate::telemetry::metrics::Metrics;
@@ -128,7 +128,7 @@ fn spawn(
     arbiters
 }
 
-fn put<A: Room>(
+fn put<A: Behavior>(
     arbiter: &ArbiterHandle,
     node: &Arc<Node>,
     mailbox: &Mailbox<A>,

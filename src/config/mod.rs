@@ -4,6 +4,9 @@
 //! Over all of them lies what was changed over HTTP while the crawl ran ([`Layers::admin`]), of those keys that may change so.
 //! [`Layers`] collects the sources, [`Layers::load`] merges and checks them; every error names where the value came
 //! from, its key and what is allowed.
+//!
+//! A new key: field and default in `sections/`, its bounds in `check/`, a line in `config/lycosa.toml` (a test asks for it), handed on in
+//! `rules.rs`; also `changeable.rs` if it may change while a crawl runs.
 
 mod access;
 mod changeable;

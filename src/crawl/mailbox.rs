@@ -7,7 +7,7 @@ use actix::{Addr, Message};
 
 use super::stats::{ActorStats, ONLY};
 use super::supervise::Kind;
-use super::worker::{Handles, Room, Worker};
+use super::worker::{Handles, Behavior, Worker};
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;
@@ -58,7 +58,7 @@ impl Drop for Entered {
 }
 
 /// The way into an actor. It stays the same over the actor's deaths.
-pub struct Mailbox<A: Room> {
+pub struct Mailbox<A: Behavior> {
     addr: Addr<Worker<A>>,
     meter: Meter,
     /// Where what is told goes in place of the actor.
@@ -66,7 +66,7 @@ pub struct Mailbox<A: Room> {
     probe: Option<probe::Sender>,
 }
 
-impl<A: Room> Clone for Mailbox<A> {
+impl<A: Behavior> Clone for Mailbox<A> {
     fn clone(&self) -> Self {
         Self {
             addr: self.addr.clone(),
@@ -77,7 +77,7 @@ impl<A: Room> Clone for Mailbox<A> {
     }
 }
 
-impl<A: Room> Mailbox<A> {
+impl<A: Behavior> Mailbox<A> {
     /// A mailbox of the only actor of its kind, and the receiving end that it is started with, so that mailboxes exist before actors.
     #[must_use]
     pub fn new(kind: Kind, metrics: &Metrics) -> (Self, AddressReceiver<Worker<A>>) {
@@ -169,7 +169,7 @@ pub(crate) mod probe {
         }
     }
 
-    impl<A: Room> Mailbox<A> {
+    impl<A: Behavior> Mailbox<A> {
         /// Such a mailbox, and what is put into it.
         pub fn probe(kind: Kind, metrics: &Metrics) -> (Self, Told) {
             let told = Told::default();

@@ -100,7 +100,7 @@ pub fn take_up_held_back(node: &Arc<Node>) {
     }
     let which = Which { held_back: true, ..Which::default() };
     match start(node, which, Readmitting::begin(node)) {
-        Ok(_) => log::info!("what is held back is taken up: urls={held}"),
+        Ok(_) => log::info!("held-back URLs queued again: urls={held}"),
         Err(e) => {
             log::warn!("what is held back is not taken up: {e}; do it with `lycosa ctl urls readmit --held-back`")
         }

@@ -22,7 +22,7 @@ use crate::base::fault::{Fault, Faults};
 const STRETCH: Duration = Duration::from_millis(5);
 
 /// An actor: what it is and does by itself. What it does with a message says [`Handles`].
-pub trait Room: Sized + Unpin + 'static {
+pub trait Behavior: Sized + Unpin + 'static {
     /// Its kind.
     const KIND: Kind;
 
@@ -36,7 +36,7 @@ pub trait Room: Sized + Unpin + 'static {
     fn fresh(&self) -> Self;
 
     /// A life begins.
-    fn started(&mut self, _: &mut RoomContext<Self>) {}
+    fn started(&mut self, _: &mut Ctx<Self>) {}
 
     /// How often [`tick`](Self::tick) is due, if ever.
     fn every(&self) -> Option<Duration> {
@@ -48,16 +48,16 @@ pub trait Room: Sized + Unpin + 'static {
 }
 
 /// An actor that is told `M`.
-pub trait Handles<M>: Room {
+pub trait Handles<M>: Behavior {
     /// The fault point that is passed before.
     const POINT: Option<&str> = None;
 
     /// Does what the message asks for.
-    fn handle(&mut self, message: M, ctx: &mut RoomContext<Self>);
+    fn handle(&mut self, message: M, ctx: &mut Ctx<Self>);
 }
 
 /// The context of an actor.
-pub type RoomContext<A> = Context<Worker<A>>;
+pub type Ctx<A> = Context<Worker<A>>;
 
 /// What every worker is given.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ pub struct Tools {
 impl Tools {
     /// For the actor behind that mailbox.
     #[must_use]
-    pub fn of<A: Room>(mailbox: &Mailbox<A>, node: &Node) -> Self {
+    pub fn of<A: Behavior>(mailbox: &Mailbox<A>, node: &Node) -> Self {
         Self { meter: mailbox.meter().clone(), faults: node.faults.clone(), clock: node.clock.clone() }
     }
 }
@@ -88,7 +88,7 @@ pub struct Worker<A> {
     let_go: Duration,
 }
 
-impl<A: Room> Worker<A> {
+impl<A: Behavior> Worker<A> {
     /// Around a fresh actor.
     #[must_use]
     pub fn new(actor: A, tools: Tools) -> Self {
@@ -114,7 +114,7 @@ impl<A: Room> Worker<A> {
     }
 }
 
-impl<A: Room> Actor for Worker<A> {
+impl<A: Behavior> Actor for Worker<A> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
@@ -127,13 +127,13 @@ impl<A: Room> Actor for Worker<A> {
     }
 }
 
-impl<A: Room> Supervised for Worker<A> {
+impl<A: Behavior> Supervised for Worker<A> {
     fn restarting(&mut self, _: &mut Context<Self>) {
         self.actor = self.actor.fresh();
     }
 }
 
-impl<A: Room> Respawn for Worker<A> {
+impl<A: Behavior> Respawn for Worker<A> {
     const KIND: Kind = A::KIND;
 
     fn instance(&self) -> String {
@@ -191,14 +191,14 @@ mod tests {
         story: Story,
     }
 
-    impl Room for Busy {
+    impl Behavior for Busy {
         const KIND: Kind = Kind::Store;
 
         fn fresh(&self) -> Self {
             Self { clock: self.clock.clone(), story: self.story.clone() }
         }
 
-        fn started(&mut self, _: &mut RoomContext<Self>) {
+        fn started(&mut self, _: &mut Ctx<Self>) {
             let story = self.story.clone();
             actix_rt::spawn(async move {
                 loop {
@@ -222,7 +222,7 @@ mod tests {
     struct Work;
 
     impl Handles<Work> for Busy {
-        fn handle(&mut self, _: Work, _: &mut RoomContext<Self>) {
+        fn handle(&mut self, _: Work, _: &mut Ctx<Self>) {
             self.clock.advance(Duration::from_millis(2));
             lock(&self.story).push("work");
         }

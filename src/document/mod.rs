@@ -1,4 +1,4 @@
-//! The document input stream (M22): one downloaded body, in memory while small, in a spill file when large, readable
+//! The document input stream: one downloaded body, in memory while small, in a spill file when large, readable
 //! as often as wanted and from any thread without being downloaded again.
 //!
 //! | file | what |

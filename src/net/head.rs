@@ -23,7 +23,7 @@ pub enum HttpVersion {
     Other,
 }
 
-/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused.
+/// Bytes of answer remembered at most; a head (with informational heads before it) that is longer is refused. Fixed; no setting.
 pub const MAX_HEAD: usize = 256 * 1024;
 
 /// Headers kept of one head at most, those apart that say where its body ends.

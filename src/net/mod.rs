@@ -3,8 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | [`guard`] | the address policy (I7): pure, asked before every connect |
-//! | [`dns`] | [`Resolver`]: names to addresses, cached (M19) |
-//! | [`protocol`] | what every protocol module gives and takes (M18) |
+//! | [`dns`] | [`Resolver`]: names to addresses, cached |
+//! | [`protocol`] | what every protocol module gives and takes |
 //! | [`answer`] | what the rules are told of an answer |
 //! | [`http`] | http and https (M20, M21) |
 //! | [`framing`] | where bodies end |

@@ -1,4 +1,4 @@
-//! What every protocol module takes and gives (M18), whatever it speaks: a request for one URL at one checked address,
+//! What every protocol module takes and gives, whatever it speaks: a request for one URL at one checked address,
 //! and the answer with its exact heads, its body as a [`Document`] and the time each phase took.
 
 use std::future::Future;
@@ -50,7 +50,7 @@ pub struct Conditional {
     pub last_modified: Option<String>,
 }
 
-/// Time-outs by phase and size caps (M21).
+/// Time-outs by phase and size caps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchLimits {
     /// Time-outs.

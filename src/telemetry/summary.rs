@@ -1,4 +1,4 @@
-//! A status for people: one line for the log, a table for the end (M7).
+//! A status for people: one line for the log, a table for the end.
 
 use std::fmt::Write as _;
 use std::time::Duration;

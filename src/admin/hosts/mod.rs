@@ -1,4 +1,6 @@
 //! Hosts: the list, one host, its robots.txt.
+//!
+//! A column of the list: [`HostView`] and `query::Row::view`; `HOSTS` in `cli/ctl/look.rs`, `COLUMNS` in `ui/hosts.js`.
 
 mod look;
 pub(super) mod query;

@@ -162,12 +162,12 @@ pub struct FetchSection {
     /// Bytes a second of all fetches together; 0 for no limit.
     #[serde(with = "size")]
     pub max_bandwidth: u64,
-    /// Further tries after 408, 429, 5xx and network faults.
+    /// Further tries after 408, 425, 429, 5xx, a challenge and network faults.
     pub retries: u8,
     /// Waits before them; the last repeats.
     #[serde(with = "durations")]
     pub retry_delays: Vec<Duration>,
-    /// So many consecutive 403, 429 or challenge pages pause a host for an hour.
+    /// So many consecutive 403, 429, 503 or challenge pages pause a host for an hour.
     pub waf_brake: u32,
     /// Time-outs.
     pub timeouts: TimeoutsSection,

@@ -1,7 +1,10 @@
-//! MIME modules (M23): what is read from a body, by the kind of document it is.
+//! MIME modules: what is read from a body, by the kind of document it is.
 //!
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
+//!
+//! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default`. It may take a body by its `content_type`;
+//! `content::mime` changes only where browsers sniff the type.
 
 mod feed;
 mod fields;
@@ -98,7 +101,7 @@ impl Default for ParseRules {
 
 /// Reads one kind of document.
 pub trait MimeModule: Send + Sync {
-    /// Its name, for people and metrics.
+    /// Its name, for people.
     fn name(&self) -> &'static str;
 
     /// Whether it reads this body.

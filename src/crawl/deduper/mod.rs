@@ -23,7 +23,7 @@ use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::store::Commit;
 use super::supervise::Kind;
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 use crate::base::fault::Fault;
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::sync::lock;
@@ -312,7 +312,7 @@ impl Deduper {
         if error.is_latched() {
             return; // the Store is opening the database again; nothing is handed out meanwhile
         }
-        log::error!("the seen test failed, its page is taken up again: {error}");
+        log::error!("seen test failed, URL requeued: error={error}");
         self.node.stop_with(Stop::Disk(error.to_string()));
     }
 }
@@ -325,14 +325,14 @@ fn led_back(mut links: LinkChange, lease: &Lease) -> (LinkChange, Option<NewUrl>
     (links, itself)
 }
 
-impl Room for Deduper {
+impl Behavior for Deduper {
     const KIND: Kind = Kind::Deduper;
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("deduper.started");
     }
 
@@ -353,7 +353,7 @@ impl Room for Deduper {
 }
 
 impl Handles<Parsed> for Deduper {
-    fn handle(&mut self, parsed: Parsed, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, parsed: Parsed, ctx: &mut Ctx<Self>) {
         let page = parsed.lease.core().clone();
         page.take(Stage::Deduper);
         self.look_at_epoch();
@@ -378,7 +378,7 @@ impl Handles<Parsed> for Deduper {
 impl Handles<Settled> for Deduper {
     const POINT: Option<&str> = Some("deduper.settled");
 
-    fn handle(&mut self, settled: Settled, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, settled: Settled, _: &mut Ctx<Self>) {
         if settled.epoch != self.epoch {
             return;
         }
@@ -392,7 +392,7 @@ impl Handles<Settled> for Deduper {
 }
 
 impl Handles<SaveFilter> for Deduper {
-    fn handle(&mut self, message: SaveFilter, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, message: SaveFilter, _: &mut Ctx<Self>) {
         if let Err(e) = self.filter.save(&self.node) {
             log::warn!("the seen filter was not saved and will be rebuilt at the next start: {e}");
         }

@@ -11,7 +11,7 @@ use actix::{ActorFutureExt, AsyncContext};
 
 use super::Deduper;
 use crate::crawl::store::Commit;
-use crate::crawl::worker::{RoomContext, Worker};
+use crate::crawl::worker::{Ctx, Worker};
 
 /// What is on its way to the Store.
 #[derive(Default)]
@@ -30,14 +30,14 @@ impl Outbox {
 
 impl Deduper {
     /// Sends a commit to the Store, after those that wait for room.
-    pub(super) fn send(&mut self, commit: Commit, ctx: &mut RoomContext<Self>) {
+    pub(super) fn send(&mut self, commit: Commit, ctx: &mut Ctx<Self>) {
         self.outbox.put(commit);
         if !self.outbox.waits {
             self.post(ctx);
         }
     }
 
-    fn post(&mut self, ctx: &mut RoomContext<Self>) {
+    fn post(&mut self, ctx: &mut Ctx<Self>) {
         while let Some(commit) = self.outbox.commits.pop_front() {
             let permits = commit.permits();
             match self.node.permits.store_room.clone().try_acquire_many_owned(permits) {

@@ -12,7 +12,7 @@ use crate::crawl::admit::{admit, why};
 use crate::crawl::control::{RejectedSeed, SeedReport};
 use crate::crawl::lease::Lease;
 use crate::crawl::store::Commit;
-use crate::crawl::worker::{Handles, RoomContext};
+use crate::crawl::worker::{Handles, Ctx};
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl};
@@ -33,7 +33,7 @@ pub struct Readmit {
 }
 
 impl Deduper {
-    fn inject(&mut self, message: Inject, ctx: &mut RoomContext<Self>) {
+    fn inject(&mut self, message: Inject, ctx: &mut Ctx<Self>) {
         let Inject { seeds, reply } = message;
         let (urls, mut said): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
         {
@@ -136,7 +136,7 @@ impl Deduper {
 }
 
 impl Handles<Inject> for Deduper {
-    fn handle(&mut self, message: Inject, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, message: Inject, ctx: &mut Ctx<Self>) {
         self.look_at_epoch();
         self.node.faults.pass("deduper.inject");
         self.inject(message, ctx);
@@ -144,7 +144,7 @@ impl Handles<Inject> for Deduper {
 }
 
 impl Handles<Announced> for Deduper {
-    fn handle(&mut self, Announced { commit, found }: Announced, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, Announced { commit, found }: Announced, ctx: &mut Ctx<Self>) {
         self.look_at_epoch();
         self.look_at_rules();
         match self.with_sitemaps(commit, found) {
@@ -155,7 +155,7 @@ impl Handles<Announced> for Deduper {
 }
 
 impl Handles<Readmit> for Deduper {
-    fn handle(&mut self, message: Readmit, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, message: Readmit, ctx: &mut Ctx<Self>) {
         self.look_at_epoch();
         let links = match self.readmitted(message.urls, message.by_shapes) {
             Ok(links) => links,

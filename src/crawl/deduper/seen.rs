@@ -1,4 +1,4 @@
-//! The URL-seen test (M28): popular cache, Bloom filter, exact set on disk, pending marks, in this order.
+//! The URL-seen test: popular cache, Bloom filter, exact set on disk, pending marks, in this order.
 
 use super::Deduper;
 use crate::base::sync::lock;

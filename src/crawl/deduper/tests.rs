@@ -5,10 +5,10 @@ use actix::System;
 use super::*;
 use crate::crawl::bench::Bench;
 
-fn started(bench: &Bench, test: impl FnOnce(&mut Deduper, &mut RoomContext<Deduper>)) {
+fn started(bench: &Bench, test: impl FnOnce(&mut Deduper, &mut Ctx<Deduper>)) {
     System::new().block_on(async {
         let mut deduper = Deduper::new(bench.node.clone());
-        let mut ctx = RoomContext::new();
+        let mut ctx = Ctx::new();
         deduper.started(&mut ctx);
         test(&mut deduper, &mut ctx);
     });
@@ -38,7 +38,7 @@ fn a_link_is_new_once_until_its_commit_is_lost() {
     started(&bench, |deduper, ctx| {
         let epoch = bench.node.crawl.epoch.now();
         let mut leases = bench.leases().into_iter();
-        let mut next = |deduper: &mut Deduper, ctx: &mut RoomContext<Deduper>| {
+        let mut next = |deduper: &mut Deduper, ctx: &mut Ctx<Deduper>| {
             deduper.handle(page(&bench, leases.next().unwrap(), &["http://h.test/new", "http://h.test/2"]), ctx);
             sent(&bench)
         };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::node::Node;
 use super::supervise::{Kind, die, spawn_contained};
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
 use crate::warc::exchange::Tools;
@@ -50,7 +50,7 @@ impl Fetcher {
     }
 }
 
-impl Room for Fetcher {
+impl Behavior for Fetcher {
     const KIND: Kind = Kind::Fetcher;
 
     fn instance(&self) -> String {
@@ -61,7 +61,7 @@ impl Room for Fetcher {
         Self::new(self.node.clone(), self.number, self.make.clone())
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("fetcher.started");
     }
 }
@@ -69,14 +69,14 @@ impl Room for Fetcher {
 impl Handles<Fetch> for Fetcher {
     const POINT: Option<&str> = Some("fetcher.fetch");
 
-    fn handle(&mut self, fetch: Fetch, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, fetch: Fetch, _: &mut Ctx<Self>) {
         let task = task::run(self.node.clone(), self.protocols.clone(), self.tools.clone(), fetch);
-        spawn_contained(task, |why| log::warn!("a fetch panicked and is taken up again: why={why:?}"));
+        spawn_contained(task, |why| log::warn!("fetch panicked, URL requeued: why={why:?}"));
     }
 }
 
 impl Handles<Hung> for Fetcher {
-    fn handle(&mut self, hung: Hung, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, hung: Hung, _: &mut Ctx<Self>) {
         if hung.begun >= self.born {
             die(hung.why);
         }

@@ -21,7 +21,7 @@ use super::node::{LeaseReturn, Node, Stop};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
 use super::supervise::Kind;
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::{UnixMillis, millis};
@@ -337,14 +337,14 @@ impl Frontier {
     }
 }
 
-impl Room for Frontier {
+impl Behavior for Frontier {
     const KIND: Kind = Kind::Frontier;
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone(), self.start_host)
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("frontier.started");
         for (_, mailbox) in lock(&self.node.actors.hosts).drain() {
             mailbox.tell(Retire);
@@ -372,7 +372,7 @@ impl Room for Frontier {
 impl Handles<Committed> for Frontier {
     const POINT: Option<&str> = Some("frontier.committed");
 
-    fn handle(&mut self, message: Committed, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, message: Committed, _: &mut Ctx<Self>) {
         for (core, how) in &message.ended {
             self.end_lease(core, *how);
         }
@@ -393,7 +393,7 @@ impl Handles<Committed> for Frontier {
 }
 
 impl Handles<LeaseReturned> for Frontier {
-    fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, LeaseReturned(core): LeaseReturned, _: &mut Ctx<Self>) {
         self.end_lease(&core, Ended::Unfinished);
         self.node.faults.pass("frontier.returned");
         self.serve(core.queue_key.host);
@@ -404,7 +404,7 @@ impl Handles<LeaseReturned> for Frontier {
 impl Handles<Want> for Frontier {
     const POINT: Option<&str> = Some("frontier.want");
 
-    fn handle(&mut self, want: Want, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, want: Want, _: &mut Ctx<Self>) {
         if let Some(active) = self.active.get_mut(&want.host) {
             active.wants = want.n;
             self.serve(want.host);
@@ -413,7 +413,7 @@ impl Handles<Want> for Frontier {
 }
 
 impl Handles<GaveUp> for Frontier {
-    fn handle(&mut self, message: GaveUp, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, message: GaveUp, _: &mut Ctx<Self>) {
         let Some(at) = self.active.get(&message.host).map(|a| a.at) else { return };
         self.retire(message.host);
         self.node.faults.pass("frontier.gave_up");
@@ -426,7 +426,7 @@ impl Handles<GaveUp> for Frontier {
 impl Handles<Reload> for Frontier {
     const POINT: Option<&str> = Some("frontier.reload");
 
-    fn handle(&mut self, _: Reload, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, _: Reload, _: &mut Ctx<Self>) {
         for core in self.node.crawl.leases.ended() {
             self.end_lease(&core, Ended::Unfinished);
         }
@@ -442,7 +442,7 @@ impl Handles<Reload> for Frontier {
 }
 
 impl Handles<Look> for Frontier {
-    fn handle(&mut self, _: Look, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, _: Look, _: &mut Ctx<Self>) {
         self.look();
     }
 }

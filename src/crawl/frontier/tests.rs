@@ -27,16 +27,16 @@ fn told(host: &str) -> Told {
 }
 
 /// A Frontier that was started, in a runtime as an actor has it.
-fn started(bench: &Bench, test: impl FnOnce(&mut Frontier, &mut RoomContext<Frontier>)) {
+fn started(bench: &Bench, test: impl FnOnce(&mut Frontier, &mut Ctx<Frontier>)) {
     System::new().block_on(async {
         let mut frontier = Frontier::new(bench.node.clone(), nobody);
-        let mut ctx = RoomContext::new();
+        let mut ctx = Ctx::new();
         frontier.started(&mut ctx);
         test(&mut frontier, &mut ctx);
     });
 }
 
-fn want(frontier: &mut Frontier, ctx: &mut RoomContext<Frontier>, bench: &Bench, host: &str, n: usize) -> Vec<Lease> {
+fn want(frontier: &mut Frontier, ctx: &mut Ctx<Frontier>, bench: &Bench, host: &str, n: usize) -> Vec<Lease> {
     frontier.handle(Want { host: bench.host(host).host, n }, ctx);
     told(host).take::<Leases>().into_iter().flat_map(|leases| leases.0).collect()
 }

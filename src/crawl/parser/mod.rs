@@ -19,7 +19,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use super::lease::{Lease, Stage};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, panic_text};
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 use crate::base::clock::WorkWatch;
 use crate::base::time::UnixMillis;
 use crate::domain::outcome::Verdict;
@@ -102,14 +102,14 @@ fn run(node: &Arc<Node>, work: &Receiver<Parse>) {
     }
 }
 
-impl Room for Parser {
+impl Behavior for Parser {
     const KIND: Kind = Kind::Parser;
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("parser.started");
     }
 }
@@ -117,7 +117,7 @@ impl Room for Parser {
 impl Handles<Parse> for Parser {
     const POINT: Option<&str> = Some("parser.parse");
 
-    fn handle(&mut self, job: Parse, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, job: Parse, _: &mut Ctx<Self>) {
         match self.jobs.try_send(job) {
             Ok(()) => {}
             // The channel holds as many as there are page permits, so neither can happen; the lease comes back by Drop.

@@ -1,7 +1,7 @@
 //! Host: the politeness of one active host.
 //!
 //! Owns: the leases it was given and not yet begun, its robots.txt. Receives: [`Leases`], [`Retire`]. Sends: `Fetch` to its
-//! Fetcher, `Want` and `GaveUp` to the Frontier, rejections to the Deduper, robots.txt to the Store. Never: sends a request
+//! Fetcher, `Want` and `GaveUp` to the Frontier, rejections, and a robots.txt that names sitemaps, to the Deduper, any other robots.txt to the Store. Never: sends a request
 //! without the host's slot; keeps pace in itself (the slot's pacer outlives it). After a restart: no leases (they came back
 //! by Drop), it asks for new ones; robots.txt is read from storage.
 
@@ -28,7 +28,7 @@ use super::mailbox::Mailbox;
 use super::node::Node;
 use super::slot::Pacer;
 use super::supervise::{Guarded, Kind};
-use super::worker::{Handles, Room, RoomContext, Tools, Worker};
+use super::worker::{Handles, Behavior, Ctx, Tools, Worker};
 use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;
@@ -103,7 +103,7 @@ pub fn start(node: &Arc<Node>, at: HostAt, state: &HostState) -> Mailbox<Host> {
     mailbox
 }
 
-impl Room for Host {
+impl Behavior for Host {
     const KIND: Kind = Kind::Politeness;
 
     fn instance(&self) -> String {
@@ -115,7 +115,7 @@ impl Room for Host {
         Self::new(self.node.clone(), self.at, &self.name, &pace, mailbox, retired)
     }
 
-    fn started(&mut self, ctx: &mut RoomContext<Self>) {
+    fn started(&mut self, ctx: &mut Ctx<Self>) {
         self.node.faults.pass("host.started");
         for _ in 0..self.node.crawl.live().host_rules(&self.name).connections.max(1) {
             let lane = Lane {
@@ -136,7 +136,7 @@ impl Room for Host {
 impl Handles<Leases> for Host {
     const POINT: Option<&str> = Some("host.leases");
 
-    fn handle(&mut self, Leases(leases): Leases, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, Leases(leases): Leases, _: &mut Ctx<Self>) {
         self.inbox.asked.set(false);
         self.inbox.leases.borrow_mut().extend(leases);
         self.inbox.news.notify_waiters();
@@ -146,7 +146,7 @@ impl Handles<Leases> for Host {
 impl Handles<Retire> for Host {
     const POINT: Option<&str> = Some("host.retire");
 
-    fn handle(&mut self, _: Retire, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, _: Retire, ctx: &mut Ctx<Self>) {
         self.retired.store(true, Ordering::Release);
         self.inbox.leases.borrow_mut().clear();
         ctx.stop();

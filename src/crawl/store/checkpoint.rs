@@ -4,13 +4,13 @@ use super::messages::{TakeCheckpoint, Taken};
 use super::open::Open;
 use super::{Store, StoreError};
 use crate::crawl::node::Node;
-use crate::crawl::worker::{Handles, RoomContext};
+use crate::crawl::worker::{Handles, Ctx};
 use crate::recovery::checkpoint::CheckpointError;
 use crate::recovery::checkpoint::make::{Draft, Position};
 use crate::storage::txn::Txn;
 
 impl Handles<TakeCheckpoint> for Store {
-    fn handle(&mut self, take: TakeCheckpoint, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, take: TakeCheckpoint, _: &mut Ctx<Self>) {
         let TakeCheckpoint { draft, turn, reply } = take;
         let taken = self.take_checkpoint(&draft);
         // Nobody waits any more: the draft goes with the answer.

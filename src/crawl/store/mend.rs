@@ -16,7 +16,7 @@ use crate::base::sync::lock;
 use crate::base::units::format_duration;
 use crate::crawl::frontier::Reload;
 use crate::crawl::node::Stop;
-use crate::crawl::worker::{Handles, RoomContext};
+use crate::crawl::worker::{Handles, Ctx};
 use crate::telemetry::StateChange;
 
 /// Bytes written to each folder before the database is closed and opened again: while the disk takes none, it stays open for
@@ -155,7 +155,7 @@ impl StoreError {
 impl Handles<Mend> for Store {
     const POINT: Option<&str> = Some("store.mend");
 
-    fn handle(&mut self, _: Mend, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, _: Mend, _: &mut Ctx<Self>) {
         if self.open.is_some() || self.closed || self.node.stop.borrow().is_some() {
             return;
         }

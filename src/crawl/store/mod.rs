@@ -22,7 +22,7 @@ use super::frontier::{Committed, Ended};
 use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::supervise::Kind;
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 use crate::base::disk::DiskFault;
 use crate::base::fault::Injected;
 use crate::base::sync::lock;
@@ -354,7 +354,7 @@ impl Written {
     }
 }
 
-impl Room for Store {
+impl Behavior for Store {
     const KIND: Kind = Kind::Store;
 
     fn fresh(&self) -> Self {
@@ -362,7 +362,7 @@ impl Room for Store {
         Self::new(self.node.clone())
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("store.started");
         self.open();
     }
@@ -384,7 +384,7 @@ impl Room for Store {
 impl Handles<Commit> for Store {
     const POINT: Option<&str> = Some("store.commit");
 
-    fn handle(&mut self, commit: Commit, ctx: &mut RoomContext<Self>) {
+    fn handle(&mut self, commit: Commit, ctx: &mut Ctx<Self>) {
         self.group_bytes += commit.bytes();
         self.group.push(commit);
         if self.group.len() >= GROUP || self.group_bytes >= GROUP_BYTES {
@@ -397,7 +397,7 @@ impl Handles<Commit> for Store {
 }
 
 impl Handles<Close> for Store {
-    fn handle(&mut self, close: Close, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, close: Close, _: &mut Ctx<Self>) {
         let mut closed = self.close(close.drained);
         if matches!(&closed, Err(e) if e.fault() == DiskFault::Full) && self.node.reserve.free() {
             self.forget_files();

@@ -9,10 +9,10 @@ use crate::domain::reason::Failure;
 use crate::storage::ledger::PageChange;
 use crate::storage::values::UrlState;
 
-fn started(bench: &Bench, test: impl FnOnce(&mut Store, &mut RoomContext<Store>)) {
+fn started(bench: &Bench, test: impl FnOnce(&mut Store, &mut Ctx<Store>)) {
     System::new().block_on(async {
         let mut store = Store::new(bench.node.clone());
-        let mut ctx = RoomContext::new();
+        let mut ctx = Ctx::new();
         store.started(&mut ctx);
         bench.frontier.take::<Reload>();
         test(&mut store, &mut ctx);

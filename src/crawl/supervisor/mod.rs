@@ -10,7 +10,7 @@ use actix::Message;
 
 use super::node::Node;
 use super::supervise::{Death, Kind};
-use super::worker::{Handles, Room, RoomContext};
+use super::worker::{Handles, Behavior, Ctx};
 
 /// An actor died; its guard has already acted.
 #[derive(Message)]
@@ -31,14 +31,14 @@ impl Supervisor {
     }
 }
 
-impl Room for Supervisor {
+impl Behavior for Supervisor {
     const KIND: Kind = Kind::Supervisor;
 
     fn fresh(&self) -> Self {
         Self::new(self.node.clone())
     }
 
-    fn started(&mut self, _: &mut RoomContext<Self>) {
+    fn started(&mut self, _: &mut Ctx<Self>) {
         self.node.faults.pass("supervisor.started");
     }
 }
@@ -46,7 +46,7 @@ impl Room for Supervisor {
 impl Handles<Died> for Supervisor {
     const POINT: Option<&str> = Some("supervisor.died");
 
-    fn handle(&mut self, Died(death): Died, _: &mut RoomContext<Self>) {
+    fn handle(&mut self, Died(death): Died, _: &mut Ctx<Self>) {
         self.node.tell_death(&death);
     }
 }
@@ -66,7 +66,7 @@ mod tests {
             let mut told = bench.node.telemetry.events.listen().unwrap();
             let mut supervisor = Supervisor::new(bench.node.clone());
             let death = Death { kind: Kind::Politeness, instance: "h.test".into(), why: "x".into(), rest: None };
-            supervisor.handle(Died(death), &mut RoomContext::new());
+            supervisor.handle(Died(death), &mut Ctx::new());
             let Some(Heard::Event(event)) = told.next().await else { panic!("no event") };
             assert_eq!((event.news.kind, event.news.host.as_deref()), (EventKind::Restart, Some("h.test")));
         });

@@ -1,4 +1,5 @@
-//! What became of a fetch, and what follows from it: one exhaustive table from outcome to verdict.
+//! What became of a fetch, and what follows from it: one exhaustive table from outcome to verdict ([`judge`]: the URL's next try)
+//! and one to the host's mood ([`pace_signal`]: how long it is left alone). A 503 goes through both.
 //!
 //! | outcome | retries | in the end | state | stored | parsed |
 //! |---|---|---|---|---|---|

@@ -15,7 +15,7 @@ pub(super) const MAX_BACKOFF_STEP: u8 = 20;
 pub enum PaceSignal {
     /// An answer that asks for nothing special (also 404 and the like).
     Ok,
-    /// 429 or 503: slow down.
+    /// Slow down: 429, 503, or 403, another 5xx or a challenge with Retry-After.
     Throttled {
         /// What Retry-After asked for, if it could be read.
         retry_after: Option<Duration>,
@@ -295,7 +295,7 @@ impl Pace {
         end
     }
 
-    /// The only place `earliest` changes: it goes forward or stays.
+    /// The only place where `earliest` changes, but for [`not_from_the_future`](Self::not_from_the_future): it goes forward or stays.
     fn not_before(&mut self, until: UnixMillis, why: PaceWhy) {
         if until > self.earliest {
             self.earliest = until;

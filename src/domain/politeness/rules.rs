@@ -19,7 +19,7 @@ pub struct PaceRules {
     pub backoff_base: Duration,
     /// Most that back-off may ask for.
     pub backoff_max: Duration,
-    /// So many 403, 429 or challenge answers in a row pause the host; zero switches the brake off.
+    /// So many 403, 429, 503 or challenge answers in a row pause the host; zero switches the brake off.
     pub waf_brake: u32,
     /// How long such a pause lasts.
     pub waf_pause: Duration,

@@ -1,4 +1,4 @@
-//! Names to addresses (M19): IP literals and `localhost` without a server, overrides, our own cache, then
+//! Names to addresses: IP literals and `localhost` without a server, overrides, our own cache, then
 //! hickory-resolver on a thread of its own, so that any number of arbiters can ask and none of them owns its sockets.
 //!
 //! No search domains: a name in a URL is complete. Addresses come IPv4 first; unless `dns.family` says otherwise IPv6 is asked for

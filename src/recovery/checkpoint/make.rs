@@ -99,7 +99,7 @@ impl Draft {
         files::make_dir(shelf.dir())?;
         let swept = shelf.sweep()?;
         if !swept.is_empty() {
-            log::info!("half made checkpoints removed: names={swept:?}");
+            log::info!("incomplete checkpoints removed: names={swept:?}");
         }
         let name = name(named_after(shelf, at)?, run);
         let dir = shelf.path(&format!("{name}{PARTIAL}"));

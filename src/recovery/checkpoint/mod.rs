@@ -1,4 +1,4 @@
-//! Checkpoints: states of a crawl to go back to, here or on another machine (M36).
+//! Checkpoints: states of a crawl to go back to, here or on another machine.
 //!
 //! | file | what lives there |
 //! |---|---|

@@ -13,6 +13,7 @@
 //! | `lycosa_rejected_total` | counter | `reason` ([`Rejection`](crate::domain::reason::Rejection)) |
 //! | `lycosa_errors_total`, `lycosa_retries_total` | counter | `reason` ([`Failure`](crate::domain::reason::Failure)) |
 //! | `lycosa_responses_total` | counter | `class`: 1xx to 5xx, other |
+//! | `lycosa_links_refused_total` | counter | `reason` |
 //! | `lycosa_page_notes_total` | counter | `note` ([`Note`](crate::domain::note::Note)) |
 //! | `lycosa_pages_stored_total`, `lycosa_revisits_total`, `lycosa_received_bytes_total` | counter | |
 //! | `lycosa_sitemaps_total` | counter | `result`: done, cut, malformed |
@@ -34,6 +35,8 @@
 //! | `lycosa_checkpoint_last_timestamp_seconds` | gauge | |
 //! | `lycosa_disk_free_bytes` | gauge | `folder`: data, warc, spill |
 //! | `lycosa_paused` | gauge | `reason`: operator, disk_low, disk_fault |
+//! | `lycosa_clock_ahead_seconds`, `lycosa_store_queue_bytes`, `lycosa_store_sync_age_seconds` | gauge | |
+//! | `lycosa_clock_jumps_total` | counter | |
 //! | `lycosa_commit_failures_total` | counter | `kind` ([`DiskFault`](crate::base::disk::DiskFault)) |
 //! | `lycosa_storage_reopens_total` | counter | |
 //! | `lycosa_storage_memory_bytes` | gauge | `part`: block_cache, memtables |

@@ -12,7 +12,7 @@ const EXPECTED: [&str; 10] = [
     "fault point",
     "fault injected",
     "injected",
-    "the seen test failed",
+    "seen test failed",
     "the store cannot open its files",
     "the archive cannot be cut back",
     "the store was not closed cleanly",

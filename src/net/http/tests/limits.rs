@@ -1,4 +1,4 @@
-//! Time-outs and caps (M21), and the address policy (I7).
+//! Time-outs and caps, and the address policy (I7).
 
 use std::net::TcpListener;
 
