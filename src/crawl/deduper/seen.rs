@@ -97,6 +97,18 @@ impl Deduper {
     }
 
     /// Decides by what the disk says, then by what is pending (in this order: a commit between the two is then not missed).
+    ///
+    /// | on disk | judged | becomes |
+    /// |---|---|---|
+    /// | nothing, and nothing pending | admitted | new, unless its shape holds it back |
+    /// | nothing | turned away | rejected, noted once |
+    /// | waiting | admitted, by a better way, a sitemap, or no longer last | nearer |
+    /// | rejected | admitted | queued again |
+    /// | rejected, pending or not | too deep, by a better way | nearer: the way is kept for a wider limit |
+    /// | done | admitted, by a way that leads further | nearer: fetched once more for its links |
+    /// | done by a redirect | its redirect leads back to it | again, with cookies or in another spelling |
+    /// | done | a sitemap or the operator says that it changed | again |
+    /// | anything else | | known, and perhaps popular |
     fn sort_out(
         &mut self,
         candidate: Candidate,
