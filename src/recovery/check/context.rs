@@ -148,20 +148,13 @@ impl Entry {
 
     fn of(self, url: &PageUrl) -> QueueEntry {
         QueueEntry {
-            scheme: url.scheme(),
-            port: url.port(),
-            tail: url.tail().to_owned(),
-            depth: self.depth,
             limit: self.limit,
             hops: self.hops,
-            attempts: 0,
-            seed: false,
             found: self.found,
-            discovered: self.discovered,
             origin: self.origin,
             via: self.via,
-            again: None,
             spelling: self.spelling,
+            ..QueueEntry::new(url, self.depth, self.discovered)
         }
     }
 }
