@@ -3,14 +3,11 @@
 //! A [`MimeModule`] says which bodies it takes and reads them in pieces into a [`Page`]: links, title, text. What no module
 //! takes is stored all the same and has no links. Crawl, `lycosa fetch` and `lycosa inspect` ask the same [`MimeModules`].
 
-mod feed;
-mod fields;
 mod html;
 mod json_feed;
 mod leads;
 mod marks;
 mod registry;
-mod sitemap;
 mod text;
 mod xml;
 
@@ -23,14 +20,13 @@ use crate::content::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::content::mime::{self, Declared, Kind};
 use crate::content::sitemap::SitemapLimits;
 
-pub use feed::Feed;
 pub use html::Html;
 pub use json_feed::JsonFeed;
 pub use leads::{FoundLink, leads};
 pub use marks::{AT_ONCE, HeaderDirectives, usage};
 pub use registry::MimeModules;
-pub use sitemap::Sitemap;
 pub use text::Text;
+pub use xml::{Feed, Sitemap};
 
 /// What is known of a body before it is read.
 #[derive(Clone, Copy, Debug)]
