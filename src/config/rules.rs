@@ -81,7 +81,7 @@ impl Settings {
             pages_per_pattern: self.traps.pages_per_pattern.unwrap_or(0),
             sessions: self.traps.sessions,
             permutations: self.traps.permutations,
-            barren_pages: self.traps.barren_pages,
+            pages_without_novelty: self.traps.barren_pages,
             hosts_per_domain: self.traps.hosts_per_domain.unwrap_or_else(|| broad(1_000)),
         }
     }

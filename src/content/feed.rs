@@ -14,21 +14,8 @@ pub(super) const MAX_TEXT: usize = 8 * 1024;
 const MAX_TITLE: usize = 200;
 
 /// Relations of an Atom link that lead to a page or to another feed; no relation is `alternate` (RFC 4287, 4.2.7.2; RFC 5005).
-const FOLLOWED: [&str; 13] = [
-    "alternate",
-    "current",
-    "first",
-    "last",
-    "next",
-    "next-archive",
-    "prev",
-    "prev-archive",
-    "previous",
-    "related",
-    "replies",
-    "self",
-    "via",
-];
+const FOLLOWED: &str =
+    "alternate current first last next next-archive prev prev-archive previous related replies self via";
 
 /// Collects the links.
 #[derive(Debug)]
@@ -128,7 +115,7 @@ impl Collector {
         let rel = attribute("rel").unwrap_or_else(|| "alternate".into());
         // IANA's relations may be written as URLs (RFC 4287, 4.2.7.2).
         let rel = rel.trim().trim_start_matches("http://www.iana.org/assignments/relation/").to_ascii_lowercase();
-        if FOLLOWED.contains(&rel.as_str()) {
+        if FOLLOWED.split(' ').any(|followed| followed == rel) {
             self.put(href, LinkKind::Feed);
         } else if rel == "enclosure" && self.limits.assets {
             self.put(href, LinkKind::Asset);

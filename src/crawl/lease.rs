@@ -257,23 +257,8 @@ mod tests {
 
     fn lease(table: &LeaseTable, told: &Arc<Told>) -> Option<Lease> {
         let host = HostAt { partition: Partition(1), host: HostKey([2; 8]) };
-        let entry = QueueEntry {
-            scheme: Scheme::Http,
-            port: 80,
-            tail: "/".into(),
-            depth: 0,
-            limit: None,
-            hops: 0,
-            attempts: 0,
-            seed: true,
-            found: crate::domain::found_as::FoundAs::Link,
-            discovered: UnixMillis(1),
-            origin: None,
-            via: None,
-            again: None,
-            spelling: None,
-        };
         let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, "/").unwrap();
+        let entry = QueueEntry { seed: true, ..QueueEntry::new(&url, 0, UnixMillis(1)) };
         let end: Arc<dyn LeaseEnd> = told.clone();
         table.lease(host.crawl(CrawlId(1)).queue(0, 7), UrlKey([3; 12]), url, entry, &end)
     }

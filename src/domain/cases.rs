@@ -21,26 +21,43 @@ pub fn rows(table: &str, cells: usize) -> impl Iterator<Item = Row<'_>> {
     })
 }
 
-/// The bytes of a cell, its escapes `\r \n \t \0 \\ \s \xNN` undone; `\s` is a space, which may stand at the end.
-pub fn unescaped(cell: &str) -> Vec<u8> {
+/// The bytes of a text, its escapes `\r \n \t \f \0 \\ \s \xNN \u{N}` undone; `\s` is a space, which may stand at the end, `\L{n}` n letters,
+/// `\E{n}` n elements that open.
+pub fn unescaped(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut bytes = cell.bytes();
-    while let Some(byte) = bytes.next() {
-        let escape = if byte == b'\\' { bytes.next() } else { None };
-        out.push(match escape {
-            None => byte,
-            Some(b'r') => b'\r',
-            Some(b'n') => b'\n',
-            Some(b't') => b'\t',
-            Some(b's') => b' ',
-            Some(b'0') => 0,
-            Some(b'\\') => b'\\',
-            Some(b'x') => {
-                let digits: Vec<u8> = bytes.by_ref().take(2).collect();
-                u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
+    let mut rest = text;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        out.extend(before.as_bytes());
+        let mut after = escape.chars();
+        let letter = after.next();
+        rest = after.as_str();
+        let mut braced = || {
+            let (inner, behind) = rest.strip_prefix('{').and_then(|inner| inner.split_once('}')).unwrap();
+            rest = behind;
+            inner
+        };
+        match letter {
+            Some('r') => out.push(b'\r'),
+            Some('n') => out.push(b'\n'),
+            Some('t') => out.push(b'\t'),
+            Some('f') => out.push(0x0c),
+            Some('s') => out.push(b' '),
+            Some('0') => out.push(0),
+            Some('\\') => out.push(b'\\'),
+            Some('x') => {
+                let (digits, behind) = rest.split_at(2);
+                out.push(u8::from_str_radix(digits, 16).unwrap());
+                rest = behind;
             }
-            Some(other) => panic!("unknown escape {}", char::from(other)),
-        });
+            Some('u') => {
+                let c = char::from_u32(u32::from_str_radix(braced(), 16).unwrap()).unwrap();
+                out.extend(c.to_string().as_bytes());
+            }
+            Some('L') => out.extend("a".repeat(braced().parse().unwrap()).as_bytes()),
+            Some('E') => out.extend("<x>".repeat(braced().parse().unwrap()).as_bytes()),
+            other => panic!("unknown escape {other:?} in {text}"),
+        }
     }
+    out.extend(rest.as_bytes());
     out
 }

@@ -53,10 +53,10 @@ codes! {
         /// Its page was read with its parameters in another order, which pages of its shape have shown to mean nothing
         /// (`traps.permutations`).
         Permuted = 25, "permuted";
-        /// Found in a space whose pages bring nothing new, on one of them (`traps.barren_pages`).
-        Barren = 26, "barren";
-        /// Found in a space that leads on and on to itself alone without a new word, on one of its pages (`traps.barren_pages`).
-        SelfFed = 27, "self_fed";
+        /// Found in a URL subtree whose pages bring nothing new, on one of them (`traps.barren_pages`).
+        NoNovelty = 26, "barren";
+        /// Found in a URL subtree that leads on and on to itself alone without a new word, on one of its pages (`traps.barren_pages`).
+        SelfLinking = 27, "self_fed";
         /// Every link to it says that it is not to be followed, or its page says so of all its links.
         Nofollow = 28, "nofollow";
     }
@@ -138,7 +138,7 @@ impl Rejection {
     /// `lycosa ctl urls readmit --held-back`.
     #[must_use]
     pub fn is_held_back(self) -> bool {
-        matches!(self, Self::Barren | Self::SelfFed | Self::Session | Self::Permuted)
+        matches!(self, Self::NoNovelty | Self::SelfLinking | Self::Session | Self::Permuted)
     }
 
     /// True when it is for what the sitemap is that names the URL, whatever the rules.

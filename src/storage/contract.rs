@@ -1,13 +1,13 @@
 //! What every store must keep: the same tests for the memory twin and for RocksDB.
 
 use super::keys::{ContentDigest, ContentKey, HostAt, HostCrawl, Key, MetaKey, QueueKey, SeenKey, WaitingKey};
-use super::values::{HostCounts, Place, QueueEntry, Unsynced, UrlState};
+use super::values::{DoneKind, HostCounts, PageRecord, Place, QueueEntry, Unsynced, UrlState};
 use super::{Batch, Family, MemoryStorage, Pair, Storage, StorageError, read, tables};
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::{CrawlId, HostKey, UrlKey};
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
-use crate::domain::url::Scheme;
+use crate::domain::url::{PageUrl, Scheme};
 
 /// Runs each test against each store.
 macro_rules! contract {
@@ -40,7 +40,6 @@ contract! {
     states_come_back_in_the_order_asked;
     the_newest_capture_is_the_latest_page;
     rows_are_read_up_to_now;
-    partitions_are_found_without_reading_what_is_in_them;
     a_damaged_record_is_an_error_that_names_it;
     commits_not_yet_synced_are_listed_oldest_first;
     counts_of_a_host_come_back;
@@ -64,22 +63,8 @@ fn url(n: u8) -> SeenKey {
 }
 
 fn entry(tail: &str) -> QueueEntry {
-    QueueEntry {
-        scheme: Scheme::Http,
-        port: 80,
-        tail: tail.into(),
-        depth: 0,
-        limit: None,
-        hops: 0,
-        attempts: 0,
-        seed: true,
-        found: crate::domain::found_as::FoundAs::Link,
-        discovered: UnixMillis(1),
-        origin: None,
-        via: None,
-        again: None,
-        spelling: None,
-    }
+    let url = PageUrl::from_parts(Scheme::Http, "h0.test", 80, tail).unwrap();
+    QueueEntry { seed: true, ..QueueEntry::new(&url, 0, UnixMillis(1)) }
 }
 
 /// Writes with a batch that `fill` fills.
@@ -196,37 +181,11 @@ fn states_come_back_in_the_order_asked(storage: &dyn Storage) {
     let found = read::seen_states(storage, &asked).unwrap();
     assert_eq!(found, [Some(state(4)), None, Some(state(1)), Some(state(4)), Some(state(2))]);
     assert_eq!(read::seen_state(storage, url(2)).unwrap(), Some(state(2)));
-    let all = read::seen_from(storage, &url(2).encode(), 9).unwrap();
-    assert_eq!(all, [(url(2), state(2)), (url(4), state(4))]);
 }
 
 fn the_newest_capture_is_the_latest_page(storage: &dyn Storage) {
-    let record = |time| super::values::PageRecord {
-        url: format!("http://h0.test/{time}"),
-        status: 200,
-        fetched: UnixMillis(time),
-        took_ms: 1,
-        mime: None,
-        bytes: 0,
-        payload_digest: [0; 20],
-        content: None,
-        warc: None,
-        etag: None,
-        last_modified: None,
-        title: None,
-        out_links: 0,
-        depth: 0,
-        hops: 0,
-        how: super::values::DoneKind::Unstored,
-        cut: None,
-        charset: None,
-        remarks: Default::default(),
-        origin: None,
-        sitemap: None,
-        unchanged: 0,
-        spelling: None,
-        refused: None,
-    };
+    let page_at = |time| PageUrl::from_canonical(&format!("http://h0.test/{time}")).unwrap();
+    let record = |time| PageRecord::new(&page_at(time), UnixMillis(time), DoneKind::Unstored);
     write(storage, |batch| {
         for time in [5, 70_000, 6] {
             batch.put::<tables::Pages>(&url(1).page(UnixMillis(time)), &record(time));
@@ -261,19 +220,6 @@ fn rows_are_read_up_to_now(storage: &dyn Storage) {
     let wanted = [20, 30].map(|order| WaitingKey { partition: Partition(1), rank: 2, order, host: HostKey([1; 8]) });
     assert_eq!(waiting, wanted);
     assert_eq!(read::waiting_from(storage, Partition(1), 1, 0, 9).unwrap(), []);
-}
-
-fn partitions_are_found_without_reading_what_is_in_them(storage: &dyn Storage) {
-    let waiting =
-        |partition, order| WaitingKey { partition: Partition(partition), rank: 0, order, host: HostKey([0; 8]) };
-    write(storage, |batch| {
-        for (partition, order) in [(0, 1), (0, 2), (7, 1), (300, 9), (300, 10), (u16::MAX, 4)] {
-            batch.put::<tables::Waiting>(&waiting(partition, order), &());
-        }
-    });
-    let found = read::partitions_with(storage, Family::Waiting).unwrap();
-    assert_eq!(found, [0, 7, 300, u16::MAX].map(Partition));
-    assert_eq!(read::partitions_with(storage, Family::Parked).unwrap(), []);
 }
 
 fn a_damaged_record_is_an_error_that_names_it(storage: &dyn Storage) {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`schema`] | all column families, the format version |
 //! | [`keys`] | fixed-width big-endian keys, bounds for scans |
-//! | [`values`] | versioned values, one file each |
+//! | [`values`] | versioned values |
 //! | [`tables`] | which key and which value belong to which family |
 //! | [`batch`] | what is written together |
 //! | [`read`] | typed look-ups and scans |

@@ -3,7 +3,7 @@
 use super::error::hex;
 use super::keys::{
     ContentKey, DueKey, HostAt, HostCrawl, Key, KeyError, KeyRange, MetaKey, PageKey, ParkedKey, QueueKey, RobotsKey,
-    SeenKey, WaitingKey, after, successor,
+    SeenKey, WaitingKey, after,
 };
 use super::tables::{self, MetaRecord, Table};
 use super::values::{
@@ -184,35 +184,6 @@ pub fn due_until(
     limit: usize,
 ) -> Result<Vec<(DueKey, QueueEntry)>> {
     scan::<tables::Due>(storage, &KeyRange::until_time(partition, from, now), limit)
-}
-
-/// The partitions that have records in a family whose keys begin with the partition: one seek each.
-///
-/// # Errors
-/// As [`get`].
-pub fn partitions_with(storage: &dyn Storage, family: Family) -> Result<Vec<Partition>> {
-    let mut found = Vec::new();
-    let mut from = Vec::new();
-    while let Some((key, _)) = storage.scan(family, &from, &[], 1)?.pop() {
-        let Some(first) = key.first_chunk::<2>() else {
-            let source = KeyError::Length { kind: "partition", wanted: 2, found: key.len() };
-            return Err(StorageError::Key { family, key: hex(&key), source });
-        };
-        found.push(Partition(u16::from_be_bytes(*first)));
-        from = successor(first);
-        if from.is_empty() {
-            break;
-        }
-    }
-    Ok(found)
-}
-
-/// The next `limit` URLs known, in key order, from a key on: to rebuild the Bloom filter.
-///
-/// # Errors
-/// As [`get`].
-pub fn seen_from(storage: &dyn Storage, from: &[u8], limit: usize) -> Result<Vec<(SeenKey, UrlState)>> {
-    scan::<tables::Seen>(storage, &KeyRange { from: from.to_vec(), until: Vec::new() }, limit)
 }
 
 /// The lists of pages committed since the last barrier, oldest first, with the number of each commit.

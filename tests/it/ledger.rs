@@ -62,6 +62,7 @@ impl Model {
 
 struct Bench {
     storage: MemoryStorage,
+    order: Order,
     ledger: Ledger,
     prints: Fingerprinter,
     model: Model,
@@ -92,7 +93,14 @@ impl Bench {
     fn new(order: Order) -> Self {
         let storage = MemoryStorage::formatted(SEED).unwrap();
         let ledger = Ledger::open(&storage, rules(order)).unwrap();
-        Self { storage, ledger, prints: Fingerprinter::new(SEED), model: Model::default(), now: UnixMillis(1_000_000) }
+        Self {
+            storage,
+            order,
+            ledger,
+            prints: Fingerprinter::new(SEED),
+            model: Model::default(),
+            now: UnixMillis(1_000_000),
+        }
     }
 
     /// One group of changes in one batch. With `fails` the write does, and nothing may have happened.
@@ -114,7 +122,7 @@ impl Bench {
         if fails {
             self.storage.fail_next_writes(1);
             assert!(self.storage.write(&txn.into_batch()).is_err());
-            self.ledger.revert();
+            self.ledger = Ledger::open(&self.storage, rules(self.order)).unwrap(); // as the Store does
         } else {
             self.storage.write(&txn.into_batch()).unwrap();
             self.ledger.commit();
@@ -316,30 +324,13 @@ fn page(model: &mut Model, a: u16, b: u16, c: u8, now: UnixMillis, ledger: &Ledg
 fn record(url: &PageUrl, ending: &Ending, now: UnixMillis, c: u8) -> PageRecord {
     let how = if *ending == Ending::Done(DoneKind::Redirect) { DoneKind::Redirect } else { DoneKind::Stored };
     PageRecord {
-        url: url.to_string(),
         status: if matches!(ending, Ending::Error(_)) { 503 } else { 200 },
-        fetched: now,
         took_ms: 5,
         mime: (!c.is_multiple_of(3)).then(|| format!("text/{}", c % 50)),
         bytes: u64::from(c) * 10,
         payload_digest: [c; 20],
         content: Some(ContentDigest([c; 16])),
-        warc: None,
-        etag: None,
-        last_modified: None,
-        title: None,
-        out_links: 0,
-        depth: 0,
-        hops: 0,
-        how,
-        cut: None,
-        charset: None,
-        remarks: Default::default(),
-        origin: None,
-        sitemap: None,
-        unchanged: 0,
-        spelling: None,
-        refused: None,
+        ..PageRecord::new(url, now, how)
     }
 }
 

@@ -80,12 +80,6 @@ impl TextStream {
         self.cut
     }
 
-    /// Whether text is handed on already.
-    #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.decoder.is_some()
-    }
-
     /// Bytes held back.
     #[must_use]
     pub fn held(&self) -> usize {

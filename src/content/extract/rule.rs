@@ -126,35 +126,36 @@ fn begin_of<'t>(text: &'t str, work: &Work) -> Option<&'t str> {
     work.spend(text.len() - begin.len() + kept.len()).then_some(kept)
 }
 
-/// Goes through all within an element in the order of the page; no further than it is asked.
-struct Inside<'a>(Vec<Way<'a>>);
+/// Goes through an element and all within in the order of the page; no further than it is asked.
+struct Walk<'a>(Vec<Step<'a>>);
 
-/// What comes next inside an element.
-enum Way<'a> {
+/// What comes next.
+enum Step<'a> {
     /// A node, and what stands behind it.
     Into(Node<'a>),
-    /// The end of an element that stands apart from what follows.
-    OutOf,
+    /// The end of the element of this name, which was to be told.
+    OutOf(&'a str),
 }
 
-impl<'a> Inside<'a> {
-    fn of(node: &Node<'a>) -> Self {
-        Self(node.first_child().map(Way::Into).into_iter().collect())
+impl<'a> Walk<'a> {
+    /// All within a node.
+    fn within(node: &Node<'a>) -> Self {
+        Self(node.first_child().map(Step::Into).into_iter().collect())
     }
 
     /// The next step; what is within a node comes after [`Self::enter`].
-    fn next(&mut self) -> Option<Way<'a>> {
-        let way = self.0.pop()?;
-        if let Way::Into(node) = &way {
-            self.0.extend(node.next().map(Way::Into));
+    fn next(&mut self) -> Option<Step<'a>> {
+        let step = self.0.pop()?;
+        if let Step::Into(node) = &step {
+            self.0.extend(node.next().map(Step::Into));
         }
-        Some(way)
+        Some(step)
     }
 
-    /// `apart`: its text stands apart from what is around it.
-    fn enter(&mut self, node: &Node<'a>, apart: bool) {
-        self.0.extend(apart.then_some(Way::OutOf));
-        self.0.extend(node.first_child().map(Way::Into));
+    /// `end`: its end is to be told.
+    fn enter(&mut self, node: &Node<'a>, end: bool) {
+        self.0.extend(end.then(|| Step::OutOf(node.name().unwrap_or_default())));
+        self.0.extend(node.first_child().map(Step::Into));
     }
 }
 
@@ -162,12 +163,12 @@ impl<'a> Inside<'a> {
 /// of lists and cells, as in the text of a page; what stands in a line is joined.
 fn text_of(node: &Node<'_>, work: &Work) -> String {
     let mut out = Fold::new(MAX_VALUE);
-    let mut inside = Inside::of(node);
-    while let Some(way) = inside.next() {
+    let mut walk = Walk::within(node);
+    while let Some(step) = walk.next() {
         if out.is_full() || !work.spend(1) {
             break;
         }
-        let Way::Into(node) = way else {
+        let Step::Into(node) = step else {
             out.part();
             continue;
         };
@@ -183,7 +184,7 @@ fn text_of(node: &Node<'_>, work: &Work) -> String {
                 if apart {
                     out.part();
                 }
-                inside.enter(&node, apart);
+                walk.enter(&node, apart);
             }
             Data::Comment(_) => {}
         }
@@ -194,51 +195,45 @@ fn text_of(node: &Node<'_>, work: &Work) -> String {
 /// The markup as far as it is kept: written anew from the tree, for `select` would write all of it.
 fn html_of(node: &Node<'_>, work: &Work) -> String {
     let mut out = String::new();
-    let mut open = vec![Step::In(*node, false)];
-    while let Some(step) = open.pop() {
+    let mut walk = Walk(Vec::new());
+    if work.spend(1) {
+        push_start(node, &mut walk, work, &mut out);
+    }
+    while let Some(step) = walk.next() {
         if out.len() > MAX_VALUE || !work.spend(1) {
             break;
         }
-        let (node, more) = match step {
-            Step::Out(name) => {
-                out.extend(["</", name, ">"]);
-                continue;
-            }
-            Step::In(node, more) => (node, more),
-        };
-        if more {
-            open.extend(node.next().map(|next| Step::In(next, true)));
-        }
-        match node.data() {
-            Data::Text(text) => push_text(&node, kept(text, work), &mut out),
-            Data::Comment(text) => out.extend(["<!--", kept(text, work), "-->"]),
-            Data::Element(name, attrs) => {
-                out.extend(["<", &*name.local]);
-                for (name, value) in attrs {
-                    let value = kept(value, work).replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
-                    out.extend([" ", &*name.local, "=\"", &value.replace('"', "&quot;"), "\""]);
-                }
-                out.push('>');
-                if !VOID.contains(&&*name.local) {
-                    open.push(Step::Out(node.name().unwrap_or_default()));
-                    open.extend(node.first_child().map(|first| Step::In(first, true)));
-                }
-            }
+        match step {
+            Step::OutOf(name) => out.extend(["</", name, ">"]),
+            Step::Into(node) => push_start(&node, &mut walk, work, &mut out),
         }
     }
     out
+}
+
+/// Writes a node as far as what is within.
+fn push_start<'a>(node: &Node<'a>, walk: &mut Walk<'a>, work: &Work, out: &mut String) {
+    match node.data() {
+        Data::Text(text) => push_text(node, kept(text, work), out),
+        Data::Comment(text) => out.extend(["<!--", kept(text, work), "-->"]),
+        Data::Element(name, attrs) => {
+            out.extend(["<", &*name.local]);
+            for (name, value) in attrs {
+                let value = kept(value, work).replace('&', "&amp;").replace('\u{a0}', "&nbsp;");
+                out.extend([" ", &*name.local, "=\"", &value.replace('"', "&quot;"), "\""]);
+            }
+            out.push('>');
+            if !VOID.contains(&&*name.local) {
+                walk.enter(node, true);
+            }
+        }
+    }
 }
 
 /// As much of a text as is kept; nothing when there is no work left for it.
 fn kept<'t>(text: &'t str, work: &Work) -> &'t str {
     let kept = cut_at(text, MAX_VALUE);
     if work.spend(kept.len()) { kept } else { "" }
-}
-
-/// A node to be written, with those that stand behind it or without; or the end of one.
-enum Step<'a> {
-    In(Node<'a>, bool),
-    Out(&'a str),
 }
 
 /// Elements without an end tag (HTML, 13.1.2).

@@ -29,5 +29,5 @@ pub use extract::{ExtractOptions, Extractor};
 pub use facts::{HAS_TEXT, Link, LinkKind, PageFacts, Refresh};
 pub(crate) use fold::Fold;
 pub use links::kind_of_rel;
-pub use page::{DEFAULT_MAX_PARSE, Page, PageReader, read_page};
+pub use page::{DEFAULT_MAX_PARSE, Page, PageReader};
 pub use srcset::parse_refresh;

@@ -88,30 +88,6 @@ impl PageReader {
     }
 }
 
-/// Reads a whole page from `read`, which fills a buffer like `std::io::Read::read` and returns 0 at the end:
-/// `read_page(|buf| body.read(buf), …)`.
-///
-/// # Errors
-/// The first error of `read`.
-pub fn read_page<E>(
-    mut read: impl FnMut(&mut [u8]) -> Result<usize, E>,
-    content_type: Option<&str>,
-    url: &Url,
-    opts: ExtractOptions,
-    max_parse: u64,
-) -> Result<Page, E> {
-    let mut page = PageReader::new(content_type, url, opts, max_parse);
-    let mut buf = vec![0; 32 * 1024];
-    loop {
-        let n = read(&mut buf)?;
-        let Some(bytes) = buf.get(..n).filter(|b| !b.is_empty()) else { break };
-        if !page.push(bytes) {
-            break;
-        }
-    }
-    Ok(page.finish())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,15 +97,9 @@ mod tests {
     }
 
     fn page(bytes: &[u8], piece: usize, max_parse: u64) -> Page {
-        let mut rest = bytes;
-        let read = |buf: &mut [u8]| {
-            let n = piece.min(rest.len()).min(buf.len());
-            let (now, later) = rest.split_at(n);
-            buf[..n].copy_from_slice(now);
-            rest = later;
-            Ok::<_, ()>(n)
-        };
-        read_page(read, Some("text/html"), &url(), ExtractOptions::default(), max_parse).unwrap()
+        let mut reader = PageReader::new(Some("text/html"), &url(), ExtractOptions::default(), max_parse);
+        let _ = bytes.chunks(piece).all(|piece| reader.push(piece));
+        reader.finish()
     }
 
     #[test]
@@ -236,12 +206,6 @@ mod tests {
         let page = page(b"", 1, DEFAULT_MAX_PARSE);
         assert_eq!(page.facts, PageFacts::default());
         assert_eq!(page.charset, encoding_rs::UTF_8);
-    }
-
-    #[test]
-    fn an_error_of_the_source_is_handed_on() {
-        let read = |_: &mut [u8]| Err::<usize, _>("broken");
-        assert_eq!(read_page(read, None, &url(), ExtractOptions::default(), 10).unwrap_err(), "broken");
     }
 
     #[test]

@@ -6,14 +6,11 @@
 //! A new one: a file here, its `mod` and `pub use` below, a line in `MimeModules::default`. It may take a body by its `content_type`;
 //! `content::mime` changes only where browsers sniff the type.
 
-mod feed;
-mod fields;
 mod html;
 mod json_feed;
 mod leads;
 mod marks;
 mod registry;
-mod sitemap;
 mod text;
 mod xml;
 
@@ -26,14 +23,13 @@ use crate::content::html::{DEFAULT_MAX_PARSE, ExtractOptions, Page};
 use crate::content::mime::{self, Declared, Kind};
 use crate::content::sitemap::SitemapLimits;
 
-pub use feed::Feed;
 pub use html::Html;
 pub use json_feed::JsonFeed;
 pub use leads::{FoundLink, leads};
 pub use marks::{AT_ONCE, HeaderDirectives, usage};
 pub use registry::MimeModules;
-pub use sitemap::Sitemap;
 pub use text::Text;
+pub use xml::{Feed, Sitemap};
 
 /// What is known of a body before it is read.
 #[derive(Clone, Copy, Debug)]

@@ -386,7 +386,7 @@ fn is_of_the_rules(reason: Rejection) -> bool {
         R::Scheme | R::Scope | R::Excluded | R::Extension | R::TooDeep | R::TooLong | R::Segments | R::Repeats => true,
         R::Params | R::Redirects | R::Malformed | R::Blocked => true,
         R::SitemapForeign | R::SitemapNesting | R::Nofollow => true, // found in another way
-        R::Barren | R::SelfFed | R::Session | R::Permuted => true,   // found from outside, or by other signs
+        R::NoNovelty | R::SelfLinking | R::Session | R::Permuted => true, // found from outside, or by other signs
         R::Robots | R::HostBudget | R::DomainBudget | R::PatternBudget => false,
         R::Collision | R::Address | R::Dropped => false,
     }

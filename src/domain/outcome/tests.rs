@@ -146,32 +146,17 @@ fn answers_that_may_pass_are_retried_three_times_and_then_stored() {
 
 #[test]
 fn network_faults_are_retried_by_how_likely_they_pass() {
+    use Failure as F;
+    let once = [F::Tls, F::TlsExpired, F::TlsName, F::TlsSelfSigned, F::TlsIssuer, F::TlsCertificate, F::TlsOld];
+    let once = [&once[..], &[F::NotModifiedUnasked, F::BadHttp]].concat();
+    let never = [F::AddressRefused, F::Status4xx, F::Status5xx, F::StatusOther, F::Poison];
     for failure in Failure::ALL.iter().filter(|f| **f != Failure::Spill) {
         let (waits, end) = story(FetchOutcome::Fault(*failure));
         let expected: &[u64] = match failure {
-            Failure::Tls
-            | Failure::TlsExpired
-            | Failure::TlsName
-            | Failure::TlsSelfSigned
-            | Failure::TlsIssuer
-            | Failure::TlsCertificate
-            | Failure::TlsOld
-            | Failure::NotModifiedUnasked
-            | Failure::BadHttp => &[60],
             Failure::DnsNotFound => &[900],
-            Failure::DnsFailed
-            | Failure::ConnectRefused
-            | Failure::ConnectTimeout
-            | Failure::TlsTimeout
-            | Failure::FirstByteTimeout
-            | Failure::BodyTimeout
-            | Failure::TooSlow
-            | Failure::Proxy
-            | Failure::Challenge
-            | Failure::RobotsUnreachable
-            | Failure::Reset
-            | Failure::BodyCut => &[60, 900, 7200],
-            _ => &[],
+            failure if once.contains(failure) => &[60],
+            failure if never.contains(failure) => &[],
+            _ => &[60, 900, 7200],
         };
         assert_eq!(waits, expected, "{failure}");
         let wanted = match failure {

@@ -14,7 +14,7 @@ mod work;
 pub use pace::{Pace, PaceSignal, PaceState, PaceWhy};
 pub use record::{PACE_RECORD_LEN, PaceRecordError};
 pub use retry_after::RetryAfter;
-pub use rules::{PaceRules, SLOW_CRAWL_DELAY};
+pub use rules::PaceRules;
 pub use work::wait_for_work;
 
 #[cfg(test)]

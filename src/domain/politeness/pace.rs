@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{PaceRules, RetryAfter, SLOW_CRAWL_DELAY};
+use super::{PaceRules, RetryAfter};
 use crate::base::time::{UnixMillis, millis};
 
 /// Steps of back-off that are counted; 2^20 s is far above any `backoff_max`.
@@ -146,12 +146,6 @@ impl Pace {
     #[must_use]
     pub fn hostile_run(&self) -> u32 {
         self.hostile_run
-    }
-
-    /// Whether its Crawl-delay is so long that the host goes behind others and is reported.
-    #[must_use]
-    pub fn demoted(&self) -> bool {
-        self.crawl_delay.is_some_and(|d| d > SLOW_CRAWL_DELAY)
     }
 
     /// The gap in force: the largest of `min_delay`, the Crawl-delay and `delay_factor` times the last response, of

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// Above this Crawl-delay a host is obeyed, but ranked behind others and reported to the operator.
-pub const SLOW_CRAWL_DELAY: Duration = Duration::from_secs(300);
-
 /// How long to wait between two requests to one host, and how trouble stretches that. Checked by the config room:
 /// factors finite and not negative, maxima not below their minima; a bad factor counts as zero here.
 #[derive(Clone, Debug, PartialEq)]

@@ -173,16 +173,6 @@ fn a_crawl_delay_learnt_late_holds_from_the_last_response_on() {
 }
 
 #[test]
-fn a_very_long_crawl_delay_demotes_the_host() {
-    let rules = PaceRules::default();
-    let mut pace = Pace::new();
-    for (delay, demoted) in [(None, false), (Some(seconds(300)), false), (Some(seconds(301)), true)] {
-        pace.set_crawl_delay(delay, &rules);
-        assert_eq!(pace.demoted(), demoted);
-    }
-}
-
-#[test]
 fn a_full_gap_is_waited_when_it_is_not_known_whether_a_request_was_under_way() {
     let rules = PaceRules::default();
     let mut pace = Pace::new();

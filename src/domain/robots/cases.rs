@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{RobotsGroup, RobotsRules};
+use crate::domain::cases::unescaped;
 
 struct Case {
     name: String,
@@ -103,26 +104,4 @@ fn read(text: &str) -> Vec<Case> {
         }
     }
     cases
-}
-
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        out.push(match (byte, byte == b'\\') {
-            (byte, false) => byte,
-            (_, true) => match bytes.next().expect("an escape has a letter") {
-                b'r' => b'\r',
-                b'n' => b'\n',
-                b't' => b'\t',
-                b'\\' => b'\\',
-                b'x' => {
-                    let digits = [bytes.next().expect("two digits"), bytes.next().expect("two digits")];
-                    u8::from_str_radix(std::str::from_utf8(&digits).expect("ASCII"), 16).expect("hex digits")
-                }
-                other => panic!("unknown escape {}", char::from(other)),
-            },
-        });
-    }
-    out
 }

@@ -18,8 +18,6 @@ pub enum RobotsStatus {
     Unreachable,
 }
 
-impl RobotsStatus {}
-
 /// What the final status code of a request for robots.txt means. Redirects are followed up to five before this, so a
 /// 3xx here is one too many, or one that leads nowhere, and means that there is none (section 2.3.1.2). 429 asks for
 /// patience and is taken like a server error. Network faults are [`RobotsStatus::Unreachable`] without asking here.

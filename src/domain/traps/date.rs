@@ -9,25 +9,7 @@ const AHEAD: u64 = 2;
 const FIRST: u64 = 1300;
 const LAST: u64 = 2200;
 /// Names of parameters that hold a date or a part of it, in lower case.
-const NAMES: [&str; 17] = [
-    "y",
-    "year",
-    "yr",
-    "m",
-    "mon",
-    "month",
-    "d",
-    "day",
-    "date",
-    "cal",
-    "ical",
-    "caldate",
-    "week",
-    "start",
-    "startdate",
-    "from",
-    "eventdate",
-];
+const NAMES: &str = "y year yr m mon month d day date cal ical caldate week start startdate from eventdate";
 
 /// Whether the URL names a month of a year that no page can be about. `y=2031&m=5`, `date=2031-05-01`, `/2031/05/` and
 /// `/2031-05/` are months; `/2031/` and `?id=2031` are not. In paths old years are believed: they are those of newspapers.
@@ -51,7 +33,7 @@ fn params(url: &PageUrl) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn is_date_name(name: &str) -> bool {
-    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+    NAMES.split(' ').any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Of a parameter that holds a whole date, or of a year beside another part of a date.

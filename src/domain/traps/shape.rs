@@ -16,8 +16,8 @@ const HEX: usize = 7;
 pub(super) struct Shape {
     /// Its path with numbers and identifiers folded, and the names of its parameters in order.
     pub key: u64,
-    /// The wider space it lies in: everything below its first folder, every query of its path, or all that lies at the top.
-    pub space: u64,
+    /// The wider subtree it lies in: everything below its first folder, every query of its path, or all that lies at the top.
+    pub subtree: u64,
     /// That is the top of the host.
     top: bool,
     /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
@@ -29,7 +29,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Whether this is the key of the top of the host: whole sites lie there and lead to themselves alone.
     pub(super) fn is_site(&self, key: u64) -> bool {
-        self.top && key == self.space
+        self.top && key == self.subtree
     }
 
     pub(super) fn of(url: &PageUrl) -> Self {
@@ -45,25 +45,25 @@ impl Shape {
         } else {
             url.path().split('/').for_each(|segment| fold(segment, &mut hash));
         }
-        let space = match (url.query(), first) {
-            (Some(_), _) => space(b"?", &hash),
+        let subtree = match (url.query(), first) {
+            (Some(_), _) => subtree(b"?", &hash),
             (None, Some(first)) if length > 1 => {
                 let mut folder = Xxh3::new();
                 fold(first, &mut folder);
-                space(b"/", &folder)
+                subtree(b"/", &folder)
             }
-            _ => space(b".", &Xxh3::new()),
+            _ => subtree(b".", &Xxh3::new()),
         };
         let top = url.query().is_none() && length <= 1;
         names_of_params(url).iter().for_each(|name| {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        Self { key: hash.digest(), space, top, place: place(url), suspicious: round || date::is_calendar(url) }
+        Self { key: hash.digest(), subtree, top, place: place(url), suspicious: round || date::is_calendar(url) }
     }
 }
 
-fn space(kind: &[u8], hash: &Xxh3) -> u64 {
+fn subtree(kind: &[u8], hash: &Xxh3) -> u64 {
     let mut hash = hash.clone();
     hash.update(b"\0");
     hash.update(kind);
@@ -72,11 +72,11 @@ fn space(kind: &[u8], hash: &Xxh3) -> u64 {
 
 /// The place of a URL with identifiers.
 fn place(url: &PageUrl) -> Option<u64> {
-    let (mut hash, mut any, mut ticket) = (Xxh3::new(), false, false);
+    let (mut hash, mut any, mut session_id) = (Xxh3::new(), false, false);
     let mut parameters = |parts: &mut dyn Iterator<Item = &str>, hash: &mut Xxh3| {
         for part in parts {
             let token = part.split_once('=').filter(|(_, value)| is_token(value));
-            ticket |= token.is_some();
+            session_id |= token.is_some();
             hash.update(b";");
             hash.update(token.map_or(part, |(name, _)| name).as_bytes());
         }
@@ -91,7 +91,7 @@ fn place(url: &PageUrl) -> Option<u64> {
         hash.update(b"/");
     }
     parameters(&mut url.query().unwrap_or_default().split('&'), &mut hash);
-    (any || ticket).then(|| hash.digest())
+    (any || session_id).then(|| hash.digest())
 }
 
 fn names_of_params(url: &PageUrl) -> SmallVec<[&str; 8]> {
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_space_is_a_folder_of_the_top_or_all_queries_of_a_path() {
-        assert_eq!(shape("/wiki/Berlin").space, shape("/wiki/a/b/c").space);
-        assert_eq!(shape("/l?a=1").space, shape("/l?b=1&c=2").space);
-        assert_ne!(shape("/l?a=1").space, shape("/m?a=1").space);
-        assert_ne!(shape("/l/x").space, shape("/m/x").space);
-        assert_ne!(shape("/l/x").space, shape("/l/x?a=1").space);
-        assert_eq!(shape("/").space, shape("/about").space);
+    fn a_subtree_is_a_folder_of_the_top_or_all_queries_of_a_path() {
+        assert_eq!(shape("/wiki/Berlin").subtree, shape("/wiki/a/b/c").subtree);
+        assert_eq!(shape("/l?a=1").subtree, shape("/l?b=1&c=2").subtree);
+        assert_ne!(shape("/l?a=1").subtree, shape("/m?a=1").subtree);
+        assert_ne!(shape("/l/x").subtree, shape("/m/x").subtree);
+        assert_ne!(shape("/l/x").subtree, shape("/l/x?a=1").subtree);
+        assert_eq!(shape("/").subtree, shape("/about").subtree);
         assert_eq!(["/", "/a", "/a/", "/a/b", "/?a=1"].map(|tail| shape(tail).top), [true, true, true, false, false]);
     }
 }

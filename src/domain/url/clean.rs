@@ -10,60 +10,14 @@ use super::percent::normal;
 use super::session::looks_like_session;
 
 /// Parameters that campaigns, mailers and advertisers append; the page is the same without them.
-const TRACKING: &[&str] = &[
-    "utm_*",
-    "gclid",
-    "gclsrc",
-    "gbraid",
-    "wbraid",
-    "dclid",
-    "fbclid",
-    "msclkid",
-    "twclid",
-    "ttclid",
-    "igshid",
-    "yclid",
-    "ysclid",
-    "_openstat",
-    "mc_cid",
-    "mc_eid",
-    "_ga",
-    "_gl",
-    "_hsenc",
-    "_hsmi",
-    "hsctatracking",
-    "mkt_tok",
-    "oly_anon_id",
-    "oly_enc_id",
-    "vero_id",
-    "wickedid",
-    "pk_campaign",
-    "pk_kwd",
-    "mtm_*",
-    "spm_id_from",
-    "srsltid",
-];
+const TRACKING: &str = "utm_* gclid gclsrc gbraid wbraid dclid fbclid msclkid twclid ttclid igshid yclid ysclid _openstat mc_cid \
+     mc_eid _ga _gl _hsenc _hsmi hsctatracking mkt_tok oly_anon_id oly_enc_id vero_id wickedid pk_campaign pk_kwd \
+     mtm_* spm_id_from srsltid";
 
 /// Names that session ids have. By their name alone nothing is known: `session_id=12` names a session of a conference, `sid=42` a
 /// story. The value tells ([`looks_like_session`]).
-const SESSION: &[&str] = &[
-    "jsessionid",
-    "phpsessid",
-    "aspsessionid*",
-    "asp.net_sessionid",
-    "cfid",
-    "cftoken",
-    "sessionid",
-    "session_id",
-    "sessid",
-    "zenid",
-    "osclsid",
-    "oscsid",
-    "sid",
-    "session",
-    "sess",
-    "s_id",
-];
+const SESSION: &str = "jsessionid phpsessid aspsessionid* asp.net_sessionid cfid cftoken sessionid session_id sessid zenid osclsid \
+     oscsid sid session sess s_id";
 
 /// Those of them that are words enough to name something else; the others are names that servers and shops give.
 const WORDS: &[&str] = &["sessionid", "session_id", "sessid", "sid", "session", "sess", "s_id"];
@@ -87,7 +41,7 @@ pub struct CleanRules {
 
 impl Default for CleanRules {
     fn default() -> Self {
-        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let owned = |names: &str| names.split(' ').map(str::to_owned).collect();
         Self { tracking: owned(TRACKING), sessions: Vec::new(), session_tokens: owned(SESSION), max_url_length: 2_000 }
     }
 }

@@ -5,34 +5,25 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::cases::unescaped;
 
 const CANONICAL: &str = include_str!("../../../tests/data/url_canonical.txt");
 const JOIN: &str = include_str!("../../../tests/data/url_join.txt");
 const SPELLING: &str = include_str!("../../../tests/data/url_spelling.txt");
 
-/// The lines of a table with their numbers, without comments.
-fn cases(table: &'static str) -> impl Iterator<Item = (usize, Vec<String>)> {
-    let lines = table.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.map(|(nth, line)| (nth + 1, line.split('\t').map(unescape).collect()))
-}
-
-fn unescape(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut out = String::new();
-    while let Some(c) = chars.next() {
-        out.push(match c {
-            '\\' => match chars.next() {
-                Some('t') => '\t',
-                Some('n') => '\n',
-                Some('r') => '\r',
-                Some('0') => '\0',
-                Some('s') => ' ',
-                other => other.unwrap_or('\\'),
-            },
-            c => c,
-        });
+/// Holds the lines of a table, without comments, against what `wrong` finds wrong with their columns; their number.
+fn check<const N: usize>(table: &str, mut wrong: impl FnMut([&str; N]) -> Option<String>) -> usize {
+    let lines = table.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (mut count, mut found) = (0, Vec::new());
+    for (line, nth) in lines {
+        let columns: Vec<String> = line.split('\t').map(|cell| String::from_utf8(unescaped(cell)).unwrap()).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let fault = columns.try_into().map_or_else(|_| Some(format!("not {N} columns")), &mut wrong);
+        found.extend(fault.map(|fault| format!("line {nth}: {fault}")));
+        count += 1;
     }
-    out
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    count
 }
 
 fn shown(url: Result<PageUrl, UrlError>) -> String {
@@ -56,53 +47,37 @@ fn the_folders_above_a_page_are_named_from_the_nearest_to_the_top() {
 #[test]
 fn every_case_of_the_canonical_table_holds() {
     let canonicaliser = Canonicaliser::default();
-    let wrong: Vec<String> = cases(CANONICAL)
-        .filter_map(|(line, columns)| {
-            let [input, expected] = columns.as_slice() else { return Some(format!("line {line}: not two columns")) };
-            let got = shown(canonicaliser.parse(input));
-            (got != *expected).then(|| format!("line {line}: {input:?} gave {got}, not {expected}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(cases(CANONICAL).count() >= 60);
+    let count = check(CANONICAL, |[input, expected]| {
+        let got = shown(canonicaliser.parse(input));
+        (got != expected).then(|| format!("{input:?} gave {got}, not {expected}"))
+    });
+    assert!(count >= 60);
 }
 
 #[test]
 fn every_case_of_the_join_table_holds() {
     let canonicaliser = Canonicaliser::default();
-    let wrong: Vec<String> = cases(JOIN)
-        .filter_map(|(line, columns)| {
-            let [base, encoding, href, expected] = columns.as_slice() else {
-                return Some(format!("line {line}: not four columns"));
-            };
-            let encoding = encoding_rs::Encoding::for_label(encoding.as_bytes());
-            let base = canonicaliser.parse(base).unwrap().to_url();
-            let got = shown(canonicaliser.join(&base, href, encoding));
-            (got != *expected).then(|| format!("line {line}: {href:?} gave {got}, not {expected}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    check(JOIN, |[base, encoding, href, expected]| {
+        let encoding = encoding_rs::Encoding::for_label(encoding.as_bytes());
+        let base = canonicaliser.parse(base).unwrap().to_url();
+        let got = shown(canonicaliser.join(&base, href, encoding));
+        (got != expected).then(|| format!("{href:?} gave {got}, not {expected}"))
+    });
 }
 
 #[test]
 fn every_case_of_the_spelling_table_holds() {
     let canonicaliser = Canonicaliser::default();
     let base = url::Url::parse("http://a.org/").unwrap();
-    let wrong: Vec<String> = cases(SPELLING)
-        .filter_map(|(line, columns)| {
-            let [place, text, canonical, asked] = columns.as_slice() else {
-                return Some(format!("line {line}: not four columns"));
-            };
-            let url = match place.as_str() {
-                "link" => canonicaliser.join(&base, text, None),
-                _ => canonicaliser.join_as_written(&base, text, None),
-            };
-            let got = url.map(|url| (url.to_string(), url.asked().into_owned()));
-            (got != Ok((canonical.clone(), asked.clone()))).then(|| format!("line {line}: {text:?} gave {got:?}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(cases(SPELLING).count() >= 30);
+    let count = check(SPELLING, |[place, text, canonical, asked]| {
+        let url = match place {
+            "link" => canonicaliser.join(&base, text, None),
+            _ => canonicaliser.join_as_written(&base, text, None),
+        };
+        let got = url.map(|url| (url.to_string(), url.asked().into_owned()));
+        (got != Ok((canonical.to_owned(), asked.to_owned()))).then(|| format!("{text:?} gave {got:?}"))
+    });
+    assert!(count >= 30);
 }
 
 #[test]

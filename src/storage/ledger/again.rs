@@ -145,19 +145,14 @@ fn entry_of(page: PageRecord, reach: Reach, why: RequeueReason, named: Option<&N
         None => page.spelling,
     };
     Some(QueueEntry {
-        scheme: url.scheme(),
-        port: url.port(),
-        tail: url.tail().to_owned(),
-        depth: reach.depth,
         limit: reach.limit,
         hops,
-        attempts: 0,
         seed,
         found,
-        discovered: page.fetched,
         origin,
         via,
         again: Some(LastTime { captured: page.fetched, why }),
         spelling,
+        ..QueueEntry::new(&url, reach.depth, page.fetched)
     })
 }

@@ -88,19 +88,13 @@ impl Ledger {
 fn entry_of(failed: FailedValue) -> Option<QueueEntry> {
     let url = PageUrl::from_canonical(&failed.url).ok()?;
     Some(QueueEntry {
-        scheme: url.scheme(),
-        port: url.port(),
-        tail: url.tail().to_owned(),
-        depth: failed.depth,
         limit: failed.limit,
         hops: failed.hops,
-        attempts: 0,
         seed: failed.seed,
         found: failed.found,
-        discovered: failed.discovered,
         origin: failed.origin,
         via: failed.via,
-        again: None,
         spelling: failed.spelling,
+        ..QueueEntry::new(&url, failed.depth, failed.discovered)
     })
 }

@@ -245,17 +245,12 @@ impl Hosts {
         self.rows.len()
     }
 
-    /// Keeps memory bounded between commits.
+    /// Keeps memory bounded between commits: what is forgotten is read again when needed.
     pub fn trim(&mut self) {
         if self.rows.len() > KEPT {
-            self.forget();
+            self.rows.clear();
+            self.touched.clear();
         }
-    }
-
-    /// Forgets everything: it is read again when needed.
-    pub fn forget(&mut self) {
-        self.rows.clear();
-        self.touched.clear();
     }
 }
 

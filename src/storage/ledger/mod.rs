@@ -31,13 +31,12 @@ use crate::domain::url::PageUrl;
 use super::keys::{ContentKey, DueKey, HostAt, SeenKey};
 use super::tables::{Content, Due, Pages, Queue, Rejected, Robots, Seen};
 use super::txn::Txn;
-use super::values::{
-    Counters, DoneKind, LastTime, PageRecord, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState,
-};
+use super::values::{Counters, DoneKind, LastTime, QueueEntry, RANKS, RejectedValue, RunState, UnsyncedPage, UrlState};
 use super::{Storage, StorageError};
 
 pub use change::{Change, Done, Ending, HostNews, KnownUrl, LinkChange, NewUrl, PageChange, RejectedUrl};
 pub use counts::counters;
+use counts::counters_of;
 use hosts::Hosts;
 
 /// What does not change while the node runs.
@@ -68,6 +67,9 @@ pub struct Ledger {
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
+
+/// Says whether a URL is in somebody's hands: such a one is not moved in its queue.
+pub type Leased<'l> = &'l dyn Fn(&UrlKey) -> bool;
 
 impl Ledger {
     /// Reads the counters; nothing else is scanned.
@@ -111,17 +113,9 @@ impl Ledger {
 
     /// Applies one change to the batch under construction.
     ///
-    /// `leased` says whether a URL is in somebody's hands: such a one is not moved in its queue.
-    ///
     /// # Errors
-    /// The storage's own; the batch must then be dropped and [`Ledger::revert`] called.
-    pub fn apply(
-        &mut self,
-        txn: &mut Txn<'_>,
-        change: &Change,
-        now: UnixMillis,
-        leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<Done> {
+    /// The storage's own; batch and ledger must then be dropped.
+    pub fn apply(&mut self, txn: &mut Txn<'_>, change: &Change, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         match change {
             Change::Page(page) => self.page(txn, page, now, leased),
             Change::Links(links) => self.links(txn, links, now, leased),
@@ -187,25 +181,12 @@ impl Ledger {
         std::mem::take(&mut self.rejected)
     }
 
-    /// The batch was not written: everything is as at the last commit.
-    pub fn revert(&mut self) {
-        self.counters = self.committed.clone();
-        self.rejected.clear();
-        self.hosts.forget();
-    }
-
     fn count_rejected(&mut self, reason: Rejection) {
         self.counters.add_rejected(reason);
         *self.rejected.entry(reason).or_default() += 1;
     }
 
-    fn page(
-        &mut self,
-        txn: &mut Txn<'_>,
-        page: &PageChange,
-        now: UnixMillis,
-        leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<Done> {
+    fn page(&mut self, txn: &mut Txn<'_>, page: &PageChange, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         let seen = self.seen_key(&page.url);
         let Some(UrlState::Waiting { rank, order, reach, due: None }) = txn.get::<Seen>(&seen)? else {
             // Nothing is counted twice (I3), but its links are news: others left them out because it had found them.
@@ -333,13 +314,7 @@ impl Ledger {
         }
     }
 
-    fn links(
-        &mut self,
-        txn: &mut Txn<'_>,
-        links: &LinkChange,
-        now: UnixMillis,
-        leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<Done> {
+    fn links(&mut self, txn: &mut Txn<'_>, links: &LinkChange, now: UnixMillis, leased: Leased<'_>) -> Result<Done> {
         let mut settled = Vec::with_capacity(links.new.len() + links.turned.len());
         self.keep_seeds(txn, &links.seeds, now)?;
         let ranks = seeds::ranks(links);
@@ -399,20 +374,13 @@ impl Ledger {
             return Ok(());
         }
         let entry = QueueEntry {
-            scheme: new.url.scheme(),
-            port: new.url.port(),
-            tail: new.url.tail().to_owned(),
-            depth: new.depth,
             limit: new.limit,
             hops: new.hops,
-            attempts: 0,
             seed: new.seed,
             found: new.found,
-            discovered: now,
             origin: new.origin.as_deref().map(str::to_owned),
             via: new.via.as_deref().map(str::to_owned),
-            again: None,
-            spelling: new.url.spelling().map(str::to_owned),
+            ..QueueEntry::new(&new.url, new.depth, now)
         };
         self.counters.queued += 1;
         self.put_at(txn, seen, &entry, rank)
@@ -502,19 +470,4 @@ fn unsynced(
     let capture = page.capture.as_ref()?;
     let (entry, warc) = (entry?.clone(), capture.warc.clone()?);
     Some(UnsyncedPage { page: seen.page(capture.fetched), rank, order, entry, warc })
-}
-
-/// What a capture counts for, put in or taken out.
-fn counters_of(counters: &mut Counters, capture: &PageRecord, stored: bool) {
-    let by = |count: u64, n: u64| if stored { count.saturating_add(n) } else { count.saturating_sub(n) };
-    if stored {
-        counters.add_status(capture.status);
-    } else {
-        counters.sub_status(capture.status);
-    }
-    counters.count_type(capture.mime.as_deref(), capture.bytes, stored);
-    counters.bytes = by(counters.bytes, capture.bytes);
-    counters.fetch_ms = by(counters.fetch_ms, u64::from(capture.took_ms));
-    counters.pages_stored = by(counters.pages_stored, 1);
-    counters.revisits = by(counters.revisits, u64::from(capture.how.is_revisit()));
 }

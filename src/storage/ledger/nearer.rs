@@ -1,8 +1,7 @@
 //! Better ways to known URLs ([`Reach`](crate::domain::reach::Reach)): a waiting URL takes the way, and with it another place; one that is done is fetched
 //! once more when more of its links may be followed by that way.
 
-use super::{Found, Ledger, NewUrl, PageChange, Result};
-use crate::domain::fingerprint::UrlKey;
+use super::{Found, Leased, Ledger, NewUrl, PageChange, Result};
 use crate::domain::rank::Ranker;
 use crate::domain::reason::Rejection;
 use crate::domain::revisit::RequeueReason;
@@ -17,7 +16,7 @@ impl Ledger {
         &mut self,
         txn: &mut Txn<'_>,
         new: &NewUrl,
-        leased: &dyn Fn(&UrlKey) -> bool,
+        leased: Leased<'_>,
     ) -> Result<Option<RequeueReason>> {
         let (seen, most) = (self.seen_key(&new.url), self.rules.max_depth);
         match txn.get::<Seen>(&seen)? {
@@ -43,28 +42,19 @@ impl Ledger {
         entry: QueueEntry,
     ) -> Result<Option<RequeueReason>> {
         let new = NewUrl {
-            url: page.url.clone(),
-            depth: entry.depth,
             limit: entry.limit,
             hops: entry.hops,
             seed: entry.seed,
             via: entry.via.as_deref().map(Into::into),
             origin: entry.origin.as_deref().map(Into::into),
             found: entry.found,
-            rank: None,
-            lastmod: None,
+            ..NewUrl::link(page.url.clone(), entry.depth)
         };
         self.bring_nearer(txn, &new, &|_| false)
     }
 
     /// A waiting URL takes a way. In somebody's hands it keeps its place: the commit looks at the way once more.
-    fn take_way(
-        &mut self,
-        txn: &mut Txn<'_>,
-        seen: SeenKey,
-        new: &NewUrl,
-        leased: &dyn Fn(&UrlKey) -> bool,
-    ) -> Result<()> {
+    fn take_way(&mut self, txn: &mut Txn<'_>, seen: SeenKey, new: &NewUrl, leased: Leased<'_>) -> Result<()> {
         let Some(UrlState::Waiting { rank, order, reach, due }) = txn.get::<Seen>(&seen)? else { return Ok(()) };
         let better = new.reach().beats(reach, self.rules.max_depth);
         // It was to come last, and is found where that does not hold.

@@ -1,8 +1,7 @@
 //! What the operator says: orders of hosts, URLs that are turned away after all.
 
-use super::{Done, Found, Ledger, Result};
+use super::{Done, Found, Leased, Ledger, Result};
 use crate::base::time::UnixMillis;
-use crate::domain::fingerprint::UrlKey;
 use crate::domain::orders::HostOrder;
 use crate::domain::partition::Partition;
 use crate::domain::reach::Reach;
@@ -38,7 +37,7 @@ impl Ledger {
         txn: &mut Txn<'_>,
         urls: &[SeenKey],
         reason: Rejection,
-        leased: &dyn Fn(&UrlKey) -> bool,
+        leased: Leased<'_>,
     ) -> Result<Done> {
         for seen in urls.iter().filter(|seen| !leased(&seen.url)) {
             // A host that refuses is not leased from, so nobody takes it up between this look and the write.

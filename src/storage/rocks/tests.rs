@@ -7,6 +7,13 @@ use crate::storage::contract::small;
 use crate::storage::values::Format;
 use crate::storage::{FORMAT_VERSION, MemoryStorage, read};
 
+/// A store in a folder of its own, which goes with the first.
+fn opened() -> (tempfile::TempDir, RocksStorage) {
+    let dir = tempfile::tempdir().unwrap();
+    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    (dir, storage)
+}
+
 fn put(storage: &dyn Storage, key: &[u8]) -> u64 {
     let mut batch = Batch::new();
     batch.put_raw(Family::Queue, key.to_vec(), b"v".to_vec());
@@ -15,8 +22,7 @@ fn put(storage: &dyn Storage, key: &[u8]) -> u64 {
 
 #[test]
 fn what_was_written_is_there_after_closing_and_opening_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, storage) = opened();
     let sequence = put(&storage, b"a");
     drop(storage);
     let storage = RocksStorage::open(dir.path(), small()).unwrap();
@@ -65,8 +71,7 @@ fn a_closed_store_lets_go_of_its_folder_and_refuses_all() {
 
 #[test]
 fn a_database_of_another_version_is_refused_even_when_the_marker_lies() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, storage) = opened();
     let mut batch = Batch::new();
     batch.put_meta((), &Format { version: FORMAT_VERSION + 1, seed: 1 });
     storage.write(&batch).unwrap();
@@ -88,8 +93,7 @@ fn a_marker_of_another_version_keeps_the_database_shut() {
 
 #[test]
 fn a_store_opened_again_takes_writes_and_keeps_what_it_had() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (_dir, storage) = opened();
     put(&storage, b"a");
     storage.open_again().unwrap();
     put(&storage, b"b");
@@ -99,8 +103,7 @@ fn a_store_opened_again_takes_writes_and_keeps_what_it_had() {
 
 #[test]
 fn readers_wait_while_the_store_is_opened_again_and_are_not_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (_dir, storage) = opened();
     put(&storage, b"a");
     let over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -120,8 +123,7 @@ fn readers_wait_while_the_store_is_opened_again_and_are_not_refused() {
 
 #[test]
 fn after_a_failure_writes_are_refused_until_the_store_is_opened_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (_dir, storage) = opened();
     put(&storage, b"a");
     let failed = storage.change("testing", |_| {
         Err::<(), _>(refused("testing", "IO error: No space left on device: While appending".into()))
@@ -147,8 +149,7 @@ fn a_damaged_database_is_an_error_and_no_panic() {
 
 #[test]
 fn it_says_what_it_holds() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (_dir, storage) = opened();
     for n in 0_u32..1000 {
         put(&storage, &n.to_be_bytes());
     }
@@ -161,8 +162,7 @@ fn it_says_what_it_holds() {
 
 #[test]
 fn readers_see_a_batch_whole_or_not_at_all() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (_dir, storage) = opened();
     let step = |n: u32| {
         let mut batch = Batch::new();
         for key in 0_u8..20 {
@@ -235,8 +235,7 @@ fn log_of(dir: &Path) -> PathBuf {
 
 #[test]
 fn a_write_that_has_returned_survives_a_kill() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, storage) = opened();
     for n in 0_u8..50 {
         put(&storage, &[n]);
     }
@@ -248,8 +247,7 @@ fn a_write_that_has_returned_survives_a_kill() {
 
 #[test]
 fn a_torn_log_loses_whole_batches_from_its_end_only() {
-    let dir = tempfile::tempdir().unwrap();
-    let storage = RocksStorage::open(dir.path(), small()).unwrap();
+    let (dir, storage) = opened();
     for n in 0_u8..20 {
         let mut batch = Batch::new();
         batch.put_raw(Family::Queue, vec![n], vec![n; 50]);

@@ -1,44 +1,21 @@
-//! Values: the first byte is the version of the value, the rest its fields (`docs/storage.md`). One file a value.
+//! Values: the first byte is the version of the value, the rest its fields (`docs/storage.md`).
 
-mod content;
 mod counters;
-mod failed;
-mod file_lengths;
-mod format;
-mod host_counts;
-mod host_state;
-mod live_settings;
-mod names;
+mod folder;
+mod host;
 mod page;
-mod queue_entry;
-mod rejected;
-mod robots;
-mod run;
-mod seed;
 #[cfg(test)]
 mod tests;
-mod unsynced;
-mod url_state;
-mod way;
+mod url;
 mod wire;
 
-pub use content::ContentValue;
 pub use counters::{Counters, FrontierCounts, OTHER_TYPES};
-pub use failed::FailedValue;
-pub use file_lengths::FileLengths;
-pub use format::Format;
-pub use host_counts::{HostCounts, Place, RANKS};
-pub use host_state::HostState;
-pub use live_settings::{ChangedKey, LiveSettings, SettingsChange};
-pub use names::{JoinedHost, OrderedHosts};
-pub use page::{AsSitemap, DoneKind, PageRecord, Remarks, WarcPlace};
-pub use queue_entry::{LastTime, QueueEntry};
-pub use rejected::RejectedValue;
-pub use robots::{ROBOTS_TEXT_CAP, RobotsValue};
-pub use run::{ClockState, RunState};
-pub use seed::SeedValue;
-pub use unsynced::{Unsynced, UnsyncedLines, UnsyncedPage};
-pub use url_state::{SeenValue, UrlState};
+pub use folder::{ChangedKey, ClockState, FileLengths, Format, LiveSettings, RunState, SettingsChange};
+pub use host::{HostCounts, HostState, JoinedHost, OrderedHosts, Place, RANKS, ROBOTS_TEXT_CAP, RobotsValue};
+pub use page::{
+    AsSitemap, ContentValue, DoneKind, PageRecord, Remarks, Unsynced, UnsyncedLines, UnsyncedPage, WarcPlace,
+};
+pub use url::{FailedValue, LastTime, QueueEntry, RejectedValue, SeedValue, UrlState};
 use wire::{Reader, Wire};
 
 /// Why bytes are no value of the kind asked for.

@@ -1,10 +1,11 @@
-//! One capture of a URL.
+//! One capture of a URL, the first one of a content, and those that may not have reached the disk.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::QueueEntry;
 use super::wire::fields;
 use crate::base::time::UnixMillis;
 use crate::domain::coded::codes;
@@ -13,6 +14,7 @@ use crate::domain::fingerprint::ContentDigest;
 use crate::domain::found_as::FoundAs;
 use crate::domain::note::Note;
 use crate::domain::url::PageUrl;
+use crate::storage::keys::PageKey;
 
 codes! {
     /// How a URL that is done ended.
@@ -136,6 +138,37 @@ fields! {
 }
 
 impl PageRecord {
+    /// A capture of which nothing is said but when it was made and how it ended.
+    #[must_use]
+    pub fn new(url: &PageUrl, fetched: UnixMillis, how: DoneKind) -> Self {
+        Self {
+            url: url.as_str().to_owned(),
+            status: 0,
+            fetched,
+            took_ms: 0,
+            mime: None,
+            bytes: 0,
+            payload_digest: [0; 20],
+            content: None,
+            warc: None,
+            etag: None,
+            last_modified: None,
+            title: None,
+            out_links: 0,
+            depth: 0,
+            hops: 0,
+            how,
+            cut: None,
+            charset: None,
+            remarks: Remarks::default(),
+            origin: None,
+            sitemap: None,
+            unchanged: 0,
+            spelling: url.spelling().map(str::to_owned),
+            refused: None,
+        }
+    }
+
     /// The URL as it was asked for: the `WARC-Target-URI` of its record.
     #[must_use]
     pub fn asked(&self) -> Cow<'_, str> {
@@ -143,5 +176,53 @@ impl PageRecord {
             (Some(spelling), Ok(url)) => Cow::Owned(url.spelled(Some(spelling)).asked().into_owned()),
             _ => Cow::Borrowed(&self.url),
         }
+    }
+}
+
+fields! {
+    /// The first capture of a content: what a revisit record refers to.
+    ContentValue {
+        /// Its key in `pages`.
+        first: PageKey,
+        /// Its URL (`WARC-Refers-To-Target-URI`).
+        url: String,
+        /// Its date (`WARC-Refers-To-Date`).
+        date: UnixMillis,
+        /// Its payload digest. The same content may come in another coding: then the payload differs, and a record that says
+        /// "identical payload" would be wrong.
+        payload: [u8; 20],
+    }
+}
+
+fields! {
+    /// A page committed since the last barrier, with all that is needed to queue it again.
+    UnsyncedPage {
+        /// Its capture.
+        page: PageKey,
+        /// Its rank in the queue.
+        rank: u8,
+        /// Its order in the queue.
+        order: u64,
+        /// Its queue entry.
+        entry: QueueEntry,
+        /// Where its record should be.
+        warc: WarcPlace,
+    }
+}
+
+/// The pages of one commit. Deleted when the WARC and then the WAL are synced; after a power loss, those whose record lies
+/// beyond the WARC's end are queued again (I3, I8).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsynced(pub Vec<UnsyncedPage>);
+
+fields! {
+    /// The lines of `crawl.jsonl` of one commit. Deleted with its [`Unsynced`]; after a power loss the end of the file is written
+    /// anew from them, whatever has become of it.
+    #[derive(Default)]
+    UnsyncedLines {
+        /// Length of the file before.
+        from: u64,
+        /// The lines, each with its end.
+        text: String,
     }
 }

@@ -1,10 +1,11 @@
 //! How fields of values are written: LEB128 numbers, byte strings with their length before them, tags of one byte.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::ValueError;
-use super::page::DoneKind;
-use crate::base::time::UnixMillis;
+use super::{DoneKind, JoinedHost, OrderedHosts, Unsynced, UnsyncedPage};
+use crate::base::time::{UnixMillis, millis};
 use crate::domain::cut::Cut;
 use crate::domain::fingerprint::{ContentDigest, CrawlId, HostKey, UrlKey};
 use crate::domain::found_as::FoundAs;
@@ -13,6 +14,7 @@ use crate::domain::partition::Partition;
 use crate::domain::reason::{Failure, Rejection};
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::Scheme;
+use crate::storage::keys::{Key, PageKey};
 
 /// What is left of a value while it is read.
 pub(super) struct Reader<'a> {
@@ -29,15 +31,16 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// The next `n` bytes.
-    pub(super) fn bytes(&mut self, n: usize) -> Result<&'a [u8], ValueError> {
-        let (head, tail) = self.rest.split_at_checked(n).ok_or(ValueError::Short)?;
+    /// Bytes with their length before them.
+    pub(super) fn take_bytes(&mut self) -> Result<&'a [u8], ValueError> {
+        let length = self.length()?;
+        let (head, tail) = self.rest.split_at_checked(length).ok_or(ValueError::Short)?;
         self.rest = tail;
         Ok(head)
     }
 
     /// The next `N` bytes.
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], ValueError> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ValueError> {
         let (head, tail) = self.rest.split_first_chunk::<N>().ok_or(ValueError::Short)?;
         self.rest = tail;
         Ok(*head)
@@ -49,7 +52,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A length or a number of elements, each of at least one byte: never more than what is left.
-    pub(super) fn length(&mut self) -> Result<usize, ValueError> {
+    fn length(&mut self) -> Result<usize, ValueError> {
         let length = usize::try_from(u64::read(self)?).map_err(|_| ValueError::Short)?;
         if length > self.rest.len() { Err(ValueError::Short) } else { Ok(length) }
     }
@@ -130,40 +133,18 @@ impl Wire for bool {
 
 impl Wire for String {
     fn put(&self, out: &mut Vec<u8>) {
-        (self.len() as u64).put(out);
-        out.extend_from_slice(self.as_bytes());
+        put_bytes(self.as_bytes(), out);
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        let length = from.length()?;
-        std::str::from_utf8(from.bytes(length)?).map(Self::from).map_err(|_| ValueError::Text)
-    }
-}
-
-/// A run of bytes as they are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Blob(pub Vec<u8>);
-
-impl Wire for Blob {
-    fn put(&self, out: &mut Vec<u8>) {
-        put_blob(&self.0, out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
-        take_blob(from).map(|bytes| Self(bytes.to_vec()))
+        std::str::from_utf8(from.take_bytes()?).map(Self::from).map_err(|_| ValueError::Text)
     }
 }
 
 /// Appends bytes with their length before them.
-pub(super) fn put_blob(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     (bytes.len() as u64).put(out);
     out.extend_from_slice(bytes);
-}
-
-/// Reads bytes with their length before them.
-pub(super) fn take_blob<'a>(from: &mut Reader<'a>) -> Result<&'a [u8], ValueError> {
-    let length = from.length()?;
-    from.bytes(length)
 }
 
 impl<T: Wire> Wire for Option<T> {
@@ -265,6 +246,29 @@ macro_rules! wrapped {
     )*};
 }
 wrapped!(UnixMillis(u64), Partition(u16), CrawlId(u16), HostKey([u8; 8]), UrlKey([u8; 12]), ContentDigest([u8; 16]));
+wrapped!(JoinedHost(String), OrderedHosts(Vec<String>), Unsynced(Vec<UnsyncedPage>));
+
+/// In whole milliseconds.
+impl Wire for Duration {
+    fn put(&self, out: &mut Vec<u8>) {
+        millis(*self).put(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        u64::read(from).map(Self::from_millis)
+    }
+}
+
+/// A key inside a value.
+impl Wire for PageKey {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_bytes(&self.encode(), out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        Self::decode(from.take_bytes()?).map_err(|_| ValueError::Tag("key"))
+    }
+}
 
 macro_rules! coded {
     ($($ty:ident $name:literal),*) => {$(
@@ -279,6 +283,37 @@ macro_rules! coded {
 coded!(Scheme "scheme", Rejection "rejection", Failure "failure", Note "note", DoneKind "way to be done", Cut "cut");
 coded!(FoundAs "way of being found", RequeueReason "reason to be queued again");
 
+/// Writes fields of a value.
+macro_rules! put_each {
+    ($value:expr, $out:expr, $($field:ident),* $(,)?) => {
+        $(crate::storage::values::wire::Wire::put(&$value.$field, $out);)*
+    };
+}
+
+/// Reads fields, each into a variable of its name.
+macro_rules! read_each {
+    ($from:expr, $($field:ident),* $(,)?) => {
+        $(let $field = crate::storage::values::wire::Wire::read($from)?;)*
+    };
+}
+
+/// Writes the fields of a struct in this order.
+macro_rules! fields_of {
+    ($name:ident { $($field:ident),* $(,)? }) => {
+        impl crate::storage::values::wire::Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                crate::storage::values::wire::put_each!(self, out, $($field),*);
+            }
+            fn read(
+                from: &mut crate::storage::values::wire::Reader<'_>,
+            ) -> Result<Self, crate::storage::values::ValueError> {
+                crate::storage::values::wire::read_each!(from, $($field),*);
+                Ok(Self { $($field),* })
+            }
+        }
+    };
+}
+
 /// Declares a struct and writes its fields in the order they are declared.
 macro_rules! fields {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident: $ty:ty,)* }) => {
@@ -286,17 +321,30 @@ macro_rules! fields {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty,)* }
 
-        impl crate::storage::values::wire::Wire for $name {
+        crate::storage::values::wire::fields_of!($name { $($field),* });
+    };
+}
+
+/// Writes an enum as a tag of one byte and the fields of its variant.
+macro_rules! variants {
+    ($name:ident $what:literal { $($tag:literal => $variant:ident { $($field:ident),* },)* }) => {
+        impl Wire for $name {
             fn put(&self, out: &mut Vec<u8>) {
-                $(crate::storage::values::wire::Wire::put(&self.$field, out);)*
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        out.push($tag);
+                        $($field.put(out);)*
+                    })*
+                }
             }
-            fn read(
-                from: &mut crate::storage::values::wire::Reader<'_>,
-            ) -> Result<Self, crate::storage::values::ValueError> {
-                Ok(Self { $($field: crate::storage::values::wire::Wire::read(from)?,)* })
+            fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+                Ok(match from.byte()? {
+                    $($tag => Self::$variant { $($field: Wire::read(from)?),* },)*
+                    _ => return Err(ValueError::Tag($what)),
+                })
             }
         }
     };
 }
 
-pub(super) use fields;
+pub(super) use {fields, fields_of, put_each, read_each, variants};

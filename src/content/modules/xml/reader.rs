@@ -13,7 +13,7 @@ use crate::content::xml::Collect;
 
 /// What a body is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::content::modules) enum Expected {
+pub(super) enum Expected {
     /// A sitemap, or a feed that serves as one; it may be plain text.
     Sitemap,
     /// XML: its root says what.
@@ -21,7 +21,7 @@ pub(in crate::content::modules) enum Expected {
 }
 
 /// Takes the bytes in pieces. The first 64 KiB are held back until the encoding is known.
-pub(in crate::content::modules) struct XmlReader {
+pub(super) struct XmlReader {
     gunzip: Option<Gunzip>,
     plain: Plain,
     /// The compression broke off, or was none.
@@ -51,12 +51,7 @@ enum Form {
 }
 
 impl XmlReader {
-    pub(in crate::content::modules) fn new(
-        body: &Body<'_>,
-        rules: &ParseRules,
-        expected: Expected,
-        gzip: bool,
-    ) -> Self {
+    pub(super) fn new(body: &Body<'_>, rules: &ParseRules, expected: Expected, gzip: bool) -> Self {
         let reading = Reading { expected, url: body.url.clone(), rules: rules.clone(), form: Form::Unknown };
         let stream = TextStream::new(body.content_type, body.url, rules.sitemaps.max_bytes);
         Self { gunzip: gzip.then(Gunzip::new), plain: Plain { stream, reading }, damaged: false }
@@ -177,21 +172,24 @@ impl Collecting {
     }
 
     fn for_root(&self, root: &str) -> Self {
-        match self {
-            Self::Nobody(_) if sitemap::Collector::reads(root) => self.of_sitemap(),
-            Self::Nobody(known) if feed::Collector::reads(root) => {
-                let extract = &known.1.extract;
-                let limits = FeedLimits { max_links: extract.max_links, assets: extract.assets };
-                Self::Feed(Box::new(feed::Collector::new(known.0.clone(), limits)))
-            }
-            _ => Self::Other,
+        let Self::Nobody(known) = self else { return Self::Other };
+        let (url, rules) = &**known;
+        if sitemap::Collector::reads(root) {
+            Self::Sitemap(Box::new(sitemap::Collector::new(rules.sitemaps.max_urls)))
+        } else if feed::Collector::reads(root) {
+            let limits = FeedLimits { max_links: rules.extract.max_links, assets: rules.extract.assets };
+            Self::Feed(Box::new(feed::Collector::new(url.clone(), limits)))
+        } else {
+            Self::Other
         }
     }
 
-    fn of_sitemap(&self) -> Self {
+    /// Who takes what comes, if anybody does.
+    fn taker(&mut self) -> Option<&mut dyn Collect> {
         match self {
-            Self::Nobody(known) => Self::Sitemap(Box::new(sitemap::Collector::new(known.1.sitemaps.max_urls))),
-            _ => Self::Other,
+            Self::Sitemap(collector) => Some(&mut **collector),
+            Self::Feed(collector) => Some(&mut **collector),
+            Self::Nobody(_) | Self::Other => None,
         }
     }
 
@@ -222,34 +220,26 @@ impl Collect for Collecting {
         if matches!(self, Self::Nobody(_)) {
             *self = self.for_root(name);
         }
-        match self {
-            Self::Sitemap(collector) => collector.open(name, attribute),
-            Self::Feed(collector) => collector.open(name, attribute),
-            Self::Nobody(_) | Self::Other => {}
+        if let Some(taker) = self.taker() {
+            taker.open(name, attribute);
         }
     }
 
     fn text(&mut self, text: &str) {
-        match self {
-            Self::Sitemap(collector) => collector.text(text),
-            Self::Feed(collector) => collector.text(text),
-            Self::Nobody(_) | Self::Other => {}
+        if let Some(taker) = self.taker() {
+            taker.text(text);
         }
     }
 
     fn unknown(&mut self, reference: &str) {
-        match self {
-            Self::Sitemap(collector) => collector.unknown(reference),
-            Self::Feed(collector) => collector.unknown(reference),
-            Self::Nobody(_) | Self::Other => {}
+        if let Some(taker) = self.taker() {
+            taker.unknown(reference);
         }
     }
 
     fn close(&mut self, name: &str) {
-        match self {
-            Self::Sitemap(collector) => collector.close(name),
-            Self::Feed(collector) => collector.close(name),
-            Self::Nobody(_) | Self::Other => {}
+        if let Some(taker) = self.taker() {
+            taker.close(name);
         }
     }
 

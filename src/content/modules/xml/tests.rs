@@ -9,6 +9,7 @@ use url::Url;
 use crate::content::html::{ExtractOptions, LinkKind, Page};
 use crate::content::modules::{Body, MimeModule, MimeModules, ParseRules};
 use crate::content::sitemap::{End, SitemapLimits};
+use crate::domain::cases::unescaped;
 
 const TABLES: [(&str, &str); 3] = [
     ("xml", include_str!("../../../../tests/data/sitemap/xml.txt")),
@@ -153,44 +154,6 @@ fn cases() -> Vec<Case> {
         case.expected.sort_by_key(|line| line.starts_with("end "));
     }
     cases
-}
-
-/// `\L{n}`: n letters; `\E{n}`: n elements that open.
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut rest = text;
-    while let Some((before, escape)) = rest.split_once('\\') {
-        out.extend(before.as_bytes());
-        let letter = escape.chars().next().unwrap();
-        let braced = escape.get(1..).unwrap().strip_prefix('{').and_then(|inner| inner.split_once('}'));
-        rest = escape.get(1..).unwrap();
-        match (letter, braced) {
-            ('u', Some((hex, after))) => {
-                let c = char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap();
-                out.extend(c.to_string().as_bytes());
-                rest = after;
-            }
-            ('L', Some((n, after))) => {
-                out.extend("a".repeat(n.parse().unwrap()).as_bytes());
-                rest = after;
-            }
-            ('E', Some((n, after))) => {
-                out.extend("<x>".repeat(n.parse().unwrap()).as_bytes());
-                rest = after;
-            }
-            ('x', _) => {
-                out.push(u8::from_str_radix(&escape[1..3], 16).unwrap());
-                rest = &escape[3..];
-            }
-            ('r', _) => out.push(b'\r'),
-            ('n', _) => out.push(b'\n'),
-            ('t', _) => out.push(b'\t'),
-            ('0', _) => out.push(0),
-            (other, _) => panic!("unknown escape {other}"),
-        }
-    }
-    out.extend(rest.as_bytes());
-    out
 }
 
 #[test]

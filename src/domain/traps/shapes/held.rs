@@ -22,23 +22,23 @@ pub struct HeldShape {
     pub urls: u64,
 }
 
-/// Why a URL is not taken, and for which shape or space that holds.
+/// Why a URL is not taken, and for which shape or subtree that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Why.
     pub reason: Rejection,
-    space: u64,
+    key: u64,
     /// It holds for the hosts of a domain.
     of_hosts: bool,
 }
 
 impl Refusal {
-    pub(super) fn of(reason: Rejection, space: u64) -> Self {
-        Self { reason, space, of_hosts: false }
+    pub(super) fn of(reason: Rejection, key: u64) -> Self {
+        Self { reason, key, of_hosts: false }
     }
 
     pub(super) fn of_hosts(reason: Rejection, domain: u64) -> Self {
-        Self { reason, space: domain, of_hosts: true }
+        Self { reason, key: domain, of_hosts: true }
     }
 }
 
@@ -52,23 +52,23 @@ pub(super) struct HeldBack {
 }
 
 impl HeldBack {
-    pub(super) fn count(&mut self, host: HostKey, url: &PageUrl, Refusal { reason, space, of_hosts }: Refusal) {
-        let key = ((!of_hosts).then_some(host), space, reason.code());
-        if let Some(held) = self.shapes.get_mut(&key) {
+    pub(super) fn count(&mut self, host: HostKey, url: &PageUrl, Refusal { reason, key, of_hosts }: Refusal) {
+        let place = ((!of_hosts).then_some(host), key, reason.code());
+        if let Some(held) = self.shapes.get_mut(&place) {
             held.urls += 1;
         } else if self.shapes.len() < ROOM {
             let held = HeldShape { host: url.host().to_owned(), reason, example: url.to_string(), urls: 1 };
             self.new.push(held.clone());
-            self.shapes.insert(key, held);
+            self.shapes.insert(place, held);
         } else {
             self.others += 1;
         }
     }
 
-    pub(super) fn forget(&mut self, host: HostKey, spaces: &[u64], domain: u64) {
-        self.shapes.retain(|(of, space, _), _| match of {
-            Some(of) => *of != host || !spaces.contains(space),
-            None => *space != domain,
+    pub(super) fn forget(&mut self, host: HostKey, keys: &[u64], domain: u64) {
+        self.shapes.retain(|(of, key, _), _| match of {
+            Some(of) => *of != host || !keys.contains(key),
+            None => *key != domain,
         });
     }
 

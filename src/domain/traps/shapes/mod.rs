@@ -1,13 +1,13 @@
-//! Endless spaces seen from many URLs and pages of a host.
+//! Endless subtrees seen from many URLs and pages of a host.
 //!
-//! A *shape* is a URL with its numbers, its identifiers and the values of its parameters left out; a *space* is all below one
+//! A *shape* is a URL with its numbers, its identifiers and the values of its parameters left out; a *subtree* is all below one
 //! folder of the top, or all queries of one path. Suspicion is no proof (ADR 16): what is found on a page that brought nothing new is
-//! taken last. Only when many pages in a row of a shape, or a space, led on and brought nothing new is more of it held back, and only
+//! taken last. Only when many pages in a row of a shape, or a subtree, led on and brought nothing new is more of it held back, and only
 //! what such pages find of it themselves; what a page with anything new leads to is always taken, and so is what leads nowhere. So a
-//! list of any length costs nothing, and a space that only feeds itself ends, as do shapes that only feed each other, and a host that leads from
+//! list of any length costs nothing, and a subtree that only feeds itself ends, as do shapes that only feed each other, and a host that leads from
 //! one unknown shape to the next. A page that brings something new renews the budget of its shape.
 //!
-//! What is counted is forgotten with the process. All of it is bounded: 128 shapes and 32 spaces a host, those that count most;
+//! What is counted is forgotten with the process. All of it is bounded: 128 shapes and 32 subtrees a host, those that count most;
 //! what was dropped counts anew.
 
 mod held;
@@ -33,9 +33,9 @@ pub use pages::Finder;
 
 /// Hosts whose shapes are known at a time; of more, those that came first are forgotten.
 const HOSTS: usize = 4_096;
-/// Shapes and spaces counted of one host.
+/// Shapes and subtrees counted of one host.
 const SHAPES: usize = 128;
-const SPACES: usize = 32;
+const SUBTREES: usize = 32;
 /// Domains whose hosts are counted.
 const DOMAINS: usize = 20_000;
 /// Domains of which it is known what their hosts show.
@@ -54,15 +54,21 @@ pub struct ShapeRules {
     pub sessions: bool,
     /// Whether parameters in another order are looked for.
     pub permutations: bool,
-    /// Pages in a row without anything new after which a shape, a space, or a domain's hosts may not feed themselves any more.
-    pub barren_pages: u32,
+    /// Pages in a row without anything new after which a shape, a subtree, or a domain's hosts may not feed themselves any more.
+    pub pages_without_novelty: u32,
     /// Hosts of one registrable domain.
     pub hosts_per_domain: u32,
 }
 
 impl Default for ShapeRules {
     fn default() -> Self {
-        Self { pages_per_pattern: 0, sessions: true, permutations: true, barren_pages: 100, hosts_per_domain: 0 }
+        Self {
+            pages_per_pattern: 0,
+            sessions: true,
+            permutations: true,
+            pages_without_novelty: 100,
+            hosts_per_domain: 0,
+        }
     }
 }
 
@@ -71,7 +77,7 @@ impl Default for ShapeRules {
 pub enum Turn {
     /// When its place comes.
     Ordinary,
-    /// After all others of its host: it looks like part of an endless space.
+    /// After all others of its host: it looks like part of an endless subtree.
     Last,
 }
 
@@ -97,13 +103,13 @@ pub struct Shapes {
 #[derive(Debug, Default)]
 struct OfHost {
     shapes: Counted<Count, SHAPES>,
-    spaces: Counted<Yield, SPACES>,
+    subtrees: Counted<Yield, SUBTREES>,
     aliases: Aliases,
-    /// Texts, each with its shape or its space.
+    /// Texts, each with its shape or its subtree.
     texts: Recent,
     media: Recent,
     words: Met,
-    /// Pages in a row that showed what the host had shown before, and led to shapes and spaces that nobody knew.
+    /// Pages in a row that showed what the host had shown before, and led to shapes and subtrees that nobody knew.
     astray: u32,
     /// Whether a page of it has been taken in.
     has_pages: bool,
@@ -116,7 +122,7 @@ struct Count {
     /// URLs taken.
     urls: u32,
     yields: Yield,
-    /// Pages in a row that led to no new one of their space.
+    /// Pages in a row that led to no new one of their subtree.
     leaves: u32,
     /// That pages were as that of their alias, by what is left out.
     same: [Proof; 2],
@@ -138,7 +144,7 @@ impl Weighed for Yield {
 #[derive(Debug, Default)]
 struct OfDomain {
     texts: Recent,
-    barren: u32,
+    without_novelty: u32,
 }
 
 fn hash(url: &PageUrl) -> u64 {
@@ -151,7 +157,7 @@ fn domain(url: &PageUrl) -> u64 {
 
 impl Shapes {
     /// Judges a URL that is found for the first time, on a page unless it came otherwise, and counts it. `odd`: it looks itself like
-    /// one of an endless space ([`super::TrapRules::is_odd`]).
+    /// one of an endless subtree ([`super::TrapRules::is_odd`]).
     ///
     /// # Errors
     /// It is held back, or a budget is spent; it is not counted then.
@@ -167,7 +173,7 @@ impl Shapes {
         let of_host = self.hosts.get(&host);
         let known = of_host.and_then(|of_host| of_host.shapes.known(shape.key));
         let again = of_host.is_some_and(|of_host| of_host.knows_alias(url, &shape));
-        let dull = again || known.is_some_and(|count| count.yields.is_dull(rules.barren_pages));
+        let dull = again || known.is_some_and(|count| count.yields.is_dull(rules.pages_without_novelty));
         let unknown = known.is_none();
         let judged = self.judge(finder.as_deref(), host, url, &shape, rules);
         if let Some(finder) = finder {
@@ -211,21 +217,21 @@ impl Shapes {
         self.held.count(host, url, refusal);
     }
 
-    /// Forgets what speaks against the shape and the space of a URL that is taken up again; what had been enough to hold them back is
+    /// Forgets what speaks against the shape and the subtree of a URL that is taken up again; what had been enough to hold them back is
     /// enough no more.
     pub fn pardon(&mut self, host: HostKey, url: &PageUrl, rules: &ShapeRules) {
         let shape = Shape::of(url);
         if let Some(of_host) = self.hosts.get_mut(&host) {
             let count = of_host.shapes.of(shape.key);
-            count.yields.pardon(rules.barren_pages);
+            count.yields.pardon(rules.pages_without_novelty);
             count.same = [Proof::default(); 2];
-            of_host.spaces.of(shape.space).pardon(rules.barren_pages);
+            of_host.subtrees.of(shape.subtree).pardon(rules.pages_without_novelty);
             of_host.astray = 0;
         }
         if let Some(of_domain) = self.shown.get_mut(&domain(url)) {
-            of_domain.barren = 0;
+            of_domain.without_novelty = 0;
         }
-        self.held.forget(host, &[shape.key, shape.space], domain(url));
+        self.held.forget(host, &[shape.key, shape.subtree], domain(url));
     }
 
     /// Shapes of which URLs are held back, most URLs first, at most `most`; and the number of all URLs held back since the process began.
@@ -280,10 +286,10 @@ impl Shapes {
         let led =
             |finder: &Finder| finder.from_sibling || self.hosts.get(&finder.host).is_some_and(|host| host.made_up);
         let sibling = finder.is_some_and(|finder| finder.host != host && finder.domain == domain && led(finder));
-        if sibling && rules.barren_pages > 0 && !self.hosts.contains_key(&host) {
-            let barren = self.shown.get(&domain).map_or(0, |shown| shown.barren);
-            if barren.saturating_mul(OF_A_HOST) >= rules.barren_pages {
-                return Err(Refusal::of_hosts(Rejection::Barren, domain));
+        if sibling && rules.pages_without_novelty > 0 && !self.hosts.contains_key(&host) {
+            let without_novelty = self.shown.get(&domain).map_or(0, |shown| shown.without_novelty);
+            if without_novelty.saturating_mul(OF_A_HOST) >= rules.pages_without_novelty {
+                return Err(Refusal::of_hosts(Rejection::NoNovelty, domain));
             }
         }
         let most = rules.hosts_per_domain as usize;
@@ -338,9 +344,9 @@ impl OfHost {
         let (news, words) = (!finder.has_news(), !finder.has_words());
         let without = Without { news, words, of_host: !finder.is_new_to_host() };
         self.fed(&finder.shape, shape, without, rules)?;
-        let same_space = finder.shape.space == shape.space || finder.shape.key == shape.key;
-        let dull = without.news && same_space || without.of_host && self.is_untrodden(shape);
-        let dull = dull && rules.barren_pages > 0;
+        let same_subtree = finder.shape.subtree == shape.subtree || finder.shape.key == shape.key;
+        let dull = without.news && same_subtree || without.of_host && self.is_untrodden(shape);
+        let dull = dull && rules.pages_without_novelty > 0;
         Ok(if dull || without.words && self.leads_on(&finder.shape, shape, rules) { Turn::Last } else { turn })
     }
 
@@ -369,10 +375,10 @@ impl OfHost {
         Ok(turn)
     }
 
-    /// What a shape or a space finds of itself, once its pages bring nothing new, on a page without; what shapes find of each other that
+    /// What a shape or a subtree finds of itself, once its pages bring nothing new, on a page without; what shapes find of each other that
     /// bring nothing; and what is unknown, once such pages have led a host astray.
     fn fed(&self, from: &Shape, shape: &Shape, without: Without, rules: &ShapeRules) -> Result<(), Refusal> {
-        let most = rules.barren_pages;
+        let most = rules.pages_without_novelty;
         let count = self.shapes.known(shape.key);
         if count.is_some_and(|count| count.leaves >= LEAVES) {
             return Ok(()); // where nothing leads on there is an end
@@ -381,16 +387,16 @@ impl OfHost {
             self.fed_by_shape(from, shape, rules)?;
         }
         if without.of_host && most > 0 && self.astray >= most && self.is_untrodden(shape) {
-            return Err(Refusal::of(Rejection::Barren, shape.key));
+            return Err(Refusal::of(Rejection::NoNovelty, shape.key));
         }
-        // A shape that brings something is not judged by what others of its space lack.
+        // A shape that brings something is not judged by what others of its subtree lack.
         let fruitful = count.is_some_and(|count| count.yields.is_fruitful(most));
         for (yields, key) in self.of_both(from, shape).filter(|(_, key)| *key == shape.key || !fruitful) {
-            if without.news && yields.is_barren(most) {
-                return Err(Refusal::of(Rejection::Barren, key));
+            if without.news && yields.is_without_novelty(most) {
+                return Err(Refusal::of(Rejection::NoNovelty, key));
             }
             if without.words && yields.is_endless(most) && !shape.is_site(key) {
-                return Err(Refusal::of(Rejection::SelfFed, key));
+                return Err(Refusal::of(Rejection::SelfLinking, key));
             }
         }
         Ok(())
@@ -398,28 +404,35 @@ impl OfHost {
 
     /// What a shape finds of another, or of itself, when both bring nothing.
     fn fed_by_shape(&self, from: &Shape, shape: &Shape, rules: &ShapeRules) -> Result<(), Refusal> {
-        let barren = |shape: &Shape| {
-            self.shapes.known(shape.key).is_some_and(|count| count.yields.is_barren(rules.barren_pages))
+        let without_novelty = |shape: &Shape| {
+            self.shapes
+                .known(shape.key)
+                .is_some_and(|count| count.yields.is_without_novelty(rules.pages_without_novelty))
         };
-        if barren(from) && barren(shape) { Err(Refusal::of(Rejection::Barren, shape.key)) } else { Ok(()) }
+        if without_novelty(from) && without_novelty(shape) {
+            Err(Refusal::of(Rejection::NoNovelty, shape.key))
+        } else {
+            Ok(())
+        }
     }
 
-    /// Whether no page of its shape, nor of its space, has been read.
+    /// Whether no page of its shape, nor of its subtree, has been read.
     fn is_untrodden(&self, shape: &Shape) -> bool {
         self.shapes.known(shape.key).is_none_or(|count| count.yields.pages == 0)
-            && self.spaces.known(shape.space).is_none_or(|space| space.pages == 0)
+            && self.subtrees.known(shape.subtree).is_none_or(|subtree| subtree.pages == 0)
     }
 
-    /// Whether pages of the shape, or the space, of both have led on for a while without a new word.
+    /// Whether pages of the shape, or the subtree, of both have led on for a while without a new word.
     fn leads_on(&self, from: &Shape, shape: &Shape, rules: &ShapeRules) -> bool {
-        self.of_both(from, shape).any(|(yields, key)| yields.leads_on(rules.barren_pages) && !shape.is_site(key))
+        self.of_both(from, shape)
+            .any(|(yields, key)| yields.leads_on(rules.pages_without_novelty) && !shape.is_site(key))
     }
 
-    /// What the shape and the space have yielded that both lie in, each with its key.
+    /// What the shape and the subtree have yielded that both lie in, each with its key.
     fn of_both(&self, from: &Shape, shape: &Shape) -> impl Iterator<Item = (&Yield, u64)> {
         let of_shape = self.shapes.known(shape.key).filter(|_| from.key == shape.key);
-        let of_space = self.spaces.known(shape.space).filter(|_| from.space == shape.space);
-        of_shape.map(|count| (&count.yields, shape.key)).into_iter().chain(of_space.map(|of| (of, shape.space)))
+        let of_subtree = self.subtrees.known(shape.subtree).filter(|_| from.subtree == shape.subtree);
+        of_shape.map(|count| (&count.yields, shape.key)).into_iter().chain(of_subtree.map(|of| (of, shape.subtree)))
     }
 }
 

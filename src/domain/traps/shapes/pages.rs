@@ -23,7 +23,7 @@ pub struct Finder {
     via: Option<u64>,
     news: Option<OfPage>,
     in_shape: Brought,
-    in_space: Brought,
+    in_subtree: Brought,
     /// It leads to the first URL of another shape, elsewhere on its host.
     astray: bool,
     pub(super) redirects: bool,
@@ -34,8 +34,8 @@ pub struct Finder {
 struct OfPage {
     /// To its shape.
     shape: bool,
-    /// To its space.
-    space: bool,
+    /// To its subtree.
+    subtree: bool,
     word: bool,
     number: bool,
     /// To its host.
@@ -59,7 +59,7 @@ impl Finder {
             url: url.clone(),
             news: None,
             in_shape: Brought::default(),
-            in_space: Brought::default(),
+            in_subtree: Brought::default(),
             astray: false,
             redirects: false,
         }
@@ -67,7 +67,7 @@ impl Finder {
 
     /// Takes in a link to a known URL.
     pub fn met(&mut self, host: HostKey, url: &PageUrl) {
-        let full = self.in_shape.met.len() >= MET && self.in_space.met.len() >= MET;
+        let full = self.in_shape.met.len() >= MET && self.in_subtree.met.len() >= MET;
         if full || host != self.host {
             return;
         }
@@ -85,14 +85,14 @@ impl Finder {
         if shape.key == self.shape.key {
             add(&mut self.in_shape);
         }
-        if shape.space == self.shape.space {
-            add(&mut self.in_space);
+        if shape.subtree == self.shape.subtree {
+            add(&mut self.in_subtree);
         }
     }
 
     /// Whether it showed anything new; of a page that was not read nobody says that it did not.
     pub(super) fn has_news(&self) -> bool {
-        self.news.is_none_or(|news| news.shape && news.space)
+        self.news.is_none_or(|news| news.shape && news.subtree)
     }
 
     /// It is a redirect, and shows nothing itself.
@@ -110,14 +110,14 @@ impl Finder {
         self.news.is_none_or(|news| news.word)
     }
 
-    /// Takes in a link to a new URL: whether it is of the same shape, and of the same space; `counts`: pages of its shape bring
+    /// Takes in a link to a new URL: whether it is of the same shape, and of the same subtree; `counts`: pages of its shape bring
     /// something, as far as is known; `unknown`: it is the first of its shape.
     pub(super) fn leads_to(&mut self, host: HostKey, shape: &Shape, counts: bool, unknown: bool) {
         let same_host = host == self.host;
         let same_shape = same_host && shape.key == self.shape.key;
-        let same_space = same_host && shape.space == self.shape.space;
-        self.astray |= same_host && !same_space && unknown;
-        for (same, brought) in [(same_shape, &mut self.in_shape), (same_space, &mut self.in_space)] {
+        let same_subtree = same_host && shape.subtree == self.shape.subtree;
+        self.astray |= same_host && !same_subtree && unknown;
+        for (same, brought) in [(same_shape, &mut self.in_shape), (same_subtree, &mut self.in_subtree)] {
             brought.inside += u32::from(same);
             brought.found += 1;
             brought.kin += u32::from(same && (same_shape || unknown));
@@ -148,8 +148,8 @@ impl Shapes {
         let of = |content| News { content, word: news.word, number: news.number, suspicious };
         let count = of_host.shapes.of(page.shape.key);
         count.yields.note(of(news.shape), &page.in_shape);
-        count.leaves = if page.in_space.found == 0 { count.leaves.saturating_add(1) } else { 0 };
-        of_host.spaces.of(page.shape.space).note(of(news.space), &page.in_space);
+        count.leaves = if page.in_subtree.found == 0 { count.leaves.saturating_add(1) } else { 0 };
+        of_host.subtrees.of(page.shape.subtree).note(of(news.subtree), &page.in_subtree);
         match (news.host, page.astray) {
             (true, _) => of_host.astray = 0,
             (false, true) => of_host.astray = of_host.astray.saturating_add(1),
@@ -164,8 +164,8 @@ impl Shapes {
         }
         let of_domain = self.shown.entry(domain).or_default();
         let new = of_domain.texts.is_new(mix(shown.told.words, media_of(shown)));
-        of_domain.barren = if new { 0 } else { of_domain.barren.saturating_add(1) };
-        of_domain.barren > 0
+        of_domain.without_novelty = if new { 0 } else { of_domain.without_novelty.saturating_add(1) };
+        of_domain.without_novelty > 0
     }
 }
 
@@ -181,7 +181,7 @@ impl OfHost {
         // Known values in a new combination, one of three or more new at most, and known words in a new order: what filters show.
         let fresh = pairs.iter().filter(|pair| new(&[**pair])).count();
         let combined = !pairs.is_empty() && fresh <= usize::from(pairs.len() > 2) && !word;
-        let text = |texts: &mut super::Recent, space: u64| texts.is_new(mix(words, space)) && !combined;
+        let text = |texts: &mut super::Recent, subtree: u64| texts.is_new(mix(words, subtree)) && !combined;
         let count = self.shapes.of(page.shape.key);
         let young = count.yields.pages == 0;
         let as_before = mix(told.whole, media_of(shown));
@@ -191,11 +191,11 @@ impl OfHost {
                 proof.note(same, alias);
             }
         }
-        let (shape, space) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.space));
+        let (shape, subtree) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.subtree));
         // Numbers alone make no page of a new shape: what is not there repeats what was asked for, with the time of day.
-        let space = space || media || number && !young;
+        let subtree = subtree || media || number && !young;
         let host = text(&mut self.texts, 0) || media;
-        OfPage { shape: shape || media, space, word: word || media, number, host }
+        OfPage { shape: shape || media, subtree, word: word || media, number, host }
     }
 }
 

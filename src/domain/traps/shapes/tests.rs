@@ -11,8 +11,13 @@ use crate::domain::url::{Canonicaliser, CleanRules};
 #[path = "sites.rs"]
 mod sites;
 
-const RULES: ShapeRules =
-    ShapeRules { pages_per_pattern: 0, sessions: true, permutations: true, barren_pages: 10, hosts_per_domain: 4 };
+const RULES: ShapeRules = ShapeRules {
+    pages_per_pattern: 0,
+    sessions: true,
+    permutations: true,
+    pages_without_novelty: 10,
+    hosts_per_domain: 4,
+};
 const HOST: HostKey = HostKey([1; 8]);
 /// In November 2026.
 const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
@@ -95,7 +100,7 @@ fn what_pages_without_news_find_of_their_shape_comes_last_then_is_held_back_and_
     let turns: Vec<_> = (0..13).map(|n| go(n, empty)).collect();
     let mut wanted = vec![Ok(Turn::Ordinary); 2];
     wanted.extend([Ok(Turn::Last); 10]);
-    wanted.push(Err(Rejection::Barren));
+    wanted.push(Err(Rejection::NoNovelty));
     assert_eq!(turns, wanted);
     let mut chain = Chain::new();
     let mut go = |n: u32, body: &str| chain.go(&format!("/list/{n}"), body);
@@ -112,7 +117,7 @@ fn what_is_held_back_is_counted_by_shape_and_a_pardon_lasts() {
     let refused = turns.iter().filter(|turn| turn.is_err()).count() as u64;
     let (held, all) = chain.shapes.held_back(10);
     assert_eq!((held.len(), all > 0, all), (1, true, refused));
-    assert_eq!((held[0].host.as_str(), held[0].reason, held[0].urls), ("a.test", Rejection::Barren, refused));
+    assert_eq!((held[0].host.as_str(), held[0].reason, held[0].urls), ("a.test", Rejection::NoNovelty, refused));
     assert_eq!((chain.shapes.newly_held().len(), chain.shapes.newly_held().len()), (1, 0), "told once");
     let again = |shapes: &Shapes| shapes.judge_again(HOST, &url("/list/99"), Some("http://a.test/list/9"), &RULES);
     assert!(again(&chain.shapes).is_err());
@@ -174,7 +179,7 @@ fn under_aliases(
 
 #[test]
 fn identifiers_and_the_order_of_parameters_name_nothing_once_pages_have_shown_it() {
-    let ticket = |n: u32| format!("/page/{}?ticket={n:015x}f", n % 5);
+    let session_id = |n: u32| format!("/page/{}?ticket={n:015x}f", n % 5);
     let turned = |n: u32| {
         let (a, b, c) = (format!("a={}", n % 5), format!("b={}", n / 5 % 5), "c=3");
         match n / 25 % 6 {
@@ -186,10 +191,10 @@ fn identifiers_and_the_order_of_parameters_name_nothing_once_pages_have_shown_it
             _ => format!("/l?{a}&{c}&{b}&x={n}"),
         }
     };
-    let (n, reason) = under_aliases(RULES, ticket, |n| n % 5);
+    let (n, reason) = under_aliases(RULES, session_id, |n| n % 5);
     assert!(reason == Some(Rejection::Session) && n < 30, "{n} {reason:?}");
-    assert_eq!(under_aliases(RULES, ticket, |n| n), (u32::MAX, None), "each is a page of its own");
-    assert_eq!(under_aliases(ShapeRules { sessions: false, ..RULES }, ticket, |n| n % 5), (u32::MAX, None));
+    assert_eq!(under_aliases(RULES, session_id, |n| n), (u32::MAX, None), "each is a page of its own");
+    assert_eq!(under_aliases(ShapeRules { sessions: false, ..RULES }, session_id, |n| n % 5), (u32::MAX, None));
     let (n, reason) = under_aliases(RULES, turned, |n| n % 25);
     assert!(reason == Some(Rejection::Permuted) && n < 60, "{n} {reason:?}");
     assert_eq!(under_aliases(RULES, turned, |n| n), (u32::MAX, None), "the order means something here");
@@ -201,7 +206,7 @@ fn hosts_that_hosts_of_their_domain_lead_to_end_when_they_show_nothing_new() {
     let mut shapes = Shapes::default();
     let key = |n: u32| HostKey(u64::from(n).to_be_bytes());
     let page = |n: u32| url(&format!("http://h{n}.made.test/"));
-    let rules = ShapeRules { hosts_per_domain: 0, barren_pages: 50, ..RULES };
+    let rules = ShapeRules { hosts_per_domain: 0, pages_without_novelty: 50, ..RULES };
     let mut led = |n: u32| {
         let via = page(n);
         let mut finder = Finder::new(key(n), &via, Some(page(n + 1_000).as_str()));
@@ -210,7 +215,7 @@ fn hosts_that_hosts_of_their_domain_lead_to_end_when_they_show_nothing_new() {
     };
     let verdicts: Vec<_> = (0..12).map(&mut led).collect();
     assert_eq!(verdicts.iter().position(Result::is_err), Some(10), "{verdicts:?}");
-    assert_eq!(verdicts.last(), Some(&Err(Rejection::Barren)));
+    assert_eq!(verdicts.last(), Some(&Err(Rejection::NoNovelty)));
     let list = url("http://www.made.test/blogs");
     let mut list = Finder::new(HOST, &list, None);
     assert!(shapes.admit(Some(&mut list), key(500), &page(500), false, &rules).is_ok(), "a list elsewhere leads there");
@@ -271,7 +276,7 @@ fn assert_right(newest: bool) {
 }
 
 #[test]
-fn no_honest_site_loses_a_page_and_no_space_without_end_goes_on() {
+fn no_honest_site_loses_a_page_and_no_subtree_without_end_goes_on() {
     assert_right(false);
 }
 
@@ -296,7 +301,7 @@ fn whatever_is_found_the_room_is_bounded() {
         let mut finder = Finder::new(host, page, Some("http://made.test/"));
         shapes.read(&mut finder, &shown(page, "<p>x"));
         shapes.count(&finder);
-        shapes.hold(host, page, Refusal::of(Rejection::Barren, Shape::of(page).key));
+        shapes.hold(host, page, Refusal::of(Rejection::NoNovelty, Shape::of(page).key));
     };
     for n in 0..3 * HOSTS {
         page(
@@ -309,7 +314,7 @@ fn whatever_is_found_the_room_is_bounded() {
     }
     assert!(shapes.len() <= HOSTS && shapes.domains.len() <= DOMAINS && shapes.shown.len() <= SHOWN);
     let of_host = shapes.hosts.get(&HOST).unwrap();
-    assert!(of_host.shapes.len() <= SHAPES && of_host.spaces.len() <= SPACES);
+    assert!(of_host.shapes.len() <= SHAPES && of_host.subtrees.len() <= SUBTREES);
     let (held, all) = shapes.held_back(usize::MAX);
     assert!(held.len() <= 256 && all == 3 * (HOSTS + SHAPES) as u64);
     assert!(aliases::of(&url("/?a=1"), &Shape::of(&url("/?a=1"))).next().is_none());

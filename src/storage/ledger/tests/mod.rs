@@ -1,5 +1,8 @@
 //! Single changes; random ones against a model are in `tests/it/ledger.rs`.
 
+mod again;
+mod requeue;
+
 use super::*;
 use crate::domain::found_as::FoundAs;
 use crate::domain::orders::HostOrder;
@@ -8,9 +11,8 @@ use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::domain::revisit::RequeueReason;
 use crate::domain::url::{Canonicaliser, CleanRules};
-use crate::storage::keys::KeyRange;
-use crate::storage::tables::{Failed, Seeds, Sitemaps};
-use crate::storage::values::{AsSitemap, HostCounts, LastTime, OrderedHosts, Place, SeedValue};
+use crate::storage::tables::{Failed, Seeds};
+use crate::storage::values::{HostCounts, OrderedHosts, PageRecord, Place, SeedValue};
 use crate::storage::{MemoryStorage, read};
 
 const NOW: UnixMillis = UnixMillis(1_000);
@@ -48,6 +50,10 @@ fn bare(url: &NewUrl, ending: Ending) -> Change {
     }))
 }
 
+fn of_links(change: LinkChange) -> Change {
+    Change::Links(Box::new(change))
+}
+
 struct Bench {
     storage: MemoryStorage,
     ledger: Ledger,
@@ -66,18 +72,31 @@ impl Bench {
 
     /// `leased`: every URL is in somebody's hands.
     fn commit_while(&mut self, leased: bool, changes: &[Change]) -> Vec<HostNews> {
+        self.write(|ledger, txn| changes.iter().for_each(|c| _ = ledger.apply(txn, c, NOW, &|_| leased).unwrap())).1
+    }
+
+    /// Commits one batch.
+    fn write<T>(&mut self, batch: impl FnOnce(&mut Ledger, &mut Txn<'_>) -> T) -> (T, Vec<HostNews>) {
         let mut txn = Txn::new(&self.storage);
-        for change in changes {
-            self.ledger.apply(&mut txn, change, NOW, &|_| leased).unwrap();
-        }
+        let done = batch(&mut self.ledger, &mut txn);
         let news = self.ledger.seal(&mut txn).unwrap();
         self.storage.write(&txn.into_batch()).unwrap();
         self.ledger.commit();
-        news
+        (done, news)
+    }
+
+    fn apply(&mut self, change: &Change) -> Done {
+        self.write(|ledger, txn| ledger.apply(txn, change, NOW, &|_| false).unwrap()).0
     }
 
     fn found(&mut self, new: &[NewUrl]) -> Vec<HostNews> {
-        self.commit(&[Change::Links(Box::new(LinkChange { new: new.to_vec(), ..LinkChange::default() }))])
+        self.commit(&[of_links(LinkChange { new: new.to_vec(), ..LinkChange::default() })])
+    }
+
+    fn find(&mut self, url: &str, depth: u16) -> NewUrl {
+        let new = new(url, depth);
+        self.found(std::slice::from_ref(&new));
+        new
     }
 
     fn state(&self, url: &NewUrl) -> Option<UrlState> {
@@ -88,6 +107,17 @@ impl Bench {
         let host = self.ledger.seen_key(&url.url).host_crawl();
         read::host_counts(&self.storage, host).unwrap().unwrap_or_default()
     }
+}
+
+fn entry(bench: &Bench, url: &NewUrl) -> Option<QueueEntry> {
+    let Some(UrlState::Waiting { rank, order, .. }) = bench.state(url) else { return None };
+    let key = bench.ledger.seen_key(&url.url).host_crawl().queue(rank, order);
+    read::get::<Queue>(&bench.storage, &key).unwrap()
+}
+
+/// What is found by another way.
+fn nearer(new: NewUrl) -> Change {
+    of_links(LinkChange { nearer: vec![new], ..LinkChange::default() })
 }
 
 #[test]
@@ -106,33 +136,26 @@ fn a_host_leaves_its_row_with_its_last_url_and_comes_back_with_the_next() {
 #[test]
 fn a_retry_leaves_the_queue_and_comes_back_with_one_attempt_more() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 0);
-    bench.found(std::slice::from_ref(&a));
+    let a = bench.find("http://h.test/a", 0);
     let at = UnixMillis(5_000);
     let news = bench.commit(&[bare(&a, Ending::Retry { at, reason: Failure::Reset })]);
     assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { due: Some(when), .. }) if when == at));
     let key = bench.ledger.seen_key(&a.url).due(at);
     bench.commit(&[Change::Promote(vec![key, key]), Change::Promote(vec![key])]);
-    let Some(UrlState::Waiting { rank, order, due: None, .. }) = bench.state(&a) else { panic!("it is not back") };
-    let key = bench.ledger.seen_key(&a.url).host_crawl().queue(rank, order);
-    let entry = read::get::<Queue>(&bench.storage, &key).unwrap().unwrap();
-    assert_eq!(entry.attempts, 1);
+    assert_eq!(entry(&bench, &a).map(|entry| entry.attempts), Some(1));
     assert_eq!((bench.counts(&a).due, bench.counts(&a).queued_total()), (0, 1));
 }
 
 #[test]
 fn a_url_that_waits_without_having_been_asked_for_comes_back_with_the_attempts_it_had() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 0);
-    bench.found(std::slice::from_ref(&a));
+    let a = bench.find("http://h.test/a", 0);
     let at = UnixMillis(5_000);
     let news = bench.commit(&[bare(&a, Ending::Wait { at, reason: Failure::RobotsUnreachable })]);
     assert_eq!((news[0].due, news[0].place), (Some(at), Place::None));
     bench.commit(&[Change::Promote(vec![bench.ledger.seen_key(&a.url).due(at)])]);
-    let Some(UrlState::Waiting { rank, order, due: None, .. }) = bench.state(&a) else { panic!("it is not back") };
-    let key = bench.ledger.seen_key(&a.url).host_crawl().queue(rank, order);
-    assert_eq!(read::get::<Queue>(&bench.storage, &key).unwrap().unwrap().attempts, 0);
+    assert_eq!(entry(&bench, &a).map(|entry| entry.attempts), Some(0));
 }
 
 #[test]
@@ -174,7 +197,7 @@ fn a_host_that_gives_up_its_place_begins_its_next_turn_at_its_first_live_url() {
     // One that goes in the same batch still counts, one that comes in it does too.
     let nearer = new("http://h.test/near", 1);
     let links = LinkChange { new: vec![nearer.clone()], ..LinkChange::default() };
-    bench.commit(&[gone(&urls[3]), gone(&urls[5]), Change::Links(Box::new(links)), give_up.clone()]);
+    bench.commit(&[gone(&urls[3]), gone(&urls[5]), of_links(links), give_up.clone()]);
     assert!(bench.counts(&urls[0]).heads[rank] <= order(&bench, &nearer));
     bench.commit(std::slice::from_ref(&give_up));
     assert_eq!(bench.counts(&urls[0]).heads[rank], order(&bench, &nearer));
@@ -183,32 +206,12 @@ fn a_host_that_gives_up_its_place_begins_its_next_turn_at_its_first_live_url() {
 #[test]
 fn a_leased_url_keeps_its_place_when_a_shorter_path_is_found() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 3);
-    bench.found(std::slice::from_ref(&a));
+    let a = bench.find("http://h.test/a", 3);
     let before = bench.state(&a);
     bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
     let Some(UrlState::Waiting { rank, order, reach, .. }) = before else { panic!("not waiting") };
     let now = UrlState::Waiting { rank, order, reach: Reach { depth: 1, ..reach }, due: None };
     assert_eq!((reach.depth, bench.state(&a), entry(&bench, &a).map(|entry| entry.depth)), (3, Some(now), Some(1)));
-}
-
-#[test]
-fn a_batch_that_is_not_written_leaves_no_trace() {
-    let mut bench = Bench::new();
-    let (a, b) = (new("http://h.test/a", 0), new("http://h.test/b", 0));
-    bench.found(std::slice::from_ref(&a));
-    let before = bench.ledger.committed().clone();
-    let mut txn = Txn::new(&bench.storage);
-    let links = LinkChange { new: vec![b.clone()], ..LinkChange::default() };
-    bench.ledger.apply(&mut txn, &Change::Links(Box::new(links)), NOW, &|_| false).unwrap();
-    bench.ledger.apply(&mut txn, &bare(&a, Ending::Error(Failure::Reset)), NOW, &|_| false).unwrap();
-    bench.ledger.seal(&mut txn).unwrap();
-    drop(txn);
-    bench.ledger.revert();
-    assert_eq!(*bench.ledger.committed(), before);
-    bench.found(std::slice::from_ref(&b));
-    assert_eq!(bench.counts(&a).queued_total(), 2);
-    assert_eq!(bench.ledger.committed().discovered, 2);
 }
 
 fn order(order: HostOrder) -> Change {
@@ -218,8 +221,7 @@ fn order(order: HostOrder) -> Change {
 #[test]
 fn a_host_that_is_held_is_in_no_row_and_comes_back_to_its_row_at_once() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 0);
-    bench.found(std::slice::from_ref(&a));
+    let a = bench.find("http://h.test/a", 0);
     let at = bench.ledger.seen_key(&a.url).host_crawl().host_at();
     bench.commit(&[order(HostOrder::Pause)]);
     assert_eq!((bench.counts(&a).place, bench.ledger.committed().hosts_waiting), (Place::Held, 0));
@@ -260,17 +262,12 @@ fn of_a_blocked_host_nothing_is_queued_whatever_way_it_comes() {
 #[test]
 fn urls_are_turned_away_only_while_their_host_refuses_and_nobody_has_them() {
     let mut bench = Bench::new();
-    let a = new("http://h.test/a", 0);
-    bench.found(std::slice::from_ref(&a));
+    let a = bench.find("http://h.test/a", 0);
     let drop_urls = Change::DropUrls { urls: vec![bench.ledger.seen_key(&a.url)], reason: Rejection::Dropped };
     bench.commit(std::slice::from_ref(&drop_urls));
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "its host does not refuse");
     bench.commit(&[order(HostOrder::Drop)]);
-    let mut txn = Txn::new(&bench.storage);
-    bench.ledger.apply(&mut txn, &drop_urls, NOW, &|_| true).unwrap();
-    bench.ledger.seal(&mut txn).unwrap();
-    bench.storage.write(&txn.into_batch()).unwrap();
-    bench.ledger.commit();
+    bench.commit_while(true, std::slice::from_ref(&drop_urls));
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { .. })), "somebody has it");
     bench.commit(&[drop_urls]);
     assert!(matches!(bench.state(&a), Some(UrlState::Rejected { reason: Rejection::Dropped, .. })));
@@ -288,11 +285,8 @@ fn a_url_given_up_is_kept_in_full_and_tried_again_as_if_it_were_new() {
     let kept = read::get::<Failed>(&bench.storage, &key).unwrap().unwrap();
     assert_eq!((kept.attempts, kept.depth, kept.via.as_deref()), (2, 2, Some("http://h.test/from")));
     bench.commit(&[Change::TryAgain(vec![key, key]), Change::TryAgain(vec![key])]);
-    let Some(UrlState::Waiting { rank, order, reach: Reach { depth: 2, .. }, due: None }) = bench.state(&a) else {
-        panic!("it is not back")
-    };
-    let entry = read::get::<Queue>(&bench.storage, &key.host_crawl().queue(rank, order)).unwrap().unwrap();
-    assert_eq!((entry.attempts, entry.via.as_deref()), (0, Some("http://h.test/from")));
+    let back = entry(&bench, &a).unwrap();
+    assert_eq!((back.attempts, back.depth, back.via.as_deref()), (0, 2, Some("http://h.test/from")));
     assert_eq!(read::get::<Failed>(&bench.storage, &key).unwrap(), None);
     let c = bench.ledger.committed();
     assert_eq!((c.failed, c.error(), c.queued), (0, 0, 1));
@@ -311,9 +305,9 @@ fn a_seed_stands_where_it_was_told_to_and_what_was_said_of_it_stays() {
         guessed: false,
     };
     let links = |new: &[NewUrl], seed| LinkChange { new: new.to_vec(), seeds: vec![seed], ..LinkChange::default() };
-    bench.commit(&[Change::Links(Box::new(links(std::slice::from_ref(&a), said(Some(5), &["news"]))))]);
+    bench.commit(&[of_links(links(std::slice::from_ref(&a), said(Some(5), &["news"])))]);
     assert!(matches!(bench.state(&a), Some(UrlState::Waiting { rank: 5, .. })), "{:?}", bench.state(&a));
-    bench.commit(&[Change::Links(Box::new(links(&[], said(None, &[]))))]);
+    bench.commit(&[of_links(links(&[], said(None, &[])))]);
     let kept = read::get::<Seeds>(&bench.storage, &bench.ledger.seen_key(&a.url)).unwrap().unwrap();
     assert_eq!((kept.added, kept.tags, kept.rank), (NOW, vec!["news".to_owned()], Some(5)));
 }
@@ -331,164 +325,11 @@ fn what_is_turned_away_whatever_way_keeps_the_seed_it_goes_back_to_and_as_what_i
     let drop_urls = Change::DropUrls { urls: vec![bench.ledger.seen_key(&queued.url)], reason: Rejection::Dropped };
     let away = vec![RejectedUrl { new: turned.clone(), reason: Rejection::TooDeep }];
     let links = LinkChange { new: vec![late.clone()], turned: away, ..LinkChange::default() };
-    bench.commit(&[drop_urls, Change::Links(Box::new(links))]);
+    bench.commit(&[drop_urls, of_links(links)]);
     for url in [queued, ended, late, turned] {
         let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&url.url)).unwrap().unwrap();
         assert_eq!((kept.origin.as_deref(), kept.found), (Some("http://h.test/"), as_map), "{}", kept.url);
     }
-}
-
-/// A sitemap that robots.txt named, and its capture at a time.
-fn map() -> NewUrl {
-    let via = Some(std::sync::Arc::from("http://h.test/robots.txt"));
-    NewUrl { via, found: FoundAs::SitemapFile { nesting: 0 }, ..new("http://h.test/s.xml", 0) }
-}
-
-fn captured(url: &NewUrl, at: u64) -> Change {
-    let via = url.via.as_deref().map(str::to_owned);
-    let capture = PageRecord {
-        url: url.url.as_str().to_owned(),
-        status: 200,
-        fetched: UnixMillis(at),
-        took_ms: 1,
-        mime: None,
-        bytes: 1,
-        payload_digest: [1; 20],
-        content: None,
-        warc: None,
-        etag: None,
-        last_modified: None,
-        title: None,
-        out_links: 0,
-        depth: url.depth,
-        hops: 0,
-        how: DoneKind::Stored,
-        cut: None,
-        charset: None,
-        remarks: Default::default(),
-        origin: None,
-        sitemap: url.found.is_sitemap().then_some(AsSitemap { found: url.found, via, put_off: false }),
-        unchanged: 0,
-        spelling: None,
-        refused: None,
-    };
-    let Change::Page(page) = bare(url, Ending::Done(DoneKind::Stored)) else { panic!("a page") };
-    Change::Page(Box::new(PageChange { capture: Some(capture), ..*page }))
-}
-
-fn rows(bench: &Bench) -> Vec<UnixMillis> {
-    let rows = read::scan::<Sitemaps>(&bench.storage, &KeyRange::all(), 9).unwrap();
-    rows.into_iter().map(|(key, ())| key.time).collect()
-}
-
-fn entry(bench: &Bench, url: &NewUrl) -> Option<QueueEntry> {
-    let Some(UrlState::Waiting { rank, order, .. }) = bench.state(url) else { return None };
-    let key = bench.ledger.seen_key(&url.url).host_crawl().queue(rank, order);
-    read::get::<Queue>(&bench.storage, &key).unwrap()
-}
-
-#[test]
-fn a_sitemap_stands_in_its_row_while_it_is_done_and_comes_back_as_what_it_was_found() {
-    let mut bench = Bench::new();
-    let map = map();
-    bench.found(std::slice::from_ref(&map));
-    let news = bench.commit(&[captured(&map, 7)]);
-    assert_eq!((rows(&bench), news[0].sitemap), (vec![UnixMillis(7)], Some(UnixMillis(7))));
-    let row = bench.ledger.seen_key(&map.url).due(UnixMillis(7));
-    bench.commit(&[Change::ReadAgain(vec![row, row])]);
-    let back = entry(&bench, &map).unwrap();
-    assert_eq!((back.found, back.via.as_deref(), back.seed), (map.found, Some("http://h.test/robots.txt"), false));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Sitemap }));
-    assert!(rows(&bench).is_empty());
-    bench.commit(&[captured(&map, 9), Change::ReadAgain(vec![row])]);
-    assert_eq!(rows(&bench), [UnixMillis(9)], "an older row says nothing");
-    let c = bench.ledger.committed();
-    assert_eq!((c.done, c.queued, c.pages_stored), (1, 0, 2));
-}
-
-#[test]
-fn a_sitemap_that_was_given_up_is_tried_again_in_time_and_an_order_to_its_host_is_heeded() {
-    let mut bench = Bench::new();
-    let map = map();
-    bench.found(std::slice::from_ref(&map));
-    bench.commit(&[bare(&map, Ending::Error(Failure::Reset))]);
-    let row = bench.ledger.seen_key(&map.url).due(NOW);
-    assert_eq!(rows(&bench), [NOW]);
-    bench.commit(&[order(HostOrder::Block), Change::ReadAgain(vec![row])]);
-    assert_eq!((rows(&bench), entry(&bench, &map)), (vec![NOW], None));
-    bench.commit(&[order(HostOrder::Unblock), Change::ReadAgain(vec![row])]);
-    assert_eq!(entry(&bench, &map).map(|entry| entry.found), Some(map.found));
-    bench.commit(&[bare(&map, Ending::Error(Failure::Poison))]);
-    assert!(rows(&bench).is_empty(), "it has ended its room");
-}
-
-#[test]
-fn a_known_url_is_queued_once_more_by_the_capture_it_was_judged_by_alone() {
-    let mut bench = Bench::new();
-    let page = new("http://h.test/a", 1);
-    bench.found(std::slice::from_ref(&page));
-    bench.commit(&[captured(&page, 7)]);
-    let via = Some(std::sync::Arc::from("http://h.test/s.xml"));
-    let named = NewUrl { via, depth: 9, found: FoundAs::SitemapEntry, rank: Some(6), ..page.clone() };
-    let links = |captured| {
-        let known = KnownUrl { new: named.clone(), captured: UnixMillis(captured), why: RequeueReason::Lastmod };
-        Change::Links(Box::new(LinkChange { again: vec![known.clone(), known], ..LinkChange::default() }))
-    };
-    bench.commit(&[links(6)]);
-    assert_eq!(entry(&bench, &page), None, "it was captured since");
-    bench.commit(&[links(7)]);
-    let back = entry(&bench, &page).unwrap();
-    assert_eq!((back.depth, back.found, back.via.as_deref()), (1, FoundAs::Link, Some("http://h.test/s.xml")));
-    assert_eq!(back.again, Some(LastTime { captured: UnixMillis(7), why: RequeueReason::Lastmod }));
-    assert!(matches!(bench.state(&page), Some(UrlState::Waiting { rank: 6, .. })));
-    let c = bench.ledger.committed();
-    assert_eq!((c.discovered, c.done, c.queued), (1, 0, 1));
-}
-
-/// What is found by another way.
-fn nearer(new: NewUrl) -> Change {
-    Change::Links(Box::new(LinkChange { nearer: vec![new], ..LinkChange::default() }))
-}
-
-/// The commit of a page that leads to so many URLs.
-fn with_links(url: &NewUrl, at: u64, links: u32) -> Change {
-    let Change::Page(mut page) = captured(url, at) else { panic!("a page") };
-    page.capture.as_mut().unwrap().out_links = links;
-    Change::Page(page)
-}
-
-#[test]
-fn a_page_that_is_done_is_queued_once_more_by_a_way_that_leads_further_when_it_leads_anywhere() {
-    for (most, links, depth, again) in
-        [(Some(5), 3, 2, true), (Some(5), 3, 4, false), (Some(5), 0, 2, false), (None, 3, 2, false)]
-    {
-        let mut bench = Bench::new();
-        bench.ledger.rules_are(1, most);
-        let page = new("http://h.test/a", 4);
-        bench.found(std::slice::from_ref(&page));
-        bench.commit(&[with_links(&page, 7, links), nearer(new("http://h.test/a", depth))]);
-        let back = entry(&bench, &page);
-        assert_eq!(back.is_some(), again, "{most:?} {links} {depth}");
-        if let Some(back) = back {
-            assert_eq!((back.depth, back.again.map(|last| last.why)), (2, Some(RequeueReason::Depth)));
-        }
-        let c = bench.ledger.committed();
-        assert_eq!((c.discovered, c.done + c.queued, c.pages_stored), (1, 1, 1));
-    }
-}
-
-#[test]
-fn a_page_in_somebody_s_hands_is_queued_once_more_by_its_commit_when_a_way_that_leads_further_came_meanwhile() {
-    let mut bench = Bench::new();
-    bench.ledger.rules_are(1, Some(5));
-    let page = new("http://h.test/a", 4);
-    bench.found(std::slice::from_ref(&page));
-    bench.commit_while(true, &[nearer(new("http://h.test/a", 1))]);
-    bench.commit(&[with_links(&page, 7, 3)]);
-    let back = entry(&bench, &page).unwrap();
-    assert_eq!((back.depth, back.again.map(|last| last.why)), (1, Some(RequeueReason::Depth)));
-    bench.commit(&[with_links(&new("http://h.test/a", 1), 9, 3)]);
-    assert_eq!((entry(&bench, &page), bench.ledger.committed().done), (None, 1), "once is enough");
 }
 
 #[test]
@@ -496,12 +337,12 @@ fn what_is_too_deep_keeps_the_best_way_and_a_page_takes_the_seed_that_lets_it_go
     let mut bench = Bench::new();
     let limited = |depth, limit| NewUrl { limit, ..new("http://h.test/a", depth) };
     let turned = vec![RejectedUrl { new: limited(9, None), reason: Rejection::TooDeep }];
-    bench.commit(&[Change::Links(Box::new(LinkChange { turned, ..LinkChange::default() }))]);
+    bench.commit(&[of_links(LinkChange { turned, ..LinkChange::default() })]);
     bench.commit(&[nearer(limited(7, None)), nearer(limited(8, None))]);
     let kept = read::rejected(&bench.storage, bench.ledger.seen_key(&limited(0, None).url)).unwrap().unwrap();
     assert_eq!((kept.depth, bench.ledger.committed().rejected_total()), (7, 1));
     let readmitted = vec![limited(1, Some(3))];
-    bench.commit(&[Change::Links(Box::new(LinkChange { readmitted, ..LinkChange::default() }))]);
+    bench.commit(&[of_links(LinkChange { readmitted, ..LinkChange::default() })]);
     bench.commit(&[nearer(limited(6, None)), nearer(limited(0, Some(3))), nearer(limited(8, Some(9)))]);
     let back = entry(&bench, &limited(0, None)).unwrap();
     assert_eq!((back.depth, back.limit), (6, None));
@@ -542,8 +383,7 @@ fn a_url_that_comes_last_moves_up_when_it_is_found_where_that_does_not_hold_and_
 fn a_retry_takes_a_better_way_and_comes_back_by_it() {
     let mut bench = Bench::new();
     bench.ledger.rules_are(1, Some(5));
-    let page = new("http://h.test/a", 4);
-    bench.found(std::slice::from_ref(&page));
+    let page = bench.find("http://h.test/a", 4);
     let retry = Ending::Retry { at: UnixMillis(5_000), reason: Failure::Reset };
     bench.commit(&[bare(&page, retry), nearer(new("http://h.test/a", 1)), nearer(new("http://h.test/a", 2))]);
     let seen = bench.ledger.seen_key(&page.url);

@@ -74,7 +74,7 @@ fn traps(url: &PageUrl) {
     let rules = TrapRules::default();
     assert_eq!(rules.explain(url).map_err(|(reason, _)| reason), rules.judge(url));
     let odd = rules.is_odd(url, NOW);
-    let budgets = ShapeRules { pages_per_pattern: 3, barren_pages: 2, ..ShapeRules::default() };
+    let budgets = ShapeRules { pages_per_pattern: 3, pages_without_novelty: 2, ..ShapeRules::default() };
     let (mut shapes, host) = (Shapes::default(), HostKey([0; 8]));
     let taken = (0..4).take_while(|_| shapes.admit(None, host, url, odd, &budgets).is_ok()).count();
     assert_eq!(taken, 3, "of one shape");

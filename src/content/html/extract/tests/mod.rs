@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::domain::cases::unescaped;
 
 mod properties;
 
@@ -36,16 +37,7 @@ fn cases(table: &str) -> Vec<Case> {
 }
 
 fn unescape(text: &str) -> String {
-    let mut out = text.to_owned();
-    for (escape, c) in [("\\0", "\0"), ("\\r", "\r"), ("\\n", "\n"), ("\\t", "\t"), ("\\f", "\u{c}")] {
-        out = out.replace(escape, c);
-    }
-    while let Some((before, rest)) = out.split_once("\\u{") {
-        let (hex, after) = rest.split_once('}').unwrap();
-        let c = char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap();
-        out = format!("{before}{c}{after}");
-    }
-    out
+    String::from_utf8(unescaped(text)).unwrap()
 }
 
 fn link_line(link: &Link) -> String {

@@ -1,0 +1,149 @@
+//! What is kept of a host: its name and pace, its counts, its robots.txt; and lists of hosts.
+
+use super::ValueError;
+use super::wire::{Reader, Wire, fields, fields_of, put_bytes, put_each, read_each, variants};
+use crate::base::time::UnixMillis;
+use crate::domain::orders::HostOrders;
+
+fields! {
+    /// What is known of a host, whatever the crawl.
+    #[derive(Default)]
+    HostState {
+        /// Lower-case ASCII name; compared on each load, because keys are hashes.
+        name: String,
+        /// Its pace, as politeness writes it.
+        pace: Vec<u8>,
+        /// What the operator has said of it.
+        orders: HostOrders,
+    }
+}
+
+fields_of!(HostOrders { paused, blocked, dropping, recrawling, min_delay });
+
+/// Ranks a queue can have.
+pub const RANKS: usize = 8;
+
+/// Where a host with URLs stands (I9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Nowhere: it has no URL to fetch.
+    #[default]
+    None,
+    /// In `waiting`.
+    Waiting {
+        /// Its best rank.
+        rank: u8,
+        /// Its place in the row.
+        order: u64,
+    },
+    /// In `parked`.
+    Parked {
+        /// Not before this.
+        time: UnixMillis,
+    },
+    /// In no row: the operator holds the host.
+    Held,
+}
+
+fields! {
+    /// What Store counts for one host in one crawl.
+    #[derive(Default)]
+    HostCounts {
+        /// URLs in `queue`, by rank; those being fetched are still among them.
+        queued: [u64; RANKS],
+        /// By rank: no live queue entry lies below this order. Never past an uncommitted lease.
+        heads: [u64; RANKS],
+        /// URLs in `due`.
+        due: u64,
+        /// URLs done.
+        done: u64,
+        /// URLs that ended in an error.
+        errors: u64,
+        /// Bytes of bodies received.
+        bytes: u64,
+        /// Its entry in `waiting` or `parked`, if it is not held.
+        place: Place,
+    }
+}
+
+impl HostCounts {
+    /// URLs in `queue`, all ranks together.
+    #[must_use]
+    pub fn queued_total(&self) -> u64 {
+        self.queued.iter().fold(0, |sum, n| sum.saturating_add(*n))
+    }
+
+    /// The best rank that has URLs.
+    #[must_use]
+    pub fn best_rank(&self) -> Option<u8> {
+        self.queued.iter().position(|n| *n > 0).and_then(|rank| u8::try_from(rank).ok())
+    }
+}
+
+variants! {
+    Place "place" {
+        0 => None {},
+        1 => Waiting { rank, order },
+        2 => Parked { time },
+        3 => Held {},
+    }
+}
+
+/// Bytes of a robots.txt that are kept (RFC 9309 section 2.5 asks for at least 500 KiB).
+pub const ROBOTS_TEXT_CAP: usize = 500 * 1024;
+
+/// Shorter texts are stored as they are.
+const PACK_FROM: usize = 512;
+const LEVEL: i32 = 3;
+
+/// A robots.txt as fetched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RobotsValue {
+    /// HTTP status of the final answer; 0 when none came.
+    pub status: u16,
+    /// When it was fetched.
+    pub fetched: UnixMillis,
+    /// The text; what lies beyond [`ROBOTS_TEXT_CAP`] is not stored. Packed with zstd when that pays.
+    pub text: Vec<u8>,
+    /// Fetches that failed in a row.
+    pub failures: u8,
+    /// When to try again after a failure.
+    pub retry_at: Option<UnixMillis>,
+}
+
+impl Wire for RobotsValue {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_each!(self, out, status, fetched, failures, retry_at);
+        let text = self.text.get(..ROBOTS_TEXT_CAP).unwrap_or(&self.text);
+        let packed = pack(text);
+        packed.is_some().put(out);
+        put_bytes(packed.as_deref().unwrap_or(text), out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        read_each!(from, status, fetched, failures, retry_at);
+        let (packed, stored) = (bool::read(from)?, from.take_bytes()?);
+        let text = if packed {
+            zstd::bulk::decompress(stored, ROBOTS_TEXT_CAP).map_err(|_| ValueError::Packed)?
+        } else {
+            stored.to_vec()
+        };
+        Ok(Self { status, fetched, text, failures, retry_at })
+    }
+}
+
+/// The packed text, when it is long enough to try and shorter for it.
+fn pack(text: &[u8]) -> Option<Vec<u8>> {
+    if text.len() < PACK_FROM {
+        return None;
+    }
+    zstd::bulk::compress(text, LEVEL).ok().filter(|packed| packed.len() < text.len())
+}
+
+/// A host that joined the scope while crawling, as a seed or by a seed's redirect; whatever `scope.mode` was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedHost(pub String);
+
+/// Hosts of which orders of the operator stand; what they are is in their [`HostState`](super::HostState).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrderedHosts(pub Vec<String>);

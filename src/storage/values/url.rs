@@ -1,0 +1,323 @@
+//! What is kept of a URL: its state, and the URL itself while it waits, was given up or was turned away.
+
+use super::wire::{Reader, Wire, fields, fields_of, put_each, read_each, variants};
+use super::{DoneKind, ValueError};
+use crate::base::time::UnixMillis;
+use crate::domain::found_as::FoundAs;
+use crate::domain::reach::Reach;
+use crate::domain::reason::{Failure, Rejection};
+use crate::domain::revisit::RequeueReason;
+use crate::domain::url::{PageUrl, Scheme, UrlError};
+
+/// The one state a URL is in (I2). Being fetched is not told apart from waiting: it exists in memory only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UrlState {
+    /// In `queue` at this rank and order, or in `due`.
+    Waiting {
+        /// Rank in the queue, also of an entry in `due`.
+        rank: u8,
+        /// Order in the queue; without meaning for an entry in `due`.
+        order: u64,
+        /// The best way known to it.
+        reach: Reach,
+        /// Its time in `due`, when it lies there and not in `queue`.
+        due: Option<UnixMillis>,
+    },
+    /// Fetched.
+    Done {
+        /// Time of the latest capture, which with this key makes its key in `pages`.
+        captured: UnixMillis,
+        /// How it ended.
+        how: DoneKind,
+        /// The way to it by which its links were judged.
+        reach: Reach,
+    },
+    /// Given up.
+    Error {
+        /// Why.
+        reason: Failure,
+    },
+    /// Turned away.
+    Rejected {
+        /// Why.
+        reason: Rejection,
+        /// The generation of rules that said so.
+        generation: u32,
+        /// The best way known to it.
+        reach: Reach,
+    },
+}
+
+fields_of!(Reach { depth, limit });
+
+variants! {
+    UrlState "URL state" {
+        0 => Waiting { rank, order, reach, due },
+        1 => Done { captured, how, reach },
+        2 => Error { reason },
+        3 => Rejected { reason, generation, reach },
+    }
+}
+
+/// One URL to fetch; its host's name is in the host's state, so that a URL costs its tail only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueEntry {
+    /// http or https.
+    pub scheme: Scheme,
+    /// The effective port.
+    pub port: u16,
+    /// Path and query, beginning with `/`.
+    pub tail: String,
+    /// Links from its seed.
+    pub depth: u16,
+    /// Links that are followed from that seed, as was said of it.
+    pub limit: Option<u16>,
+    /// Redirects that led here in a row.
+    pub hops: u8,
+    /// Fetches that failed so far.
+    pub attempts: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// As what it was found.
+    pub found: FoundAs,
+    /// When it was first found.
+    pub discovered: UnixMillis,
+    /// The seed it goes back to; `None` for a seed itself.
+    pub origin: Option<String>,
+    /// The page it was found on.
+    pub via: Option<String>,
+    /// When it was fetched last, and why it is queued once more; `None` for one that was not fetched yet.
+    pub again: Option<LastTime>,
+    /// How it is asked for, where that is not the canonical form ([`PageUrl::spelling`](crate::domain::url::PageUrl::spelling)).
+    pub spelling: Option<String>,
+}
+
+impl QueueEntry {
+    /// A link found now, so many links from its seed, of which nothing else is known.
+    #[must_use]
+    pub fn new(url: &PageUrl, depth: u16, discovered: UnixMillis) -> Self {
+        Self {
+            scheme: url.scheme(),
+            port: url.port(),
+            tail: url.tail().to_owned(),
+            depth,
+            limit: None,
+            hops: 0,
+            attempts: 0,
+            seed: false,
+            found: FoundAs::Link,
+            discovered,
+            origin: None,
+            via: None,
+            again: None,
+            spelling: url.spelling().map(str::to_owned),
+        }
+    }
+
+    /// The URL on the host of this name.
+    ///
+    /// # Errors
+    /// When they can be no canonical URL.
+    pub fn url(&self, host: &str) -> Result<PageUrl, UrlError> {
+        let url = PageUrl::from_parts(self.scheme, host, self.port, &self.tail)?;
+        Ok(url.spelled(self.spelling.as_deref()))
+    }
+
+    /// The way to it.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        Reach { depth: self.depth, limit: self.limit }
+    }
+}
+
+fields! {
+    /// The last time of a URL that is fetched once more.
+    LastTime {
+        /// Its latest capture.
+        captured: UnixMillis,
+        /// Why it is queued again.
+        why: RequeueReason,
+    }
+}
+
+impl Wire for QueueEntry {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_each!(self, out, scheme, port, tail, depth, limit, hops, attempts);
+        put_way((self.seed, self.found, self.again.is_some(), self.spelling.is_some()), out);
+        put_each!(self, out, discovered, origin, via);
+        put_if_any(self.again.as_ref(), out);
+        put_if_any(self.spelling.as_ref(), out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        read_each!(from, scheme, port, tail, depth, limit, hops, attempts);
+        let (seed, found, again, spelled) = take_way(from)?;
+        read_each!(from, discovered, origin, via);
+        let (again, spelling) = (take_if(again, from)?, take_if(spelled, from)?);
+        Ok(Self {
+            scheme,
+            port,
+            tail,
+            depth,
+            limit,
+            hops,
+            attempts,
+            seed,
+            found,
+            discovered,
+            origin,
+            via,
+            again,
+            spelling,
+        })
+    }
+}
+
+fields! {
+    /// A URL turned away, in full, so that widened rules can readmit it.
+    RejectedValue {
+        /// The URL.
+        url: String,
+        /// Why.
+        reason: Rejection,
+        /// The generation of rules that said so.
+        generation: u32,
+        /// Depth of the shortest path known.
+        depth: u16,
+        /// The page it was found on.
+        via: Option<String>,
+        /// The seed it goes back to; `None` for a seed itself.
+        origin: Option<String>,
+        /// As what it was found.
+        found: FoundAs,
+        /// How it is asked for, where that is not the canonical form.
+        spelling: Option<String>,
+    }
+}
+
+/// A URL given up, in full, so that it can be told of and tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedValue {
+    /// The URL.
+    pub url: String,
+    /// Why.
+    pub reason: Failure,
+    /// The status of the last answer, if there was one.
+    pub status: Option<u16>,
+    /// When it was given up.
+    pub when: UnixMillis,
+    /// The capture of that answer.
+    pub captured: Option<UnixMillis>,
+    /// Fetches that failed.
+    pub attempts: u8,
+    /// Links from its seed.
+    pub depth: u16,
+    /// Links that are followed from that seed, as was said of it.
+    pub limit: Option<u16>,
+    /// Redirects that led here in a row.
+    pub hops: u8,
+    /// True for a seed.
+    pub seed: bool,
+    /// As what it was found.
+    pub found: FoundAs,
+    /// When it was first found.
+    pub discovered: UnixMillis,
+    /// The seed it goes back to; `None` for a seed itself.
+    pub origin: Option<String>,
+    /// The page it was first found on.
+    pub via: Option<String>,
+    /// How it was asked for, where that is not the canonical form.
+    pub spelling: Option<String>,
+}
+
+impl Wire for FailedValue {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_each!(self, out, url, reason, status, when, captured, attempts, depth, limit, hops);
+        put_way((self.seed, self.found, false, self.spelling.is_some()), out);
+        put_each!(self, out, discovered, origin, via);
+        put_if_any(self.spelling.as_ref(), out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ValueError> {
+        read_each!(from, url, reason, status, when, captured, attempts, depth, limit, hops);
+        let (seed, found, again, spelled) = take_way(from)?;
+        if again {
+            return Err(ValueError::Tag("way of being found"));
+        }
+        read_each!(from, discovered, origin, via);
+        let spelling = take_if(spelled, from)?;
+        Ok(Self {
+            url,
+            reason,
+            status,
+            when,
+            captured,
+            attempts,
+            depth,
+            limit,
+            hops,
+            seed,
+            found,
+            discovered,
+            origin,
+            via,
+            spelling,
+        })
+    }
+}
+
+fields! {
+    /// A seed, and what was said of it when it was added.
+    SeedValue {
+        /// The seed.
+        url: String,
+        /// When it was first added.
+        added: UnixMillis,
+        /// Its own place in the queue: 0 comes first.
+        rank: Option<u8>,
+        /// Links that are followed from it in a row.
+        max_depth: Option<u16>,
+        /// What it is called.
+        tags: Vec<String>,
+        /// It was written without a scheme: http is asked when https does not answer.
+        guessed: bool,
+    }
+}
+
+impl SeedValue {
+    /// True when something was said of it by its name.
+    #[must_use]
+    pub fn says(&self) -> bool {
+        self.rank.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
+    }
+}
+
+const AGAIN: u8 = 0x40;
+const SPELLED: u8 = 0x80;
+
+/// As what a URL was found, in one byte: bit 0 says that it is a seed, the five above are [`FoundAs::code`], bit 6 says that it
+/// was fetched before, bit 7 that it is asked for under another spelling than the canonical one.
+fn put_way((seed, found, again, spelled): (bool, FoundAs, bool, bool), out: &mut Vec<u8>) {
+    let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+    out.push(u8::from(seed) | (found.code() << 1) | bit(again, AGAIN) | bit(spelled, SPELLED));
+}
+
+/// Reads what [`put_way`] wrote.
+fn take_way(from: &mut Reader<'_>) -> Result<(bool, FoundAs, bool, bool), ValueError> {
+    let byte = u8::read(from)?;
+    let code = (byte & !(AGAIN | SPELLED)) >> 1;
+    let found = FoundAs::from_code(code).ok_or(ValueError::Tag("way of being found"))?;
+    Ok((byte & 1 == 1, found, byte & AGAIN != 0, byte & SPELLED != 0))
+}
+
+/// Writes what the byte says is there.
+fn put_if_any<T: Wire>(value: Option<&T>, out: &mut Vec<u8>) {
+    if let Some(value) = value {
+        value.put(out);
+    }
+}
+
+/// Reads what the byte says is there.
+fn take_if<T: Wire>(there: bool, from: &mut Reader<'_>) -> Result<Option<T>, ValueError> {
+    there.then(|| T::read(from)).transpose()
+}
