@@ -273,22 +273,7 @@ impl<'a> Pass<'a> {
 
 /// A queue entry of which nothing but its way is known.
 pub fn entry_of(url: &PageUrl, Reach { depth, limit }: Reach) -> QueueEntry {
-    QueueEntry {
-        scheme: url.scheme(),
-        port: url.port(),
-        tail: url.tail().to_owned(),
-        depth,
-        limit,
-        hops: 0,
-        attempts: 0,
-        seed: false,
-        found: FoundAs::Link,
-        discovered: UnixMillis(0),
-        origin: None,
-        via: None,
-        again: None,
-        spelling: None,
-    }
+    QueueEntry { limit, ..QueueEntry::new(url, depth, UnixMillis(0)) }
 }
 
 fn entry_of_page(url: &PageUrl, page: &PageRecord, limit: Option<u16>) -> QueueEntry {
