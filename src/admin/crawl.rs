@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::{StatusCode, header};
 use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
 use super::auth::Role;
@@ -24,13 +24,13 @@ use crate::telemetry::{State, StatusSnapshot};
 struct Doc;
 
 /// A command that was carried out.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Done {
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Done {
     /// Its name.
-    done: &'static str,
+    pub done: String,
     /// What keeps the crawl all the same, after `resume`: a disk that is low, or broken.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    still: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub still: Option<String>,
 }
 
 /// The counts, and what who asks may do.
@@ -100,7 +100,7 @@ async fn resume(control: Data<dyn Control>) -> Result<HttpResponse, Problem> {
     control.resume()?;
     let status = control.status();
     let still = (status.state == State::Paused).then_some(status.idle_reason);
-    Ok(HttpResponse::Ok().json(Done { done: "resume", still }))
+    Ok(HttpResponse::Ok().json(Done { done: "resume".to_owned(), still }))
 }
 
 /// Begins nothing new, lets what is in flight end, however long that takes, and ends the process.
@@ -138,6 +138,6 @@ async fn checkpoints(control: Data<dyn Control>) -> Result<HttpResponse, Problem
     Ok(HttpResponse::Ok().json(reading(move || control.checkpoints()).await?))
 }
 
-fn done(what: &'static str) -> HttpResponse {
-    HttpResponse::Ok().json(Done { done: what, still: None })
+fn done(what: &str) -> HttpResponse {
+    HttpResponse::Ok().json(Done { done: what.to_owned(), still: None })
 }

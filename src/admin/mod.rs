@@ -81,6 +81,7 @@ pub mod why_idle;
 pub(crate) mod tests;
 
 pub use control::{Control, ControlError, NewSeed, RejectedSeed, Reply, SeedReport};
+pub use crawl::Done;
 pub use guard::Entrance;
 pub use problem::Problem;
 pub use room::Room;

@@ -1,19 +1,22 @@
-//! `lycosa check`: proves that a data folder at rest is whole, and mends it on wish.
+//! `lycosa check`: proves that a data folder at rest is whole, and mends it on wish. What it says has the same content for people and as
+//! JSON (docs/operations.md).
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
 
 use super::args::FolderArgs;
-use super::check_report as told;
 use super::exit::{CliError, Exit, unless_gone};
-use super::gather::layers;
+use super::gather::{layers, with_data};
+use super::progress::live_line;
 use crate::config::{LogSection, Settings};
 use crate::domain::url::Canonicaliser;
-use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event, Report};
+use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event, Fault, Report, Told};
 use crate::storage::{RocksOptions, RocksStorage, Storage, StorageError, folder};
 use crate::telemetry::log::escaped;
 use crate::warc::folder::claim;
@@ -29,18 +32,14 @@ const TICK: Duration = Duration::from_millis(100);
 /// Bad arguments, a folder in use or of another kind (exit code 2); a disk that cannot be read (3).
 pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Result<Exit, CliError> {
     crate::telemetry::log::init(&LogSection::default(), rust_log);
-    let mut layers = layers(args.config.as_deref(), &args.settings)?;
-    if let Some(data) = &args.data {
-        layers = layers.flag("--data", "store.data_dir", data.to_string_lossy().into_owned().into())?;
-    }
-    let settings = layers.load()?;
+    let settings = with_data(layers(args.config.as_deref(), &args.settings)?, args.data.as_deref())?.load()?;
     let dir = &settings.store.data_dir;
     let began = Instant::now();
     let Some(database) = folder::find(dir).map_err(|e| absent(dir, e))? else {
         if !dir.join(folder::MARKER).exists() {
             return Err(CliError::usage(format!("{} holds no crawl: it is empty; {NAME_IT}", shown(dir))));
         }
-        unless_gone(out.write_all(told::empty(dir, args.json).as_bytes()))?;
+        unless_gone(out.write_all(empty(dir, args.json).as_bytes()))?;
         return Ok(Exit::Done);
     };
     let check = what_to_check(args, &settings);
@@ -52,7 +51,7 @@ pub fn run(args: &FolderArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Re
         check.check(&storage, &mut |event| watch.borrow_mut().progress(&event)).map_err(failed)?
     };
     let took = began.elapsed();
-    let text = if args.json { told::json(dir, args, &report, took) } else { told::table(dir, args, &report, took) };
+    let text = if args.json { json(dir, args, &report, took) } else { table(dir, args, &report, took) };
     unless_gone(out.write_all(text.as_bytes()))?;
     Ok(if report.is_clean() { Exit::Done } else { Exit::Error })
 }
@@ -94,7 +93,7 @@ fn repair(check: &Check, settings: &Settings, args: &FolderArgs, out: &mut dyn W
     let mut watch = Watch::start(!args.no_progress);
     let mut gone = Ok(());
     let report = check.repair(&storage, &mut |event| {
-        if let Some(line) = told::change(&event, args.json) {
+        if let Some(line) = change(&event, args.json) {
             watch.pause(|| {
                 if gone.is_ok() {
                     gone = unless_gone(writeln!(out, "{line}"));
@@ -117,13 +116,7 @@ struct Watch {
 
 impl Watch {
     fn start(live: bool) -> Self {
-        let bar = (live && std::io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
+        let bar = (live && std::io::stderr().is_terminal()).then(live_line);
         Self { bar, last: Instant::now(), text: String::new() }
     }
 
@@ -181,6 +174,114 @@ fn failed(error: CheckError) -> CliError {
 }
 
 /// A path for people.
-pub(super) fn shown(dir: &Path) -> String {
+fn shown(dir: &Path) -> String {
     escaped(&dir.display().to_string())
+}
+
+/// A data folder in which no crawl has begun: a first start was killed.
+fn empty(dir: &Path, json: bool) -> String {
+    if json {
+        return format!("{}\n", json!({ "data": dir.display().to_string(), "urls": 0, "clean": true, "findings": [] }));
+    }
+    format!("{}: no crawl has begun here\nclean\n", shown(dir))
+}
+
+/// The line of a change; nothing for other events.
+fn change(event: &Event<'_>, json: bool) -> Option<String> {
+    let (fault, subject, detail) = match event {
+        Event::Read { .. } => return None,
+        Event::Mended { fault, subject, detail } => (fault.name(), *subject, *detail),
+        Event::Dropped { key } => ("dropped", *key, "the next link to it finds it anew"),
+    };
+    Some(if json {
+        json!({ "mended": fault, "subject": subject, "detail": detail }).to_string()
+    } else {
+        format!("mended {fault}: {}: {}", escaped(subject), escaped(detail))
+    })
+}
+
+/// The report for people; the last line is the verdict.
+fn table(dir: &Path, args: &FolderArgs, report: &Report, took: Duration) -> String {
+    let mut text = format!("{}\n\n", shown(dir));
+    for (family, count) in &report.records {
+        let _ = writeln!(text, "  {family:<12} {count:>12}");
+    }
+    if let Some(files) = &report.files {
+        let read = if args.full { format!(", {} records read", files.records) } else { String::new() };
+        let away = if files.elsewhere > 0 { format!(", {} kept elsewhere", files.elsewhere) } else { String::new() };
+        let _ = writeln!(text, "  {:<12} {:>12}{away}{read}", "warc files", files.warcs);
+        let _ = writeln!(text, "  {:<12} {:>12}", "index lines", files.index_lines);
+        let _ = writeln!(text, "  {:<12} {:>12}", "crawl.jsonl", files.lines);
+    }
+    for (note, told) in &report.notes {
+        let _ = writeln!(text, "\nnote {} ({}): {}", note.name(), told.count, note.what());
+        examples(&mut text, told);
+    }
+    for (fault, told) in &report.findings {
+        let _ = writeln!(text, "\n{} {} ({}): {}", fault.invariant(), fault.name(), told.count, fault.what());
+        examples(&mut text, told);
+        let _ = writeln!(text, "  --repair {}", fault.repair());
+    }
+    if !report.repaired.is_empty() {
+        let each: Vec<String> =
+            report.repaired.iter().map(|(f, told)| format!("{} {}", told.count, f.name())).collect();
+        let _ = writeln!(text, "\nmended: {}; marks dropped: {}", each.join(", "), report.dropped);
+    }
+    let _ = writeln!(text, "\n{}", verdict(report, took));
+    text
+}
+
+fn examples(text: &mut String, told: &Told) {
+    for example in &told.examples {
+        let _ = writeln!(text, "  {}", escaped(example));
+    }
+    let more = told.count.saturating_sub(told.examples.len() as u64);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
+    }
+}
+
+fn verdict(report: &Report, took: Duration) -> String {
+    let urls = report.urls();
+    let found = report.total();
+    let seconds = took.as_secs_f64();
+    match (found, report.repaired.is_empty()) {
+        (0, true) => format!("clean: {urls} URLs checked in {seconds:.1} s"),
+        (0, false) => {
+            format!("repaired: {urls} URLs, nothing is left to mend ({} rounds, {seconds:.1} s)", report.rounds)
+        }
+        (n, _) => format!("{n} findings: {urls} URLs checked in {seconds:.1} s; --repair mends them"),
+    }
+}
+
+/// The report as one line of JSON.
+fn json(dir: &Path, args: &FolderArgs, report: &Report, took: Duration) -> String {
+    let told = |t: &Told| json!({ "count": t.count, "examples": t.examples });
+    let with = |mut value: Value, fields: Value| {
+        if let (Value::Object(into), Value::Object(from)) = (&mut value, fields) {
+            into.extend(from);
+        }
+        value
+    };
+    let fault = |(f, t): (&Fault, &Told)| {
+        let about = json!({ "name": f.name(), "invariant": f.invariant(), "what": f.what(), "repair": f.repair() });
+        with(about, told(t))
+    };
+    let notes: Vec<Value> =
+        report.notes.iter().map(|(n, t)| with(json!({ "name": n.name(), "what": n.what() }), told(t))).collect();
+    let value = json!({
+        "data": dir.display().to_string(),
+        "full": args.full,
+        "clean": report.is_clean(),
+        "urls": report.urls(),
+        "seconds": took.as_secs_f64(),
+        "rounds": report.rounds,
+        "records": report.records,
+        "files": report.files,
+        "findings": report.findings.iter().map(fault).collect::<Vec<_>>(),
+        "notes": notes,
+        "repaired": report.repaired.iter().map(fault).collect::<Vec<_>>(),
+        "dropped": report.dropped,
+    });
+    format!("{value}\n")
 }

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
-use toml::Value;
 
 use super::args::{CheckpointArgs, CheckpointCommand, CtlArgs, CtlCommand, SettingsArgs};
+use super::ctl;
 use super::exit::{CliError, Exit, unless_gone};
-use super::{ctl, gather};
+use super::gather::{layers, with_data};
 use crate::base::clock::Clock;
-use crate::base::disk::DiskFault;
-use crate::base::disk::is_same_folder;
+use crate::base::disk::{DiskFault, is_same_folder};
 use crate::base::fault::Faults;
 use crate::base::units::human_size;
 use crate::config::Settings;
@@ -23,6 +22,7 @@ use crate::recovery::checkpoint::shelf::Listing;
 use crate::recovery::checkpoint::verify::{Report, verify};
 use crate::recovery::checkpoint::{CheckpointError, Manifest, Shelf, Target};
 use crate::storage::StorageError;
+use crate::telemetry::log::escaped;
 
 /// The name that stands for the newest.
 const NEWEST: &str = "newest";
@@ -68,14 +68,14 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
             let source = wanted(args, settings, name, from.as_deref(), *force)?;
             let to = Destination { force: *force, incomplete: *incomplete, ..destination(settings) };
             let done = restore(&source, &to, faults).map_err(failed)?;
-            show(args, out, &done, |out| told_from(&source, &done, out).and_then(|()| told_restored(&done, out)))
+            show(args, out, &done, told_from(&source, &done) + &told_restored(&done))
         }
         CheckpointCommand::Export { name, target, without_warc } => {
             let source = source(settings, name).map_err(failed)?;
             let target = Target::parse(target).map_err(CliError::usage)?;
             let endpoint = settings.checkpoint.s3_endpoint.as_deref();
             let done = export(&source, &target, endpoint, !without_warc, faults).map_err(failed)?;
-            show(args, out, &done, |out| told_carried(&done, out))
+            show(args, out, &done, told_carried(&done))
         }
         CheckpointCommand::Import { source, incomplete } => {
             if args.data.is_none() {
@@ -85,7 +85,7 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
             let endpoint = settings.checkpoint.s3_endpoint.as_deref();
             let to = Destination { incomplete: *incomplete, ..destination(settings) };
             let done = import(&target, endpoint, &to, faults).map_err(failed)?;
-            show(args, out, &done, |out| told_restored(&done, out))
+            show(args, out, &done, told_restored(&done))
         }
     }
 }
@@ -102,7 +102,7 @@ fn made(
         Err(CheckpointError::Storage(StorageError::Locked { .. })) => return ctl::run(crawl, out).map(drop),
         other => Summary::from(&other.map_err(failed)?),
     };
-    show(args, out, &made, |out| told_made(&made, out))
+    show(args, out, &made, told_made(&made))
 }
 
 /// The checkpoint to restore: of `from`, else of the data folder that is named, else, into a folder that is new, of the
@@ -137,20 +137,16 @@ fn wanted(
 }
 
 /// Whose state it was, where that is another folder's.
-fn told_from(source: &Source, done: &Restored, out: &mut dyn Write) -> std::io::Result<()> {
+fn told_from(source: &Source, done: &Restored) -> String {
     if is_same_folder(&source.data, &done.data) {
-        return Ok(());
+        return String::new();
     }
-    writeln!(out, "checkpoint {} is one of the crawl in {}", done.name, source.data.display())
+    format!("checkpoint {} is one of the crawl in {}\n", done.name, source.data.display())
 }
 
 fn settings(args: &CheckpointArgs) -> Result<Settings, CliError> {
     let given = SettingsArgs { sets: args.sets.clone(), ..SettingsArgs::default() };
-    let mut layers = gather::layers(args.config.as_deref(), &given)?;
-    if let Some(data) = &args.data {
-        layers = layers.flag("--data", "store.data_dir", Value::from(data.to_string_lossy().into_owned()))?;
-    }
-    Ok(layers.load()?)
+    Ok(with_data(layers(args.config.as_deref(), &given)?, args.data.as_deref())?.load()?)
 }
 
 fn at(settings: &Settings, data: &Path) -> crate::config::StoreSection {
@@ -217,67 +213,45 @@ fn destination(settings: &Settings) -> Destination {
 }
 
 /// One answer: an object of JSON, or lines for people.
-fn show<T: Serialize>(
-    args: &CheckpointArgs,
-    out: &mut dyn Write,
-    value: &T,
-    lines: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<(), CliError> {
-    unless_gone(if args.json { writeln!(out, "{}", json!(value)) } else { lines(out) })
+fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lines: String) -> Result<(), CliError> {
+    let text = if args.json { format!("{}\n", json!(value)) } else { lines };
+    unless_gone(out.write_all(text.as_bytes()))
 }
 
 /// What was made.
-pub(super) fn told_made(made: &Summary, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "checkpoint {} made: {} pages stored, {} URLs waiting, {} in {} files",
-        made.name,
-        made.counts.pages_stored,
-        made.counts.waiting,
-        human_size(made.bytes),
-        made.files
-    )
+pub(super) fn told_made(made: &Summary) -> String {
+    let Summary { name, counts, files, .. } = made;
+    let (pages, waiting, size) = (counts.pages_stored, counts.waiting, human_size(made.bytes));
+    format!("checkpoint {name} made: {pages} pages stored, {waiting} URLs waiting, {size} in {files} files\n")
 }
 
 fn list(args: &CheckpointArgs, settings: &Settings, out: &mut dyn Write) -> Result<(), CliError> {
     let shelf = Shelf::new(settings.checkpoint_dir());
     let listing = shelf.listing(&settings.store.data_dir.join("db")).map_err(failed)?;
-    show(args, out, &listing, |out| told_listing(&listing, &shelf, out))
+    show(args, out, &listing, told_listing(&listing, &shelf))
 }
 
-fn told_listing(listing: &Listing, shelf: &Shelf, out: &mut dyn Write) -> std::io::Result<()> {
-    if listing.checkpoints.is_empty() {
-        writeln!(out, "no checkpoint in {}", shelf.dir().display())?;
+fn told_listing(listing: &Listing, shelf: &Shelf) -> String {
+    let row = |made: &Summary| {
+        let Summary { name, ts, counts, archive_files, .. } = made;
+        let (pages, waiting, size) = (counts.pages_stored, counts.waiting, human_size(made.bytes));
+        let by = if made.by_hand { "  by hand" } else { "" };
+        format!("{name}  {ts}  {pages} pages  {waiting} waiting  {size}  {archive_files} archive files{by}\n")
+    };
+    let rows: String = listing.checkpoints.iter().map(row).collect();
+    let damaged: String = listing.damaged.iter().map(|damaged| format!("damaged: {}\n", escaped(damaged))).collect();
+    if rows.is_empty() {
+        return format!("no checkpoint in {}\n{damaged}", shelf.dir().display());
     }
-    for c in &listing.checkpoints {
-        let (pages, waiting, size) = (c.counts.pages_stored, c.counts.waiting, human_size(c.bytes));
-        writeln!(
-            out,
-            "{}  {}  {pages} pages  {waiting} waiting  {size}  {} archive files{}",
-            c.name,
-            c.ts,
-            c.archive_files,
-            if c.by_hand { "  by hand" } else { "" }
-        )?;
-    }
-    for damaged in &listing.damaged {
-        writeln!(out, "damaged: {}", crate::telemetry::log::escaped(damaged))?;
-    }
-    if listing.checkpoints.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "only these hold {} of the disk; the rest is shared with the database",
-        human_size(listing.held_bytes)
-    )
+    let held = human_size(listing.held_bytes);
+    format!("{rows}{damaged}only these hold {held} of the disk; the rest is shared with the database\n")
 }
 
 fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn Write) -> Result<Exit, CliError> {
     let source = source(settings, name).map_err(failed)?;
     let manifest = Manifest::read(&source.dir).map_err(failed)?;
     let report = verify(&source.dir, &manifest, &source.data, &source.warc_dir).map_err(failed)?;
-    show(args, out, &report, |out| told_report(&report, out))?;
+    show(args, out, &report, told_report(&report))?;
     match report.is_good() {
         true => Ok(Exit::Done),
         false if args.json => Ok(Exit::Error), // the report says it
@@ -285,58 +259,46 @@ fn checked(args: &CheckpointArgs, settings: &Settings, name: &str, out: &mut dyn
     }
 }
 
-fn told_report(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    for problem in report
-        .damage
-        .iter()
-        .map(|p| format!("damaged: {p}"))
-        .chain(report.missing.iter().map(|p| format!("missing: {p}")))
-    {
-        writeln!(out, "{}", crate::telemetry::log::escaped(&problem))?;
-    }
+fn told_report(report: &Report) -> String {
+    let problems = |what: &str, all: &[String]| -> String {
+        all.iter().map(|problem| format!("{what}: {}\n", escaped(problem))).collect()
+    };
     if !report.is_good() {
-        return Ok(());
+        return problems("damaged", &report.damage) + &problems("missing", &report.missing);
     }
-    writeln!(
-        out,
-        "{} is good: {} files, {}; {} archive files are there{}",
-        report.name,
-        report.files,
-        human_size(report.bytes),
-        report.archive - report.elsewhere,
-        if report.elsewhere > 0 { format!(", {} were uploaded", report.elsewhere) } else { String::new() }
-    )
+    let Report { name, files, bytes, archive, elsewhere, .. } = report;
+    let (size, here) = (human_size(*bytes), archive - elsewhere);
+    let uploaded = if *elsewhere > 0 { format!(", {elsewhere} were uploaded") } else { String::new() };
+    format!("{name} is good: {files} files, {size}; {here} archive files are there{uploaded}\n")
 }
 
-fn told_restored(done: &Restored, out: &mut dyn Write) -> std::io::Result<()> {
+fn told_restored(done: &Restored) -> String {
+    let Restored { name, pages, waiting, archive, younger, .. } = done;
     let data = done.data.display();
-    writeln!(out, "{} is now in {data}: {} pages stored, {} URLs waiting", done.name, done.pages, done.waiting)?;
+    let mut text = format!("{name} is now in {data}: {pages} pages stored, {waiting} URLs waiting\n");
     if let Some(aside) = &done.aside {
-        writeln!(out, "the former state is in {}; remove it when it is not needed", aside.display())?;
+        text += &format!("the former state is in {}; remove it when it is not needed\n", aside.display());
     }
-    if done.archive > 0 {
-        writeln!(out, "{} archive files were put into the folder", done.archive)?;
+    if *archive > 0 {
+        text += &format!("{archive} archive files were put into the folder\n");
     }
-    if done.younger > 0 {
-        writeln!(out, "{} WARC files younger than the checkpoint stay; their pages are fetched again", done.younger)?;
+    if *younger > 0 {
+        text += &format!("{younger} WARC files younger than the checkpoint stay; their pages are fetched again\n");
     }
     for missing in &done.missing {
-        writeln!(out, "not there: {}", crate::telemetry::log::escaped(missing))?;
+        text += &format!("not there: {}\n", escaped(missing));
     }
     if let Some(dir) = &done.archive_apart {
         let dir = dir.display();
-        writeln!(
-            out,
-            "the archive is in {dir}, not in this configuration's store.warc_dir: move it there, or change that key"
-        )?;
+        text += &format!(
+            "the archive is in {dir}, not in this configuration's store.warc_dir: move it there, or change that key\n"
+        );
     }
-    writeln!(out, "go on with: lycosa run … --data {data}")
+    text + &format!("go on with: lycosa run … --data {data}\n")
 }
 
-fn told_carried(done: &Carried, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{} copied to {}: {} files, {}", done.name, done.to, done.files, human_size(done.bytes))?;
-    if !done.left.is_empty() {
-        writeln!(out, "{} archive files were not copied", done.left.len())?;
-    }
-    Ok(())
+fn told_carried(done: &Carried) -> String {
+    let Carried { name, to, files, bytes, left } = done;
+    let left = if left.is_empty() { String::new() } else { format!("{} archive files were not copied\n", left.len()) };
+    format!("{name} copied to {to}: {files} files, {}\n{left}", human_size(*bytes))
 }

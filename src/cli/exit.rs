@@ -1,9 +1,10 @@
-//! Errors that end a command.
+//! Errors that end a command; and what others have written, shown so that it cannot steer the terminal.
 
-use std::io::Write as _;
+use std::borrow::Cow;
+use std::io::{ErrorKind, Write};
 
-use super::safe::Safe;
 pub use crate::base::exit::Exit;
+use crate::telemetry::log::{escaped, is_unsafe};
 
 /// An error that ends a command: one line for stderr, and the exit code.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +36,7 @@ impl CliError {
     /// The message on one line, with nothing in it that moves a cursor.
     #[must_use]
     pub fn line(&self) -> String {
-        crate::telemetry::log::escaped(&self.message.lines().map(str::trim).collect::<Vec<_>>().join("; "))
+        escaped(&self.message.lines().map(str::trim).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -48,7 +49,7 @@ impl From<crate::config::ConfigError> for CliError {
 impl From<std::io::Error> for CliError {
     /// A reader that went away (`lycosa config show | head`) has what it wanted.
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
+        if error.kind() == ErrorKind::BrokenPipe {
             return Self { exit: Exit::Done, message: String::new() };
         }
         Self::new(format!("writing the answer: {error}"))
@@ -59,7 +60,7 @@ impl From<std::io::Error> for CliError {
 ///
 /// # Errors
 /// That error; a fault of the output.
-pub fn in_json<T>(json: bool, done: Result<T, CliError>, out: &mut dyn std::io::Write) -> Result<T, CliError> {
+pub fn in_json<T>(json: bool, done: Result<T, CliError>, out: &mut dyn Write) -> Result<T, CliError> {
     if let (true, Err(error)) = (json, &done)
         && error.exit != Exit::Done
     {
@@ -74,9 +75,45 @@ pub fn in_json<T>(json: bool, done: Result<T, CliError>, out: &mut dyn std::io::
 /// Any other fault of the output.
 pub fn unless_gone(written: std::io::Result<()>) -> Result<(), CliError> {
     match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+/// Writes on, with every control character but the ends of lines and tabs, and every one that turns the direction of text,
+/// written as JSON would escape it: what is JSON stays the same JSON. Each write is to hold whole characters, as those of
+/// texts do. Every command writes through one, whatever it escapes itself; only bodies and archive files go out as they are.
+pub(super) struct Safe<'o>(pub &'o mut dyn Write);
+
+impl Write for Safe<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write_all(plain(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(steers) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\r' if rest.peek() == Some(&'\n') => out.push(c), // the lines of a CSV end in both
+            c if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.into()
+}
+
+fn steers(c: char) -> bool {
+    is_unsafe(c) && !matches!(c, '\n' | '\t')
 }
 
 #[cfg(test)]
@@ -85,12 +122,20 @@ mod tests {
 
     #[test]
     fn a_reader_that_went_away_is_no_fault_but_a_full_disk_is() {
-        assert!(unless_gone(Err(std::io::ErrorKind::BrokenPipe.into())).is_ok());
-        assert!(unless_gone(Err(std::io::ErrorKind::StorageFull.into())).is_err());
+        assert!(unless_gone(Err(ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(unless_gone(Err(ErrorKind::StorageFull.into())).is_err());
     }
 
     #[test]
     fn an_error_is_one_line() {
         assert_eq!(CliError::new("a\n  b\u{1b}").line(), "a; b\\u{1b}");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_written_out_and_the_rest_stays() {
+        let mut out = Vec::new();
+        let hostile = "\r\u{1b}]0;x\u{7}\u{9b}\u{202e}";
+        Safe(&mut out).write_all(format!("a\tü\r\n{hostile}").as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\tü\r\n\\u000d\\u001b]0;x\\u0007\\u009b\\u202e");
     }
 }

@@ -20,9 +20,6 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 }
 
 /// Layers of a file (if any), the environment and the shared flags.
-///
-/// # Errors
-/// A source that cannot be read or holds a wrong value.
 pub fn layers(config: Option<&Path>, args: &SettingsArgs) -> Result<Layers, ConfigError> {
     let mut layers = match config {
         Some(path) => Layers::new().file(path)?,
@@ -43,10 +40,15 @@ pub fn layers(config: Option<&Path>, args: &SettingsArgs) -> Result<Layers, Conf
     Ok(layers)
 }
 
+/// The same with another data folder, if one is named.
+pub fn with_data(layers: Layers, data: Option<&Path>) -> Result<Layers, ConfigError> {
+    match data {
+        Some(data) => layers.flag("--data", "store.data_dir", Value::from(data.to_string_lossy().into_owned())),
+        None => Ok(layers),
+    }
+}
+
 /// Layers of `lycosa run`.
-///
-/// # Errors
-/// As [`layers`], or the file of seeds cannot be read.
 pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     let mut layers = layers(args.config.as_deref(), &args.settings)?;
     let mut seeds = args.seeds.clone();
@@ -58,11 +60,10 @@ pub fn run_layers(args: &RunArgs) -> Result<Layers, CliError> {
     if !seeds.is_empty() {
         layers = layers.flag("--seed", "crawl.seeds", Value::from(seeds))?;
     }
-    let data = args.data.as_ref().map(|d| Value::from(d.to_string_lossy().into_owned()));
+    layers = with_data(layers, args.data.as_deref())?;
     let format = args.log_format.map(|f| Value::from(if f == LogFormat::Json { "json" } else { "text" }));
     let number = |n: Option<u64>| n.map(|n| Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)));
     let flags = [
-        ("--data", "store.data_dir", data),
         ("--until-done", "crawl.until_done", args.until_done.then_some(Value::Boolean(true))),
         ("--max-pages", "crawl.max_pages", number(args.max_pages)),
         ("--max-time", "crawl.max_time", args.max_time.clone().map(Value::from)),
@@ -90,9 +91,6 @@ const TOLD: usize = 10;
 
 /// Reads a file of seeds, one a line; empty lines and those that begin with `#` are skipped. A line that is no URL costs
 /// a remark with its number, so that one of thousands does not keep the rest from being crawled.
-///
-/// # Errors
-/// It cannot be read, or holds no URL at all.
 fn seed_file(file: &Path) -> Result<SeedFile, CliError> {
     let name = file.display();
     let (list, mut good, mut notices, mut bad) = (read_input(file)?, Vec::new(), Vec::new(), 0_usize);

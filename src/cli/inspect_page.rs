@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::exit::CliError;
 use crate::content::html::Page;
 use crate::content::modules::{HeaderDirectives, leads};
 use crate::crawl::parser::inspect::{Inspection, Redirect};
@@ -18,22 +19,6 @@ use crate::net::Fetched;
 /// Room for a piece of a body.
 const PIECE: usize = 32 * 1024;
 
-/// Why the command could not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum InspectPageError {
-    /// The page's URL is none.
-    #[error("--url {url}: {fault}; write the URL the page came from, such as https://example.org/dir/page.html")]
-    Url {
-        /// As the user wrote it.
-        url: String,
-        /// What is wrong with it.
-        fault: UrlError,
-    },
-    /// The output took no more.
-    #[error("writing the answer: {0}")]
-    Output(#[from] io::Error),
-}
-
 /// Writes one JSON object about the page `bytes` that came from `url` as `content_type`, read as a crawl with these rules reads an
 /// answer with that body and type. Without a type it is taken for HTML. A text or XML that was compressed with gzip is unpacked
 /// (and noted, for a server would have had to say so).
@@ -45,17 +30,17 @@ pub enum InspectPageError {
 /// order, of a sitemap its entries; `url` is absolute and in canonical form, `kind`, `nofollow`, `text`), `text`. As in a crawl a body
 /// that no module reads has no links; of plain text `text` is the text. Where rules of `[[extract]]` are meant for it also
 /// `extracted`: what they find, by name, or null when the page is too large or too deep for them.
-///
-/// # Errors
-/// A `url` that is none, or an output that fails.
 pub fn run(
     bytes: Vec<u8>,
     url: &str,
     content_type: Option<&str>,
     rules: &Rules,
     out: &mut dyn Write,
-) -> Result<(), InspectPageError> {
-    let url = rules.canon.parse(url).map_err(|fault| InspectPageError::Url { url: url.into(), fault })?;
+) -> Result<(), CliError> {
+    let url = rules.canon.parse(url).map_err(|fault| {
+        let what = "write the URL the page came from, such as https://example.org/dir/page.html";
+        CliError::usage(format!("--url {url}: {fault}; {what}"))
+    })?;
     let content_type = content_type.unwrap_or("text/html");
     let headers = vec![("Content-Type".to_owned(), content_type.as_bytes().to_vec())];
     let fetched = Fetched::saved(200, headers, Document::from_bytes(bytes));

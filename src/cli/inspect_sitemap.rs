@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::exit::CliError;
 use crate::content::html::Page;
 use crate::content::modules::Body;
 use crate::content::sitemap::Sites;
 use crate::crawl::rules::Rules;
 use crate::domain::reason::Rejection;
-use crate::domain::url::UrlError;
 use crate::telemetry::log::escaped;
 
 /// What was asked about a file.
@@ -23,25 +23,6 @@ pub struct Asked<'a> {
     pub named_by: Option<&'a str>,
     /// JSON in place of lines.
     pub json: bool,
-}
-
-/// Why the command could not do its work.
-#[derive(Debug, thiserror::Error)]
-pub enum InspectSitemapError {
-    /// The file's URL is none.
-    #[error("--url {url}: {fault}; write the URL the file came from, such as https://example.org/sitemap.xml")]
-    Url {
-        /// As the user wrote it.
-        url: String,
-        /// What is wrong with it.
-        fault: UrlError,
-    },
-    /// Nobody reads it.
-    #[error("it is neither a sitemap nor a feed, by its type and its first bytes")]
-    Unread,
-    /// The output took no more.
-    #[error("writing the answer: {0}")]
-    Output(#[from] io::Error),
 }
 
 #[derive(Serialize)]
@@ -65,17 +46,18 @@ struct EntryReport {
 }
 
 /// Writes what the file names: one object, or one line an entry: verdict, kind, URL, and what else is said of it.
-///
-/// # Errors
-/// A `url` that is none, a file that is neither sitemap nor feed, an output that fails.
-pub fn run(bytes: &[u8], asked: &Asked<'_>, rules: &Rules, out: &mut dyn Write) -> Result<(), InspectSitemapError> {
+pub fn run(bytes: &[u8], asked: &Asked<'_>, rules: &Rules, out: &mut dyn Write) -> Result<(), CliError> {
     let canon = &rules.canon;
-    let at = canon.parse(asked.url).map_err(|fault| InspectSitemapError::Url { url: asked.url.into(), fault })?;
+    let at = canon.parse(asked.url).map_err(|fault| {
+        let what = "write the URL the file came from, such as https://example.org/sitemap.xml";
+        CliError::usage(format!("--url {}: {fault}; {what}", asked.url))
+    })?;
     let (url, modules) = (at.to_url(), &rules.modules);
     let content_type = asked.content_type.or(Some("application/xml"));
     let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
     let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed" | "json-feed"));
-    let module = module.ok_or(InspectSitemapError::Unread)?;
+    let module =
+        module.ok_or_else(|| CliError::usage("it is neither a sitemap nor a feed, by its type and its first bytes"))?;
     let page = modules.read(&body, &rules.parse).unwrap_or_default();
     let via = asked.named_by.map(|host| format!("http://{host}/robots.txt"));
     let sites = Sites::of(&at, via.as_deref(), true);

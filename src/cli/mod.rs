@@ -2,36 +2,27 @@
 
 pub mod args;
 #[cfg(feature = "rocksdb")]
-pub mod check;
-pub mod check_config;
-#[cfg(feature = "rocksdb")]
-mod check_report;
-pub mod checkpoint;
-pub mod config_cmd;
-pub mod ctl;
-pub mod dry_run;
+mod check;
+mod checkpoint;
+mod config_cmd;
+mod ctl;
 pub mod exit;
-pub mod fetch;
-pub mod gather;
-pub mod inspect;
-pub mod inspect_page;
-pub mod inspect_robots;
+mod fetch;
+mod gather;
+mod inspect;
+mod inspect_page;
 mod inspect_sitemap;
-pub mod inspect_url;
-pub mod progress;
-pub mod reload;
-pub mod run;
-mod safe;
-pub mod why;
+mod progress;
+mod run;
+mod why;
 
 use std::io::Write;
 
 use clap::CommandFactory as _;
 
 use args::{Cli, Command, ConfigCommand};
-use exit::in_json;
 pub use exit::{CliError, Exit};
-use safe::Safe;
+use exit::{Safe, in_json};
 
 use crate::config::LogSection;
 
@@ -69,7 +60,7 @@ pub fn execute(cli: Cli, raw: &mut dyn Write) -> Result<Exit, CliError> {
             config_cmd::show(config.as_deref(), &settings, origin, json, out).map(|()| Exit::Done)
         }
         Command::Config(ConfigCommand::Check(args)) | Command::CheckConfig(args) => {
-            check_config::run(&args.file, out).map(|()| Exit::Done)
+            config_cmd::check(&args.file, out).map(|()| Exit::Done)
         }
         Command::Checkpoint(args) => {
             let done = checkpoint::run(&args, out);

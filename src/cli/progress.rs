@@ -61,11 +61,17 @@ fn goes_on(stopped: &mpsc::Receiver<()>, interval: Duration) -> bool {
     stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout)
 }
 
-fn draw(status: &Status, stopped: &mpsc::Receiver<()>) {
+/// A line at the foot of the terminal.
+pub(super) fn live_line() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
         bar.set_style(style);
     }
+    bar
+}
+
+fn draw(status: &Status, stopped: &mpsc::Receiver<()>) {
+    let bar = live_line();
     let above = bar.clone();
     // Log lines are written above the live line. A terminal that is gone is no reason to stop crawling.
     logging::redirect(Some(Arc::new(move |line: &[u8]| {

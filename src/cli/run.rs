@@ -7,7 +7,7 @@ use super::args::RunArgs;
 use super::exit::{CliError, Exit, unless_gone};
 use super::gather::run_layers;
 use super::progress::Progress;
-use super::{dry_run, reload, why};
+use super::{config_cmd, why};
 use crate::admin::AdminError;
 use crate::app::{self, Outcome, ReadAgain, RunError, StartError};
 use crate::base::disk::DiskFault;
@@ -31,12 +31,12 @@ pub fn run(args: &RunArgs, rust_log: Option<&str>, out: &mut dyn Write) -> Resul
     settings.ready_to_run(args.config.is_some())?;
     settings.places()?;
     if args.dry_run {
-        dry_run::check(&settings)?;
+        config_cmd::dry_run(&settings)?;
         out.write_all(plan(&settings).as_bytes())?;
         return Ok(Exit::Done);
     }
-    dry_run::startable(&settings)?; // what another start would not cure, before anything is made
-    let hangup = reload::on_hangup(args, &settings);
+    config_cmd::startable(&settings)?; // what another start would not cure, before anything is made
+    let hangup = config_cmd::on_hangup(args, &settings);
     start(settings, args, hangup, out)
 }
 

@@ -1,7 +1,6 @@
 //! What may be typed is understood, and a mistake is explained.
 
 use super::*;
-use crate::cli::exit::{CliError, Exit};
 
 fn typed(line: &str) -> Result<Cli, CliError> {
     Cli::try_parse_from(line.split(' ')).map_err(|e| explain(&e).unwrap_err())

@@ -7,23 +7,21 @@ use serde_json::{Value, json};
 use super::door::Ask;
 use super::look::list;
 use super::table::{Column, Form, listed, table};
-use super::{jobs, unread, urls};
-use crate::admin::orders::HostOrdered;
-use crate::admin::{NewSeed, SeedReport};
+use super::told::InForce;
+use super::{read, urls};
+use crate::admin::{Done, NewSeed, SeedReport};
 use crate::cli::args::{CtlArgs, CtlCommand, SeedSaid, SeedsCommand};
 use crate::cli::checkpoint;
-use crate::cli::exit::{CliError, Exit, unless_gone};
+use crate::cli::exit::CliError;
 use crate::cli::gather::read_input;
 use crate::config::without_scheme;
 use crate::domain::seed::{in_utf8, seed_lines};
-use crate::recovery::checkpoint::manifest::Summary;
+use crate::recovery::checkpoint::shelf::Listing;
 use crate::telemetry::StatusSnapshot;
+use crate::telemetry::log::escaped;
 use crate::telemetry::summary;
 
 /// What a command asks.
-///
-/// # Errors
-/// No seed is given, or the file of seeds cannot be read.
 pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     Ok(match &args.command {
         CtlCommand::Status => Ask::get("/api/v1/status"),
@@ -53,87 +51,49 @@ pub(super) fn ask(args: &CtlArgs) -> Result<Ask, CliError> {
     })
 }
 
-/// Shows an answer.
-///
-/// # Errors
-/// It is none, or no seed was taken.
-pub(super) fn tell(command: &CtlCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    match command {
-        CtlCommand::Status => {
-            let status: StatusSnapshot = serde_json::from_str(answer).map_err(unread)?;
-            out.write_all(summary::table(&status, &format!("{:?}", status.state).to_lowercase()).as_bytes())?;
-            if !status.idle_reason.is_empty() {
-                writeln!(out, "idle: {}", crate::telemetry::log::escaped(&status.idle_reason))?;
-            }
-            if status.held_back.urls > 0 {
-                writeln!(out, "`lycosa ctl urls readmit --held-back` takes up what is held back")?;
-            }
-        }
-        CtlCommand::Health => out.write_all(answer.as_bytes())?,
-        CtlCommand::Seeds(SeedsCommand::List { .. }) => {
-            let list: Value = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(out.write_all(listed(&list, SEEDS).as_bytes()))?;
-        }
-        CtlCommand::Seeds(SeedsCommand::Add { said, .. }) => {
-            let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(report(&seeds, said, out))?;
-            if none_taken(&seeds) {
-                return Err(CliError::new("no seed was taken"));
-            }
-        }
-        CtlCommand::Checkpoint => {
-            let made: Summary = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(checkpoint::told_made(&made, out))?;
-        }
-        CtlCommand::Checkpoints => {
-            let list: Value = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(out.write_all(checkpoints(&list).as_bytes()))?;
-        }
-        CtlCommand::Urls(command) => {
-            let told = match urls::told(command, &serde_json::from_str(answer).map_err(unread)?) {
-                Some(list) => list,
-                None => jobs::sentence(&serde_json::from_str(answer).map_err(unread)?),
-            };
-            unless_gone(out.write_all(told.as_bytes()))?;
-        }
+/// What an answer says.
+pub(super) fn told(command: &CtlCommand, answer: &str, now: &InForce) -> Result<String, CliError> {
+    Ok(match command {
+        CtlCommand::Status => status(&read(answer)?),
+        CtlCommand::Health => answer.to_owned(),
+        CtlCommand::Seeds(SeedsCommand::List { .. }) => listed(&read(answer)?, SEEDS),
+        CtlCommand::Seeds(SeedsCommand::Add { said, .. }) => report(&read(answer)?, said),
+        CtlCommand::Checkpoint => checkpoint::told_made(&read(answer)?),
+        CtlCommand::Checkpoints => checkpoints(&read(answer)?),
+        CtlCommand::Urls(command) => urls::told(command, answer)?,
         CtlCommand::Pause | CtlCommand::Resume | CtlCommand::Drain | CtlCommand::Stop => {
-            let answer: Value = serde_json::from_str(answer).map_err(unread)?;
-            let done = answer.get("done").and_then(Value::as_str).unwrap_or("command");
-            match answer.get("still").and_then(Value::as_str) {
+            let Done { done, still } = read(answer)?;
+            match still {
                 Some(still) => {
                     let told = format!("{done}: your pause is over, but the crawl waits all the same: {still}");
-                    writeln!(out, "{}", crate::telemetry::log::escaped(&told))?;
+                    escaped(&told) + "\n"
                 }
-                None => writeln!(out, "{done}: done")?,
+                None => format!("{done}: done\n"),
             }
         }
-        CtlCommand::Host(host) if host.command.is_none() => {
-            let told = super::host_facts::told(&serde_json::from_str(answer).map_err(unread)?);
-            unless_gone(out.write_all(told.as_bytes()))?;
-        }
-        CtlCommand::Host(_) => {
-            let ordered: HostOrdered = serde_json::from_str(answer).map_err(unread)?;
-            unless_gone(super::host::show(&ordered, out))?;
-        }
-        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) => {}
-        CtlCommand::Look(command) => super::look::tell(command, answer, out)?,
-        CtlCommand::Settings(command) => super::settings::tell(command, answer, out)?,
+        CtlCommand::Host(host) => super::host::told(host, answer)?,
+        CtlCommand::Snapshot(_) | CtlCommand::Report(_) | CtlCommand::Events(_) => String::new(),
+        CtlCommand::Look(command) => super::look::told(command, answer)?,
+        CtlCommand::Settings(command) => super::settings::told(command, answer, now)?,
+    })
+}
+
+fn status(status: &StatusSnapshot) -> String {
+    let mut text = summary::table(status, &format!("{:?}", status.state).to_lowercase());
+    if !status.idle_reason.is_empty() {
+        text += &format!("idle: {}\n", escaped(&status.idle_reason));
     }
-    Ok(())
+    if status.held_back.urls > 0 {
+        text += "`lycosa ctl urls readmit --held-back` takes up what is held back\n";
+    }
+    text
 }
 
-/// How a command ended whose answer was shown as it is.
-///
-/// # Errors
-/// The answer is none.
-pub(super) fn outcome(command: &CtlCommand, answer: &str) -> Result<Exit, CliError> {
-    let CtlCommand::Seeds(SeedsCommand::Add { .. }) = command else { return Ok(Exit::Done) };
-    let seeds: SeedReport = serde_json::from_str(answer).map_err(unread)?;
-    Ok(if none_taken(&seeds) { Exit::Error } else { Exit::Done })
-}
-
-fn none_taken(seeds: &SeedReport) -> bool {
-    seeds.accepted + seeds.known == 0
+/// Whether the answer says that nothing was done: no seed was taken.
+pub(super) fn nothing_done(command: &CtlCommand, answer: &str) -> Result<bool, CliError> {
+    let CtlCommand::Seeds(SeedsCommand::Add { .. }) = command else { return Ok(false) };
+    let seeds: SeedReport = read(answer)?;
+    Ok(seeds.accepted + seeds.known == 0)
 }
 
 /// The URLs of a file; a line that is no text is told and left out.
@@ -169,12 +129,13 @@ const CHECKPOINTS: &[Column] = &[
 ];
 
 /// The oldest first, then what is damaged.
-fn checkpoints(list: &Value) -> String {
-    let items = |name: &str| list.get(name).and_then(Value::as_array).into_iter().flatten();
-    let good: Vec<&Value> = items("checkpoints").collect();
-    let damaged = items("damaged").map(|text| format!("damaged: {}\n", super::table::cell(text)));
-    let good =
-        if good.is_empty() { "none; `lycosa ctl checkpoint` makes one\n".into() } else { table(&good, CHECKPOINTS) };
+fn checkpoints(listing: &Listing) -> String {
+    let good: Vec<Value> = listing.checkpoints.iter().map(|made| json!(made)).collect();
+    let damaged = listing.damaged.iter().map(|text| format!("damaged: {}\n", escaped(text)));
+    let good = match good.is_empty() {
+        true => "none; `lycosa ctl checkpoint` makes one\n".to_owned(),
+        false => table(&good.iter().collect::<Vec<_>>(), CHECKPOINTS),
+    };
     good + &damaged.collect::<String>()
 }
 
@@ -197,22 +158,19 @@ fn seeds(urls: Vec<String>, said: &SeedSaid) -> String {
     json!({ "seeds": urls.into_iter().map(seed).collect::<Vec<NewSeed>>() }).to_string()
 }
 
-fn report(report: &SeedReport, said: &SeedSaid, out: &mut dyn Write) -> std::io::Result<()> {
-    writeln!(out, "{} accepted, {} known already, {} rejected", report.accepted, report.known, report.rejected.len())?;
-    if report.known > 0 && *said != SeedSaid::default() {
-        writeln!(
-            out,
-            "what is said now of a known seed replaces what was said of it; a URL that is queued keeps its place"
-        )?;
+fn report(report: &SeedReport, said: &SeedSaid) -> String {
+    let SeedReport { accepted, known, rejected, guessed } = report;
+    let mut text = format!("{accepted} accepted, {known} known already, {} rejected\n", rejected.len());
+    if *known > 0 && *said != SeedSaid::default() {
+        text += "what is said now of a known seed replaces what was said of it; a URL that is queued keeps its place\n";
     }
-    for url in &report.guessed {
-        writeln!(out, "{}", crate::telemetry::log::escaped(&without_scheme(url)))?;
+    for url in guessed {
+        text += &format!("{}\n", escaped(&without_scheme(url)));
     }
-    for seed in &report.rejected {
-        let text = format!("rejected {}: {}", seed.url, seed.reason);
-        writeln!(out, "{}", crate::telemetry::log::escaped(&text))?;
+    for seed in rejected {
+        text += &format!("{}\n", escaped(&format!("rejected {}: {}", seed.url, seed.reason)));
     }
-    Ok(())
+    text
 }
 
 /// The folder whose crawl is asked, so that another one that listens there refuses.

@@ -104,9 +104,6 @@ pub(super) fn door(args: &CtlArgs) -> Result<Door, CliError> {
 pub(super) type Answer = awc::ClientResponse<Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>>>;
 
 /// Asks and gives the answer.
-///
-/// # Errors
-/// Nobody listens, or the endpoint refuses.
 pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
     let usual = if ask.path.ends_with("/checkpoint") { CHECKPOINT } else { PATIENCE };
     let patience = door.timeout.unwrap_or(usual);
@@ -118,9 +115,6 @@ pub(super) async fn send(door: &Door, ask: Ask) -> Result<String, CliError> {
 }
 
 /// Asks for an answer without end.
-///
-/// # Errors
-/// Nobody listens, or the endpoint refuses.
 pub(super) async fn stream(door: &Door, path: &str) -> Result<Answer, CliError> {
     let begin = request(door, Ask::get(path));
     tokio::time::timeout(door.patience(), begin).await.map_err(|_| door.too_slow())?

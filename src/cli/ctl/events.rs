@@ -4,9 +4,9 @@ use std::io::Write;
 
 use futures_util::StreamExt;
 use serde_json::Value;
-use url::form_urlencoded::byte_serialize;
 
 use super::door::{Door, stream};
+use super::look::path;
 use crate::cli::exit::CliError;
 use crate::telemetry::events::{EventKind, StateChange};
 use crate::telemetry::log::escaped;
@@ -26,21 +26,13 @@ pub struct EventsArgs {
     host: Option<String>,
 }
 
-impl EventsArgs {
-    fn path(&self) -> String {
-        let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-        let pair = |name: &str, value: &Option<String>| value.as_ref().map(|v| format!("{name}={}", encoded(v)));
-        let query: Vec<String> = [pair("kind", &self.kind), pair("host", &self.host)].into_iter().flatten().collect();
-        format!("/api/v1/events?{}", query.join("&"))
-    }
-}
-
 /// Shows events as they come, until the crawl says that it has stopped.
 ///
 /// # Errors
 /// Nobody listens, the endpoint refuses, or the stream ends before the crawl has said so; whoever reads went away, which is no fault.
 pub(super) async fn follow(door: &Door, args: &EventsArgs, json: bool, out: &mut dyn Write) -> Result<(), CliError> {
-    let mut chunks = stream(door, &args.path()).await?;
+    let mut chunks =
+        stream(door, &path("/api/v1/events", &[("kind", args.kind.clone()), ("host", args.host.clone())])).await?;
     let (mut buffer, mut stopped) = (Vec::new(), false);
     while let Some(chunk) = chunks.next().await {
         buffer.extend_from_slice(&chunk.map_err(|e| CliError::new(format!("the stream of events broke off: {e}")))?);

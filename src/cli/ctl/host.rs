@@ -1,15 +1,22 @@
-//! `lycosa ctl host NAME …`: one host, and commands to it.
+//! `lycosa ctl host NAME …`: one host, and commands to it. `lycosa ctl robots`: what its robots.txt said, when, to whom, and what
+//! that means for a URL.
 
-use std::io::Write;
+use std::time::Duration;
 
 use awc::http::Method;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use url::Url;
 
 use super::door::Ask;
-use super::escaped_part;
+use super::table::{moment, pairs};
+use super::{escaped_part, read};
+use crate::admin::hosts::{DelayFrom, HostDetail, HostView, RobotsText, Schedule};
 use crate::admin::orders::HostOrdered;
-use crate::base::units::format_duration;
+use crate::admin::views::{HostState, RobotsStanding, RobotsView};
+use crate::base::units::{format_duration, human_size};
+use crate::cli::exit::CliError;
+use crate::domain::url::with_schemes;
 use crate::warc::date::iso;
 
 /// `lycosa ctl host …`.
@@ -60,23 +67,29 @@ pub enum HostCommand {
 pub(super) fn ask(args: &HostArgs) -> Ask {
     let host = format!("/api/v1/hosts/{}", escaped_part(&args.name));
     let Some(command) = &args.command else { return Ask::get(host) };
-    let (method, what, body) = match command {
-        HostCommand::Pause => (Method::POST, "pause", String::new()),
-        HostCommand::Resume => (Method::POST, "resume", String::new()),
-        HostCommand::Drop => (Method::POST, "drop", String::new()),
-        HostCommand::Block => (Method::POST, "block", String::new()),
-        HostCommand::Unblock => (Method::POST, "unblock", String::new()),
-        HostCommand::Recrawl => (Method::POST, "recrawl", String::new()),
+    let what = match command {
+        HostCommand::Pause => "pause",
+        HostCommand::Resume => "resume",
+        HostCommand::Drop => "drop",
+        HostCommand::Block => "block",
+        HostCommand::Unblock => "unblock",
+        HostCommand::Recrawl => "recrawl",
         HostCommand::Delay { gap } => {
             let gap = Some(gap).filter(|gap| *gap != "none");
-            (Method::PUT, "delay", json!({ "min_delay": gap }).to_string())
+            let body = json!({ "min_delay": gap }).to_string();
+            return Ask { method: Method::PUT, path: format!("{host}/delay"), body };
         }
     };
-    Ask { method, path: format!("{host}/{what}"), body }
+    Ask::post(format!("{host}/{what}"), String::new())
+}
+
+/// What the answer says.
+pub(super) fn told(args: &HostArgs, answer: &str) -> Result<String, CliError> {
+    Ok(if args.command.is_none() { detail(&read(answer)?) } else { ordered(&read(answer)?) })
 }
 
 /// What stands now.
-pub(super) fn show(ordered: &HostOrdered, out: &mut dyn Write) -> std::io::Result<()> {
+fn ordered(ordered: &HostOrdered) -> String {
     let orders = &ordered.orders;
     let since = [
         ("paused", orders.paused),
@@ -86,15 +99,218 @@ pub(super) fn show(ordered: &HostOrdered, out: &mut dyn Write) -> std::io::Resul
     ];
     let mut told: Vec<String> =
         since.iter().filter_map(|(what, at)| at.map(|at| format!("{what} since {}", iso(at)))).collect();
-    told.extend(
-        orders.min_delay_ms.map(|ms| {
-            format!("at least {} between two requests", format_duration(std::time::Duration::from_millis(ms)))
-        }),
-    );
+    let gap = orders.min_delay_ms.map(|ms| format_duration(Duration::from_millis(ms)));
+    told.extend(gap.map(|gap| format!("at least {gap} between two requests")));
     let told = if told.is_empty() { "no order stands".to_owned() } else { told.join(", ") };
-    writeln!(out, "{}: {told}", ordered.host)?;
-    if !ordered.known {
-        writeln!(out, "note: nothing is known of this host yet: nobody found a link to it; is its name spelt right?")?;
+    let note = match ordered.known {
+        true => "",
+        false => "note: nothing is known of this host yet: nobody found a link to it; is its name spelt right?\n",
+    };
+    let job = ordered.job.as_ref().map(super::jobs::started).unwrap_or_default();
+    format!("{}: {told}\n{note}{job}", ordered.host)
+}
+
+/// How a host stands, a line for each thing.
+fn detail(detail: &HostDetail) -> String {
+    let host = &detail.host;
+    let mut facts = vec![
+        ("host", format!("{}: {:?}", host.name, host.state).to_lowercase()),
+        ("queue", queue(host)),
+        ("done", format!("{} pages, {} given up, {}", host.done, host.errors, human_size(host.bytes))),
+        ("next", next(host)),
+        ("delay", delay(&detail.schedule)),
+    ];
+    facts.extend(trouble(&detail.schedule).map(|text| ("trouble", text)));
+    facts.extend(host.orders.iter().map(|order| ("order", order.clone())));
+    facts.push(("addresses", addresses(detail)));
+    let budget = detail.budget.as_ref().map(|budget| format!("{} of {} pages used", budget.used, budget.pages));
+    facts.extend(budget.map(|budget| ("budget", budget)));
+    let robots =
+        detail.robots.iter().map(|r| format!("{}, port {}: {}, {} rules", r.scheme, r.port, standing(r), r.rules));
+    facts.extend(robots.map(|robots| ("robots.txt", robots)));
+    pairs(&facts)
+}
+
+fn queue(host: &HostView) -> String {
+    let ranks = host.queued_by_rank.iter().enumerate().filter(|(_, n)| **n > 0);
+    let ranks: Vec<String> = ranks.map(|(rank, n)| format!("rank {rank}: {n}")).collect();
+    let ranks = if ranks.is_empty() { String::new() } else { format!(" ({})", ranks.join(", ")) };
+    format!("{} URLs{ranks}, {} wait for their next try", host.queued, host.due)
+}
+
+fn next(host: &HostView) -> String {
+    match &host.wait {
+        Some(wait) => format!("not before {}: {}", moment(wait.until_ms), wait.words),
+        None if host.state == HostState::Held => "not asked: the operator holds it".into(),
+        None => "may be asked now".into(),
     }
-    ordered.job.iter().try_for_each(|job| write!(out, "{}", super::jobs::started(job)))
+}
+
+fn delay(schedule: &Schedule) -> String {
+    let millis = Duration::try_from_secs_f64(schedule.delay_seconds).unwrap_or_default().as_millis();
+    let gap = format_duration(Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX)));
+    let from = match schedule.delay_from {
+        DelayFrom::MinDelay => "politeness.min_delay",
+        DelayFrom::Ordered => "the operator's order",
+        DelayFrom::AnswerTime => "politeness.delay_factor, by the last answer",
+        DelayFrom::CrawlDelay => "Crawl-delay of its robots.txt",
+    };
+    let own = if schedule.own_rules { ", rules of its own" } else { "" };
+    format!("{gap} between two requests ({from}{own}), {} at a time", schedule.connections)
+}
+
+fn trouble(schedule: &Schedule) -> Option<String> {
+    let backoff = (schedule.backoff_steps > 0).then(|| format!("back-off of {} steps", schedule.backoff_steps));
+    let refusals = (schedule.refusals > 0).then(|| format!("{} refusals in a row", schedule.refusals));
+    let parts: Vec<String> = [backoff, refusals].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn addresses(detail: &HostDetail) -> String {
+    match (&detail.address_fault, detail.addresses.is_empty()) {
+        (Some(fault), _) => format!("not resolved: {fault}"),
+        (None, true) => "not known now".into(),
+        (None, false) => detail.addresses.join(", "),
+    }
+}
+
+/// Which robots.txt.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: lycosa ctl robots example.org\n          lycosa ctl robots https://example.org/private/page --text"
+)]
+pub struct RobotsArgs {
+    /// A host, or a URL of it: then its verdict is told
+    #[arg(value_name = "HOST|URL")]
+    pub of: String,
+    /// Show its text as it was fetched, too
+    #[arg(long)]
+    pub text: bool,
+}
+
+/// The request.
+pub(super) fn ask_robots(args: &RobotsArgs) -> Result<Ask, CliError> {
+    let path = |host: &str| format!("/api/v1/hosts/{}/robots", escaped_part(host));
+    let of = args.of.trim();
+    let is_name = !of.contains(['/', '?', '#', ':']) || (of.starts_with('[') && of.ends_with(']'));
+    if is_name {
+        return Ok(Ask::get(path(of)));
+    }
+    let whole = with_schemes(of).map_or_else(|| of.to_owned(), |[https, _]| https);
+    let url = Url::parse(&whole).ok();
+    let wrong = || {
+        CliError::usage(format!("{of}: expected a host such as example.org, or a URL such as https://example.org/x"))
+    };
+    let host = url.as_ref().and_then(Url::host_str).ok_or_else(wrong)?;
+    Ok(Ask::get(format!("{}?url={}", path(host), escaped_part(of))))
+}
+
+/// What the answer says.
+pub(super) fn robots_told(args: &RobotsArgs, answer: &RobotsText) -> String {
+    let robots = &answer.robots;
+    let mut facts = vec![("of", format!("{}, port {}", robots.scheme, robots.port)), ("in force", standing(robots))];
+    facts.extend(fetched(robots).map(|text| ("fetched", text)));
+    facts.extend(failures(robots).map(|text| ("failures", text)));
+    if robots.fetched_ms.is_some() {
+        facts.push(("rules", group(robots)));
+    }
+    facts.extend(robots.sitemaps.iter().map(|sitemap| ("sitemap", sitemap.clone())));
+    let verdict = answer.verdict.as_ref().map(|verdict| {
+        let word = match verdict.allowed {
+            Some(true) => "allowed",
+            Some(false) => "forbidden",
+            None => "not known",
+        };
+        format!("{word}: {}", verdict.because)
+    });
+    facts.extend(verdict.map(|verdict| ("verdict", verdict)));
+    let text = if args.text { format!("\n{}\n", answer.text.trim_end()) } else { String::new() };
+    pairs(&facts) + &text
+}
+
+/// What of it is in force.
+fn standing(robots: &RobotsView) -> String {
+    match robots.standing {
+        RobotsStanding::Rules => "its rules",
+        RobotsStanding::StaleRules => "the rules of an older copy: it cannot be reached now",
+        RobotsStanding::AllowAll if matches!(robots.status, Some(300..400)) => {
+            "everything is allowed: its redirects lead nowhere"
+        }
+        RobotsStanding::AllowAll => "everything is allowed: there is none",
+        RobotsStanding::DisallowAll => "nothing is fetched: it cannot be reached (RFC 9309)",
+        RobotsStanding::NotAsked if robots.asking_since_ms.is_some() => "it is being asked for",
+        RobotsStanding::NotAsked => "it was not asked for yet",
+        RobotsStanding::Ignored => "it is ignored (politeness.respect_robots)",
+    }
+    .to_owned()
+}
+
+fn fetched(robots: &RobotsView) -> Option<String> {
+    let at = robots.fetched_ms?;
+    let status = robots.status.map(|status| format!(", status {status}")).unwrap_or_default();
+    let due = if robots.due { ", asked for anew before the next page" } else { "" };
+    Some(format!("{}{status}, {}{due}", moment(at), human_size(robots.bytes)))
+}
+
+fn failures(robots: &RobotsView) -> Option<String> {
+    let again = robots.retry_ms.map(|at| format!(", next try {}", moment(at))).unwrap_or_default();
+    (robots.failures > 0).then(|| format!("{} in a row{again}", robots.failures))
+}
+
+fn group(robots: &RobotsView) -> String {
+    let whose = match robots.group.as_str() {
+        "named" => "of the group for this crawler",
+        "star" => "of the group for all (*)",
+        _ => "no group is for this crawler",
+    };
+    let delay = robots.crawl_delay_seconds.map(|s| format!(", Crawl-delay {s} s")).unwrap_or_default();
+    format!("{} {whose}{delay}", robots.rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_told_in_a_handful_of_lines() {
+        let detail = json!({
+            "host": {"name": "a.test", "state": "parked", "queued": 9, "queued_by_rank": [7, 0, 2, 0, 0, 0, 0, 0], "due": 1,
+                "done": 30, "errors": 2, "bytes": 2048, "orders": ["paused by the operator"], "rate": 0.0,
+                "wait": {"until_ms": 1_714_979_289_000_u64, "seconds": 3.0, "why": "gap", "words": "the gap between two requests"}},
+            "schedule": {"earliest_ms": 0, "delay_seconds": 2.5, "delay_from": "min_delay", "own_rules": true, "connections": 1,
+                "backoff_steps": 2, "refusals": 0, "last_answer_ms": null, "last_answer_seconds": 0.1},
+            "addresses": ["127.0.0.1"], "address_fault": null, "budget": {"pages": 100, "used": 32, "left": 68}, "robots": [],
+        });
+        let expected = "host       a.test: parked\n\
+                        queue      9 URLs (rank 0: 7, rank 2: 2), 1 wait for their next try\n\
+                        done       30 pages, 2 given up, 2.0 KiB\n\
+                        next       not before 2024-05-06T07:08:09Z: the gap between two requests\n\
+                        delay      2500ms between two requests (politeness.min_delay, rules of its own), 1 at a time\n\
+                        trouble    back-off of 2 steps\n\
+                        order      paused by the operator\n\
+                        addresses  127.0.0.1\n\
+                        budget     32 of 100 pages used\n";
+        assert_eq!(super::detail(&serde_json::from_value(detail).unwrap()), expected);
+    }
+
+    #[test]
+    fn what_it_said_when_to_whom_and_the_verdict_are_told() {
+        let answer = json!({
+            "robots": {"scheme": "http", "port": 80, "standing": "rules", "status": 200, "fetched_ms": 1_714_979_289_012_u64,
+                "age_seconds": 3.0, "due": false, "failures": 0, "retry_ms": null, "bytes": 40, "group": "star", "rules": 2,
+                "crawl_delay_seconds": 10.0, "sitemaps": ["http://a.test/map.xml"]},
+            "text": "User-agent: *\nDisallow: /x\n",
+            "verdict": {"allowed": false, "because": "2: Disallow: /x"},
+        });
+        let answer: RobotsText = serde_json::from_value(answer).unwrap();
+        let args = |text| RobotsArgs { of: String::new(), text };
+        let expected = "of        http, port 80\n\
+                        in force  its rules\n\
+                        fetched   2024-05-06T07:08:09Z, status 200, 40 B\n\
+                        rules     2 of the group for all (*), Crawl-delay 10 s\n\
+                        sitemap   http://a.test/map.xml\n\
+                        verdict   forbidden: 2: Disallow: /x\n";
+        assert_eq!(robots_told(&args(false), &answer), expected);
+        assert_eq!(robots_told(&args(true), &answer), format!("{expected}\nUser-agent: *\nDisallow: /x\n"));
+    }
 }

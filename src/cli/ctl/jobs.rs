@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::door::{Ask, Door, send};
-use super::table::{Column, Form, facts, listed};
-use super::unread;
+use super::read;
+use super::table::{Column, Form, cell, facts, listed};
 use crate::admin::jobs::{JobState, JobView};
 use crate::cli::exit::CliError;
 
@@ -72,19 +72,21 @@ pub(super) fn ask(args: &JobsArgs) -> Ask {
     }
 }
 
-/// The answer.
-pub(super) fn told(args: &JobsArgs, answer: &Value) -> String {
-    match &args.command {
-        None => listed(answer, JOBS),
-        Some(JobsCommand::Show { .. }) => facts(answer),
+/// What the answer says.
+pub(super) fn told(args: &JobsArgs, answer: &str) -> Result<String, CliError> {
+    Ok(match &args.command {
+        None => listed(&read(answer)?, JOBS),
+        Some(JobsCommand::Show { .. }) => facts(&read(answer)?),
         Some(JobsCommand::Cancel { id }) => {
-            let changed = answer.get("changed").and_then(Value::as_u64).unwrap_or_default();
-            match answer.get("state").and_then(Value::as_str) {
-                Some("running") => format!("job {id} is told to stop; {changed} were changed so far, and stay so\n"),
-                state => format!("job {id} had ended before: {}\n", state.unwrap_or("unknown")),
+            let JobView { state, changed, .. } = read(answer)?;
+            match state {
+                JobState::Running => {
+                    format!("job {id} is told to stop; {changed} were changed so far, and stay so\n")
+                }
+                state => format!("job {id} had ended before: {}\n", cell(&json!(state))),
             }
         }
-    }
+    })
 }
 
 /// Waits until a job has ended.
@@ -94,25 +96,20 @@ pub(super) fn told(args: &JobsArgs, answer: &Value) -> String {
 pub(super) async fn end_of(door: &Door, started: &str) -> Result<String, CliError> {
     let mut answer = started.to_owned();
     loop {
-        let job: JobView = serde_json::from_str(&answer).map_err(unread)?;
-        match job.state {
+        let JobView { id, state, changed, error, .. } = read(&answer)?;
+        match state {
             JobState::Running => tokio::time::sleep(LOOK).await,
             JobState::Done => return Ok(answer),
             JobState::Failed => {
-                let why = job.error.unwrap_or_default();
-                return Err(CliError::new(format!(
-                    "job {} failed: {why}; {} were changed before",
-                    job.id, job.changed
-                )));
+                let why = error.unwrap_or_default();
+                return Err(CliError::new(format!("job {id} failed: {why}; {changed} were changed before")));
             }
             JobState::Cancelled => {
-                let (id, changed) = (job.id, job.changed);
-                return Err(CliError::new(format!(
-                    "job {id} was cancelled; {changed} were changed before, and stay so"
-                )));
+                let told = format!("job {id} was cancelled; {changed} were changed before, and stay so");
+                return Err(CliError::new(told));
             }
         }
-        answer = send(door, Ask::get(format!("/api/v1/jobs/{}", job.id))).await?;
+        answer = send(door, Ask::get(format!("/api/v1/jobs/{id}"))).await?;
     }
 }
 
@@ -143,8 +140,6 @@ pub(super) fn started(job: &JobView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn job(kind: &str, state: &str, result: &Value) -> JobView {

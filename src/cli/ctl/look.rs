@@ -1,20 +1,21 @@
 //! Questions to a running crawl: why this URL, why nothing happens, hosts, actors, pages, jobs, how it went.
 
-use std::io::Write;
 use std::time::Duration;
 
-use clap::Subcommand;
-use serde_json::Value;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::actors::{self, ActorsArgs};
 use super::door::Ask;
+use super::host::{self, RobotsArgs};
 use super::jobs::{self, JobsArgs};
-use super::robots::{self, RobotsArgs};
-use super::table::{Column, Form, cell, listed, table};
-use super::{explain, unread};
+use super::table::{Column, Form, cell, facts, listed, pairs, table};
+use super::{escaped_part, read};
+use crate::admin::actors::ActorView;
+use crate::admin::why_idle::WhyIdle;
 use crate::base::units::parse_duration;
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::CliError;
+use crate::telemetry::log::escaped;
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
@@ -88,6 +89,38 @@ pub enum LookCommand {
     Jobs(JobsArgs),
 }
 
+/// `lycosa ctl actors …`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples: lycosa ctl actors\n          lycosa ctl actors --kind fetcher\n          lycosa ctl actors restart store"
+)]
+pub struct ActorsArgs {
+    /// Only of this kind: supervisor, frontier, politeness, fetcher, parser, deduper, store
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// Which part.
+    #[command(flatten)]
+    pub paging: PagingArgs,
+    /// What with one; without it they are listed.
+    #[command(subcommand)]
+    pub command: Option<ActorsCommand>,
+}
+
+/// With one actor.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ActorsCommand {
+    /// Begin a new life of one: nothing is lost, and it is no death
+    #[command(
+        after_help = "Examples: lycosa ctl actors restart store\n          lycosa ctl actors restart fetcher/0\n          lycosa ctl actors restart politeness/example.org"
+    )]
+    Restart {
+        /// Its kind, and which of its kind where there are several: a number of a fetcher, a host's name of politeness
+        #[arg(value_name = "KIND[/N]")]
+        actor: String,
+    },
+}
+
 /// Which part of a list.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PagingArgs {
@@ -100,7 +133,7 @@ pub struct PagingArgs {
 }
 
 /// A path with the parameters that are there.
-fn path(base: &str, parameters: &[(&str, Option<String>)]) -> String {
+pub(super) fn path(base: &str, parameters: &[(&str, Option<String>)]) -> String {
     let mut query = Serializer::new(String::new());
     for (name, value) in parameters {
         if let Some(value) = value {
@@ -121,9 +154,6 @@ pub(super) fn list(base: &str, own: &[(&str, &Option<String>)], paging: &PagingA
 }
 
 /// What a command asks.
-///
-/// # Errors
-/// It is not clear what is meant.
 pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
     Ok(match command {
         LookCommand::Explain { url, .. } => Ask::get(path("/api/v1/explain", &[("url", Some(url.clone()))])),
@@ -136,8 +166,8 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
         LookCommand::Hosts { state, contains, sort, paging } => {
             list("/api/v1/hosts", &[("state", state), ("contains", contains), ("sort", sort)], paging)
         }
-        LookCommand::Robots(args) => robots::ask(args)?,
-        LookCommand::Actors(args) => actors::ask(args)?,
+        LookCommand::Robots(args) => host::ask_robots(args)?,
+        LookCommand::Actors(args) => ask_actors(args)?,
         LookCommand::Pages { host, status, mime, since, paging } => {
             let (status, since) =
                 (status.map(|code| code.to_string()), since.map(|time| time.as_secs().max(1).to_string()));
@@ -146,6 +176,24 @@ pub(super) fn ask(command: &LookCommand) -> Result<Ask, CliError> {
         }
         LookCommand::Jobs(args) => jobs::ask(args),
     })
+}
+
+/// The actors there are, or a restart of one.
+fn ask_actors(args: &ActorsArgs) -> Result<Ask, CliError> {
+    let Some(ActorsCommand::Restart { actor }) = &args.command else {
+        return Ok(list("/api/v1/actors", &[("kind", &args.kind)], &args.paging));
+    };
+    let (kind, instance) = match actor.split_once('/') {
+        Some((kind, instance)) if !instance.is_empty() => (kind, instance),
+        None if !matches!(actor.as_str(), "fetcher" | "politeness") => (actor.as_str(), "main"),
+        _ => {
+            let kind = actor.trim_end_matches('/');
+            return Err(CliError::usage(format!(
+                "{kind}: there are several; name one as `{kind}/…`, `lycosa ctl actors --kind {kind}` lists them"
+            )));
+        }
+    };
+    Ok(Ask::post(format!("/api/v1/actors/{}/{}/restart", escaped_part(kind), escaped_part(instance)), String::new()))
 }
 
 const HOSTS: &[Column] = &[
@@ -179,38 +227,50 @@ const STATISTICS: &[Column] = &[
     Column("memory", "/resident_bytes", Form::Size),
 ];
 
-/// Shows an answer.
-///
-/// # Errors
-/// It is none.
-pub(super) fn tell(command: &LookCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let text = match command {
-        LookCommand::Robots(args) => robots::told(args, &serde_json::from_str(answer).map_err(unread)?),
-        _ => told(command, serde_json::from_str(answer).map_err(unread)?),
-    };
-    unless_gone(out.write_all(text.as_bytes()))
+const ACTORS: &[Column] = &[
+    Column("actor", "/kind", Form::Plain),
+    Column("instance", "/instance", Form::Plain),
+    Column("state", "/state", Form::Plain),
+    Column("queue", "/queue", Form::Plain),
+    Column("handled", "/handled", Form::Plain),
+    Column("half within", "/handle_p50_seconds", Form::Latency),
+    Column("99 % within", "/handle_p99_seconds", Form::Latency),
+    Column("restarts", "/restarts", Form::Plain),
+    Column("last fault", "/last_fault/why", Form::Plain),
+];
+
+/// What an answer says.
+pub(super) fn told(command: &LookCommand, answer: &str) -> Result<String, CliError> {
+    Ok(match command {
+        LookCommand::Explain { all, .. } => explanation(read(answer)?, *all),
+        LookCommand::WhyIdle => idle(&read(answer)?),
+        LookCommand::Statistics { .. } => statistics(&read(answer)?),
+        LookCommand::Hosts { .. } => listed(&read(answer)?, HOSTS),
+        LookCommand::Robots(args) => host::robots_told(args, &read(answer)?),
+        LookCommand::Actors(ActorsArgs { command: None, .. }) => listed(&read(answer)?, ACTORS),
+        LookCommand::Actors(_) => restarted(&read(answer)?),
+        LookCommand::Pages { .. } => listed(&read(answer)?, PAGES),
+        LookCommand::Jobs(args) => jobs::told(args, answer)?,
+    })
 }
 
-fn told(command: &LookCommand, answer: Value) -> String {
-    match command {
-        LookCommand::Explain { all, .. } => explain::told(answer, *all),
-        LookCommand::WhyIdle => idle(&answer),
-        LookCommand::Statistics { .. } => statistics(&answer),
-        LookCommand::Hosts { .. } | LookCommand::Robots(_) => listed(&answer, HOSTS),
-        LookCommand::Actors(args) => actors::told(args, &answer),
-        LookCommand::Pages { .. } => listed(&answer, PAGES),
-        LookCommand::Jobs(args) => jobs::told(args, &answer),
-    }
+/// The verdict, then the handful of deciding facts; with `all` everything else too.
+fn explanation(mut explanation: Value, all: bool) -> String {
+    let mut taken = |name: &str| explanation.as_object_mut().and_then(|facts| facts.remove(name)).unwrap_or_default();
+    let (answer, deciding) = (taken("answer"), taken("facts"));
+    let text = |fact: &Value, name: &str| fact.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let deciding: Vec<(String, String)> =
+        deciding.as_array().into_iter().flatten().map(|fact| (text(fact, "name"), text(fact, "text"))).collect();
+    let rest = if all { format!("\n{}", facts(&explanation)) } else { String::new() };
+    format!("{}\n\n{}{rest}", cell(&answer), pairs(&deciding))
 }
 
 /// The answer, then each finding with what to do.
-fn idle(why: &Value) -> String {
-    let text = |value: &Value, at: &str| value.pointer(at).map(cell).unwrap_or_default();
-    let findings = why.get("findings").and_then(Value::as_array).into_iter().flatten();
-    let told = findings.map(|finding| {
-        format!("  {}: {}\n    {}\n", text(finding, "/code"), text(finding, "/sentence"), text(finding, "/advice"))
+fn idle(why: &WhyIdle) -> String {
+    let told = why.findings.iter().map(|finding| {
+        format!("  {}: {}\n    {}\n", finding.code.as_str(), escaped(&finding.sentence), escaped(&finding.advice))
     });
-    format!("{}\n{}", text(why, "/answer"), told.collect::<String>())
+    format!("{}\n{}", escaped(&why.answer), told.collect::<String>())
 }
 
 /// A line for each moment, the oldest first.
@@ -222,27 +282,14 @@ fn statistics(answer: &Value) -> String {
     }
 }
 
+fn restarted(actor: &ActorView) -> String {
+    let (kind, state) = (cell(&json!(actor.kind)), cell(&json!(actor.state)));
+    format!("{kind} {} was restarted: {} restarts so far, {state}\n", escaped(&actor.instance), actor.restarts)
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn what_is_asked_is_encoded_and_what_is_absent_is_left_out() {
-        let asked = |command| ask(&command).unwrap().path;
-        let explain = asked(LookCommand::Explain { url: "http://a.test/?q=1&r=ü#x".into(), all: true });
-        assert_eq!(explain, "/api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x");
-        let paging = PagingArgs { limit: Some(5), cursor: None };
-        let (state, contains) = (Some("parked".to_owned()), Some("a.t".to_owned()));
-        let hosts = asked(LookCommand::Hosts { state, contains, sort: None, paging: paging.clone() });
-        assert_eq!(hosts, "/api/v1/hosts?state=parked&contains=a.t&limit=5");
-        let (mime, since) = (Some("image/".to_owned()), Some(Duration::from_secs(7_200)));
-        let pages = asked(LookCommand::Pages { host: None, status: Some(404), mime, since, paging });
-        assert_eq!(pages, "/api/v1/pages?status=404&mime=image%2F&since=7200&limit=5");
-        let statistics = LookCommand::Statistics { since: Duration::from_secs(7_200), points: 9 };
-        assert_eq!(asked(statistics), "/api/v1/statistics?since=7200&points=9");
-    }
 
     #[test]
     fn statistics_are_a_table_the_oldest_first() {
@@ -254,5 +301,17 @@ mod tests {
                         2024-05-06T07:08:14Z   1200      1.3     2.0 KiB\n";
         assert_eq!(statistics(&answer), expected);
         assert!(statistics(&json!({"points": []})).starts_with("nothing was noted yet"));
+    }
+
+    #[test]
+    fn the_verdict_comes_first_the_rest_when_asked_for_and_no_site_steers_the_terminal() {
+        let answer = json!({
+            "answer": "Crawled.",
+            "facts": [{"name": "URL", "text": "http://a.test/"}, {"name": "page", "text": "\u{1b}[2J"}],
+            "page": {"title": "\u{1b}[2J", "status": 200},
+        });
+        assert_eq!(explanation(answer.clone(), false), "Crawled.\n\nURL   http://a.test/\npage  \\u{1b}[2J\n");
+        let all = explanation(answer, true);
+        assert!(all.contains("\n\npage.status  200\n") && !all.contains('\u{1b}'), "{all}");
     }
 }

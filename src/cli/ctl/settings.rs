@@ -1,19 +1,18 @@
 //! Settings of a running crawl: set, unset, shown, taken back, tried.
 
-use std::io::Write;
-
 use awc::http::Method;
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
 use super::door::Ask;
-use super::in_force::InForce;
 use super::jobs::started;
-use super::{changed, trial, unread};
+use super::told::{self, InForce};
+use super::{read, unread};
 use crate::admin::jobs::{JobState, JobView};
-use crate::admin::settings::{ChangeView, SettingsView};
-use crate::cli::exit::{CliError, unless_gone};
+use crate::admin::settings::{SettingView, SettingsView};
+use crate::cli::exit::CliError;
 use crate::config::{ConfigError, Layers, Origin};
+use crate::telemetry::log::escaped;
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
@@ -83,29 +82,21 @@ pub enum SettingsPart {
 }
 
 /// What a command asks.
-///
-/// # Errors
-/// An assignment that no key takes.
 pub(super) fn ask(command: &SettingsCommand) -> Result<Ask, CliError> {
     let patch = |query: &str, changes: Map<String, Value>| {
         let (path, body) = (format!("/api/v1/settings{query}"), Value::Object(changes).to_string());
         Ask { method: Method::PATCH, path, body }
     };
     Ok(match command {
-        SettingsCommand::Set { assignments, all: true, .. } => {
-            let changes: Map<String, Value> =
-                assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
-            Ask::post("/api/v1/settings/dry-run", Value::Object(changes).to_string())
-        }
-        SettingsCommand::Set { assignments, dry_run, readmit, force, .. } => {
+        SettingsCommand::Set { assignments, dry_run, all, readmit, force, .. } => {
             let changes = assignments.iter().map(|text| assigned(text)).collect::<Result<_, _>>()?;
-            let query = match (dry_run, readmit, force) {
-                (true, ..) => "?dry_run=true",
-                (false, true, true) => "?readmit=true&force=true",
-                (false, true, false) => "?readmit=true",
-                (false, false, force) => forced(*force),
-            };
-            patch(query, changes)
+            match (dry_run, readmit, force) {
+                _ if *all => Ask::post("/api/v1/settings/dry-run", Value::Object(changes).to_string()),
+                (true, ..) => patch("?dry_run=true", changes),
+                (false, true, true) => patch("?readmit=true&force=true", changes),
+                (false, true, false) => patch("?readmit=true", changes),
+                (false, false, force) => patch(forced(*force), changes),
+            }
         }
         SettingsCommand::Unset { keys, force } => {
             patch(forced(*force), keys.iter().map(|key| (key.clone(), Value::Null)).collect())
@@ -120,29 +111,25 @@ fn forced(force: bool) -> &'static str {
     if force { "?force=true" } else { "" }
 }
 
-/// Shows an answer.
-///
-/// # Errors
-/// It is none.
-pub(super) fn tell(command: &SettingsCommand, answer: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let told = match command {
+/// What an answer says, with what is in force now.
+pub(super) fn told(command: &SettingsCommand, answer: &str, now: &InForce) -> Result<String, CliError> {
+    Ok(match command {
         SettingsCommand::Set { all: true, readmit, .. } => {
-            tried(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), *readmit, out)?
+            let job: JobView = read(answer)?;
+            match job.state {
+                JobState::Done => told::tried(&serde_json::from_value(job.result).map_err(unread)?, now, *readmit),
+                _ => started(&job),
+            }
         }
-        SettingsCommand::Set { dry_run: true, readmit, .. } => {
-            trial::told(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), *readmit, out)
-        }
+        SettingsCommand::Set { dry_run: true, readmit, .. } => told::tried(&read(answer)?, now, *readmit),
         SettingsCommand::Set { .. } | SettingsCommand::Unset { .. } | SettingsCommand::Undo { .. } => {
-            changed::told(&serde_json::from_str(answer).map_err(unread)?, &InForce::read(answer), out)
+            told::made(&read(answer)?, now)
         }
-        SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => out.write_all(
-            super::history::told(&serde_json::from_str::<Vec<ChangeView>>(answer).map_err(unread)?).as_bytes(),
-        ),
-        SettingsCommand::Settings { origin, .. } => {
-            settings(&serde_json::from_str(answer).map_err(unread)?, *origin, out)
+        SettingsCommand::Settings { command: Some(SettingsPart::History), .. } => {
+            told::history(&read::<Vec<_>>(answer)?)
         }
-    };
-    unless_gone(told)
+        SettingsCommand::Settings { origin, .. } => settings(&read(answer)?, *origin),
+    })
 }
 
 /// A key and its value, read as `--set` reads it.
@@ -163,14 +150,6 @@ fn assigned(text: &str) -> Result<(String, Value), ConfigError> {
     Ok(shown.map_or((key, json!("")), |shown| (shown.key, shown.json))) // an empty value leaves nothing set
 }
 
-/// A dry run of all URLs: its result, or that it goes on.
-fn tried(job: &JobView, now: &InForce, readmit: bool, out: &mut dyn Write) -> Result<std::io::Result<()>, CliError> {
-    if job.state != JobState::Done {
-        return Ok(write!(out, "{}", started(job)));
-    }
-    Ok(trial::told(&serde_json::from_value(job.result.clone()).map_err(unread)?, now, readmit, out))
-}
-
 /// Whether the values in force belong to what is told of it.
 pub(super) fn is_change(command: &SettingsCommand) -> bool {
     !matches!(command, SettingsCommand::Settings { .. })
@@ -181,26 +160,27 @@ pub(super) fn waits(command: &SettingsCommand) -> bool {
     matches!(command, SettingsCommand::Set { all: true, no_wait: false, .. })
 }
 
-fn settings(shown: &SettingsView, origin: bool, out: &mut dyn Write) -> std::io::Result<()> {
-    for setting in &shown.settings {
-        let value = crate::telemetry::log::escaped(&setting.value.to_string());
-        let line = if setting.value.is_null() {
-            format!("# {} is not set", setting.key)
-        } else {
-            format!("{} = {value}", setting.key)
+fn settings(shown: &SettingsView, origin: bool) -> String {
+    let line = |setting: &SettingView| {
+        let line = match setting.value.is_null() {
+            true => format!("# {} is not set", setting.key),
+            false => format!("{} = {}", setting.key, escaped(&setting.value.to_string())),
         };
         match setting.origin.as_str() {
-            from if origin && from != "default" => writeln!(out, "{line}  # {from}")?,
-            _ => writeln!(out, "{line}")?,
+            from if origin && from != "default" => format!("{line}  # {from}\n"),
+            _ => line + "\n",
         }
-    }
-    Ok(())
+    };
+    shown.settings.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
     use crate::admin::settings::{TrialPart, TrialView};
+    use crate::cli::args::{Cli, Command, CtlArgs, CtlCommand};
 
     #[test]
     fn an_assignment_has_the_type_of_its_key() {
@@ -221,23 +201,28 @@ mod tests {
         }
     }
 
-    fn tried_with(assignments: Vec<String>, dry_run: bool, readmit: bool) -> SettingsCommand {
-        SettingsCommand::Set { assignments, dry_run, all: false, no_wait: false, readmit, force: false }
+    fn typed(line: &str) -> SettingsCommand {
+        match Cli::parse_from(format!("lycosa ctl {line}").split(' ')).command {
+            Command::Ctl(CtlArgs { command: CtlCommand::Settings(command), .. }) => command,
+            _ => panic!("{line}"),
+        }
     }
 
     fn shown(command: &SettingsCommand, answer: &Value) -> String {
-        let mut out = Vec::new();
-        tell(command, &answer.to_string(), &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        told(command, &answer.to_string(), &InForce::default()).unwrap()
     }
 
     #[test]
     fn a_dry_run_without_readmit_says_that_rejected_urls_would_come_back_only_with_it() {
         let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
         let view = json!(TrialView { rejected: part, ..TrialView::default() });
-        let set = |readmit| tried_with(Vec::new(), true, readmit);
-        assert!(shown(&set(false), &view).contains("\n  with --readmit 3 would be readmitted, now: scope\n"));
-        assert!(shown(&set(true), &view).contains("\n  3 would be readmitted, now: scope\n"));
+        assert!(
+            shown(&typed("set a=b --dry-run"), &view)
+                .contains("\n  with --readmit 3 would be readmitted, now: scope\n")
+        );
+        assert!(
+            shown(&typed("set a=b --dry-run --readmit"), &view).contains("\n  3 would be readmitted, now: scope\n")
+        );
     }
 
     #[test]
@@ -246,7 +231,7 @@ mod tests {
             let changed = json!([{"key": "scope.exclude", "before": before, "after": after}]);
             let change =
                 json!({"generation": 3, "at": 0, "by": "admin", "undoes": null, "undone": false, "changed": changed});
-            shown(&SettingsCommand::Undo { force: false }, &json!({"change": change, "job": null, "note": null}))
+            shown(&typed("undo"), &json!({"change": change, "job": null, "note": null}))
         };
         assert!(change(json!(["/a"]), json!(null)).contains("stay rejected; `lycosa ctl urls readmit`"));
         assert!(!change(json!(null), json!(["/a"])).contains("readmit"));
@@ -254,16 +239,7 @@ mod tests {
 
     #[test]
     fn a_dry_run_of_all_is_a_job_and_its_result_is_told() {
-        let set = SettingsCommand::Set {
-            assignments: vec!["scope.mode=any".into()],
-            dry_run: true,
-            all: true,
-            no_wait: false,
-            readmit: false,
-            force: false,
-        };
-        let asked = ask(&set).unwrap();
-        assert_eq!((asked.path.as_str(), asked.body.as_str()), ("/api/v1/settings/dry-run", r#"{"scope.mode":"any"}"#));
+        let set = typed("set scope.mode=any --dry-run --all");
         let part = TrialPart { of: 9, looked: 9, changing: [("scope".to_owned(), 3)].into(), examples: Vec::new() };
         let job = |state: &str, result: Value| {
             json!({"id": 6, "kind": "dry-run", "about": "", "state": state, "looked": 9, "changed": 0, "started": 0,
@@ -272,31 +248,5 @@ mod tests {
         let done = job("done", json!(TrialView { queued: part, ..TrialView::default() }));
         assert!(shown(&set, &done).contains("9 of 9 queued URLs looked at\n  3 would be turned away: scope\n"));
         assert!(shown(&set, &job("running", Value::Null)).starts_with("job 6 (dry-run) has begun; "));
-    }
-
-    #[test]
-    fn what_is_asked_is_told_by_the_command() {
-        let set = |dry_run, readmit| tried_with(vec!["crawl.max_pages=5".into()], dry_run, readmit);
-        let asked = |command: &SettingsCommand| ask(command).map(|a| (a.method.to_string(), a.path, a.body)).unwrap();
-        let body = r#"{"crawl.max_pages":5}"#;
-        let patch = |path: &str, body: &str| ("PATCH".to_owned(), path.to_owned(), body.to_owned());
-        assert_eq!(asked(&set(false, false)), patch("/api/v1/settings", body));
-        assert_eq!(asked(&set(true, true)), patch("/api/v1/settings?dry_run=true", body));
-        assert_eq!(asked(&set(false, true)), patch("/api/v1/settings?readmit=true", body));
-        let unset = |force| SettingsCommand::Unset { keys: vec!["log.level".into()], force };
-        assert_eq!(asked(&unset(false)), patch("/api/v1/settings", r#"{"log.level":null}"#));
-        assert_eq!(asked(&unset(true)), patch("/api/v1/settings?force=true", r#"{"log.level":null}"#));
-        for (readmit, path) in [(false, "?force=true"), (true, "?readmit=true&force=true")] {
-            let set = SettingsCommand::Set {
-                assignments: vec!["crawl.max_pages=5".into()],
-                dry_run: false,
-                all: false,
-                no_wait: false,
-                readmit,
-                force: true,
-            };
-            assert_eq!(asked(&set), patch(&format!("/api/v1/settings{path}"), body));
-        }
-        assert_eq!(asked(&SettingsCommand::Undo { force: true }).1, "/api/v1/settings/undo?force=true");
     }
 }

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use super::door::{Answer, Door, stream};
 use super::escaped_part;
 use crate::base::units::human_size;
-use crate::cli::exit::{CliError, unless_gone};
+use crate::cli::exit::{CliError, Safe, unless_gone};
 use crate::telemetry::log::escaped;
 
 /// Which page, and where it goes.
@@ -69,9 +69,6 @@ impl SnapshotArgs {
 }
 
 /// Fetches the page; its bytes go to the file, or as they are to `out`.
-///
-/// # Errors
-/// There is no capture, the file cannot be written, or the bytes would go to a terminal.
 pub(super) async fn run(door: &Door, args: &SnapshotArgs, json: bool, out: &mut dyn Write) -> Result<(), CliError> {
     if json && args.file().is_none() {
         return Err(CliError::usage("--json tells of the page, its bytes go to a file: name it with -o FILE"));
@@ -93,7 +90,7 @@ async fn fetched(door: &Door, args: &SnapshotArgs, json: bool, out: &mut dyn Wri
     match args.file() {
         Some(file) => into_file(door, answer, file, json, out).await,
         // What is text is shown as text: nothing in it steers a terminal.
-        None if args.form != FormArg::Stored => copy(door, answer, &mut crate::cli::safe::Safe(out)).await.map(drop),
+        None if args.form != FormArg::Stored => copy(door, answer, &mut Safe(out)).await.map(drop),
         None => copy(door, answer, out).await.map(drop),
     }
 }
@@ -155,12 +152,8 @@ mod tests {
 
     #[test]
     fn a_capture_is_named_by_its_url_form_and_time() {
-        let args = SnapshotArgs {
-            url: "a.test/x?y".into(),
-            output: None,
-            form: FormArg::Text,
-            at: Some(moment("2024-05-06T07:08:09Z").unwrap()),
-        };
+        let at = Some(moment("2024-05-06T07:08:09Z").unwrap());
+        let args = SnapshotArgs { url: "a.test/x?y".into(), output: None, form: FormArg::Text, at };
         assert_eq!(args.path(), "/api/v1/snapshot?url=a.test%2Fx%3Fy&as=text&at=1714979289000");
         assert_eq!((moment("17"), moment("yesterday").is_err()), (Ok(17), true));
     }

@@ -133,6 +133,62 @@ fn typed(at: SocketAddr, line: &str) -> CtlArgs {
 }
 
 #[test]
+fn each_command_asks_what_it_should_encoded_and_without_what_was_not_said() {
+    let asked = |line: &str| {
+        let ask = crawl::ask(&typed(([127, 0, 0, 1], 1).into(), &format!("lycosa ctl {line}")))?;
+        Ok::<_, CliError>(format!("{} {} {}", ask.method, ask.path, ask.body).trim_end().to_owned())
+    };
+    for (line, wanted) in [
+        (
+            "explain --all http://a.test/?q=1&r=ü#x",
+            "GET /api/v1/explain?url=http%3A%2F%2Fa.test%2F%3Fq%3D1%26r%3D%C3%BC%23x",
+        ),
+        ("hosts --state parked --contains a.t --limit 5", "GET /api/v1/hosts?state=parked&contains=a.t&limit=5"),
+        (
+            "pages --status 404 --mime image/ --since 2h --limit 5",
+            "GET /api/v1/pages?status=404&mime=image%2F&since=7200&limit=5",
+        ),
+        ("statistics --since 2h --points 9", "GET /api/v1/statistics?since=7200&points=9"),
+        ("actors restart store", "POST /api/v1/actors/store/main/restart"),
+        ("actors restart fetcher/3", "POST /api/v1/actors/fetcher/3/restart"),
+        ("robots example.org", "GET /api/v1/hosts/example.org/robots"),
+        ("robots [::1]", "GET /api/v1/hosts/%5B%3A%3A1%5D/robots"),
+        ("robots http://example.org/x?a", "GET /api/v1/hosts/example.org/robots?url=http%3A%2F%2Fexample.org%2Fx%3Fa"),
+        ("robots Example.org/x", "GET /api/v1/hosts/example.org/robots?url=Example.org%2Fx"),
+        ("urls rejected --reason scope --host a.test", "GET /api/v1/urls/rejected?reason=scope&host=a.test"),
+        ("urls failed", "GET /api/v1/urls/failed"),
+        ("host a.test block", "POST /api/v1/hosts/a.test/block"),
+        ("host a.test delay 5s", r#"PUT /api/v1/hosts/a.test/delay {"min_delay":"5s"}"#),
+        ("host a.test delay none", r#"PUT /api/v1/hosts/a.test/delay {"min_delay":null}"#),
+        ("set crawl.max_pages=5", r#"PATCH /api/v1/settings {"crawl.max_pages":5}"#),
+        ("set crawl.max_pages=5 --dry-run --readmit", r#"PATCH /api/v1/settings?dry_run=true {"crawl.max_pages":5}"#),
+        ("set crawl.max_pages=5 --readmit", r#"PATCH /api/v1/settings?readmit=true {"crawl.max_pages":5}"#),
+        ("set crawl.max_pages=5 --force", r#"PATCH /api/v1/settings?force=true {"crawl.max_pages":5}"#),
+        (
+            "set crawl.max_pages=5 --force --readmit",
+            r#"PATCH /api/v1/settings?readmit=true&force=true {"crawl.max_pages":5}"#,
+        ),
+        ("set scope.mode=any --dry-run --all", r#"POST /api/v1/settings/dry-run {"scope.mode":"any"}"#),
+        ("unset log.level", r#"PATCH /api/v1/settings {"log.level":null}"#),
+        ("unset log.level --force", r#"PATCH /api/v1/settings?force=true {"log.level":null}"#),
+        ("undo --force", "POST /api/v1/settings/undo?force=true"),
+    ] {
+        assert_eq!(asked(line).unwrap(), wanted, "{line}");
+    }
+    for (line, part) in [
+        ("actors restart fetcher", "actors --kind"),
+        ("actors restart politeness/", "actors --kind"),
+        ("robots /x", "expected a host"),
+    ] {
+        let error = asked(line).unwrap_err();
+        assert!(error.exit == Exit::Usage && error.message.contains(part), "{error}");
+    }
+    let waits = |line| crawl::waits(&typed(([127, 0, 0, 1], 1).into(), line).command);
+    assert!(waits("lycosa ctl urls retry") && !waits("lycosa ctl urls retry --no-wait"));
+    assert!(!waits("lycosa ctl urls failed"));
+}
+
+#[test]
 fn a_page_that_does_not_arrive_whole_is_an_error_and_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let line = format!("lycosa ctl snapshot a.test -o {}", dir.path().join("x").display());
@@ -212,19 +268,10 @@ fn the_holders_of_another_host_are_not_shown_for_those_that_were_asked_for() {
 /// A line of the report of hosts.
 const HOST_ROW: &str = r#"{"host":"a.test","queued":0,"retries":0,"done":0,"errors":0,"bytes":0,"orders":{"paused":null,"blocked":null,"min_delay_ms":null}}"#;
 
-fn report(name: report::ReportName) -> CtlCommand {
-    CtlCommand::Report(report::ReportArgs { name, host: None, holders: false, again: false })
-}
-
 #[test]
 fn a_daemon_that_takes_the_question_and_never_answers_is_given_up_with_a_sentence() {
     let at = endpoint(|_| None);
-    let typed = |line: &str| match Cli::parse_from(line.split(' ')).command {
-        Command::Ctl(args) => {
-            CtlArgs { admin: Some(at.to_string()), timeout: Some(Duration::from_millis(300)), ..args }
-        }
-        _ => panic!("{line}"),
-    };
+    let typed = |line: &str| CtlArgs { timeout: Some(Duration::from_millis(300)), ..typed(at, line) };
     for line in [
         "lycosa ctl status",
         "lycosa ctl checkpoint",
@@ -244,8 +291,8 @@ fn a_daemon_that_takes_the_question_and_never_answers_is_given_up_with_a_sentenc
 fn a_job_that_is_not_told_of_any_more_is_given_up_too() {
     let job = r#"{"id":1,"kind":"retry","about":"","state":"running","looked":0,"changed":0,"started":0,"ended":null,"error":null,"result":null}"#;
     let at = endpoint(move |path| (path == "/api/v1/urls/retry").then(|| job.to_owned()));
-    let retry = CtlCommand::Urls(urls::UrlsCommand::Retry(urls::RetryArgs::default()));
-    let error = told(&CtlArgs { timeout: Some(Duration::from_millis(300)), ..ctl(at, retry) }).unwrap_err();
+    let args = typed(at, "lycosa ctl --timeout 300ms urls retry");
+    let error = told(&args).unwrap_err();
     assert!(error.message.contains("did not answer within"), "{error}");
 }
 
@@ -253,7 +300,7 @@ fn a_job_that_is_not_told_of_any_more_is_given_up_too() {
 fn a_report_whose_pages_do_not_go_on_is_given_up_with_a_sentence() {
     for rows in [HOST_ROW, ""] {
         let page = format!(r#"{{"items":[{rows}],"next":"0a0b"}}"#);
-        let error = told(&ctl(endpoint(move |_| Some(page.clone())), report(report::ReportName::Hosts))).unwrap_err();
+        let error = told(&typed(endpoint(move |_| Some(page.clone())), "lycosa ctl report hosts")).unwrap_err();
         assert_eq!(
             (error.exit, error.message.as_str()),
             (Exit::Error, "the report does not come to its end; is it a lycosa?")
@@ -283,19 +330,14 @@ fn a_report_without_end_ends_when_its_reader_goes_away() {
         Some(format!(r#"{{"items":[{HOST_ROW}],"next":"{n:016x}"}}"#))
     });
     let mut gone = Gone(0);
-    let ended = run(&ctl(at, report(report::ReportName::Hosts)), &mut gone).unwrap_err();
+    let ended = run(&typed(at, "lycosa ctl report hosts"), &mut gone).unwrap_err();
     assert_eq!((ended.exit, ended.message.as_str(), gone.0), (Exit::Done, "", 2));
 }
 
 #[test]
 fn a_report_that_knows_no_host_refuses_one() {
-    let command = CtlCommand::Report(report::ReportArgs {
-        name: report::ReportName::Hosts,
-        host: Some("a.test".into()),
-        holders: false,
-        again: false,
-    });
-    let error = told(&ctl("127.0.0.1:1", command)).unwrap_err();
+    let line = "lycosa ctl report hosts --host a.test";
+    let error = told(&typed(([127, 0, 0, 1], 1).into(), line)).unwrap_err();
     assert!(error.exit == Exit::Usage && error.message.contains("`lycosa ctl host a.test`"), "{error}");
 }
 

@@ -1,14 +1,16 @@
 //! `lycosa ctl urls …`: URLs turned away or given up, listed and queued again.
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::door::Ask;
-use super::jobs::WaitArgs;
+use super::jobs::{WaitArgs, sentence};
 use super::look::{PagingArgs, list};
+use super::read;
 use super::table::{Column, Form, listed};
 use crate::admin::retry::RetryWhich;
 use crate::admin::settings::ReadmitView;
+use crate::cli::exit::CliError;
 
 /// `lycosa ctl urls …`.
 #[derive(Clone, Debug, Subcommand)]
@@ -115,13 +117,13 @@ pub(super) fn ask(command: &UrlsCommand) -> Ask {
     }
 }
 
-/// A list; nothing of a job, whose end is told elsewhere.
-pub(super) fn told(command: &UrlsCommand, answer: &Value) -> Option<String> {
-    match command {
-        UrlsCommand::Rejected { .. } => Some(listed(answer, REJECTED)),
-        UrlsCommand::Failed { .. } => Some(listed(answer, FAILED)),
-        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) => None,
-    }
+/// A list, or how a job ended.
+pub(super) fn told(command: &UrlsCommand, answer: &str) -> Result<String, CliError> {
+    Ok(match command {
+        UrlsCommand::Rejected { .. } => listed(&read(answer)?, REJECTED),
+        UrlsCommand::Failed { .. } => listed(&read(answer)?, FAILED),
+        UrlsCommand::Readmit { .. } | UrlsCommand::Retry(_) => sentence(&read(answer)?),
+    })
 }
 
 /// Whether a job carries it out whose end is waited for.
@@ -129,21 +131,5 @@ pub(super) fn waits(command: &UrlsCommand) -> bool {
     match command {
         UrlsCommand::Readmit { wait, .. } | UrlsCommand::Retry(RetryArgs { wait, .. }) => !wait.no_wait,
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_listed_is_asked_by_reason_and_host() {
-        let (reason, host) = (Some("scope".to_owned()), Some("a.test".to_owned()));
-        let paging = PagingArgs::default();
-        let rejected = UrlsCommand::Rejected { reason, host, paging: paging.clone() };
-        assert_eq!(ask(&rejected).path, "/api/v1/urls/rejected?reason=scope&host=a.test");
-        let failed = UrlsCommand::Failed { reason: None, host: None, paging };
-        assert_eq!(ask(&failed).path, "/api/v1/urls/failed");
-        assert!(!waits(&failed) && waits(&UrlsCommand::Retry(RetryArgs::default())));
     }
 }

@@ -13,9 +13,8 @@ mod visit;
 use std::io::Write;
 
 use super::args::FetchArgs;
-use super::exit::{CliError, Exit, unless_gone};
+use super::exit::{CliError, Exit, Safe, unless_gone};
 use super::gather::layers;
-use crate::cli::safe::Safe;
 use report::Report;
 use session::Session;
 

@@ -106,6 +106,10 @@ impl PageReport {
 }
 
 impl LinkReport {
+    fn of(url: Option<String>, kind: &'static str, verdict: String) -> Self {
+        Self { url, href: String::new(), kind, in_header: false, nofollow: false, text: String::new(), verdict }
+    }
+
     pub(super) fn line(&self, with_text: bool) -> String {
         let place = if self.in_header { " in the header Link" } else { "" };
         let nofollow = if self.nofollow { " nofollow" } else { "" };
@@ -135,32 +139,20 @@ pub(super) fn links(judge: &Judge<'_>, read: &Read, url: &PageUrl) -> Vec<LinkRe
     }
     if judge.session.rules.settings.crawl.ascend {
         let folders = read.next().map(|(next, _)| next).into_iter().chain(&followed).flat_map(|url| links.folders(url));
-        reports.extend(folders.map(|(url, verdict)| folder(&url, verdict)).collect::<Vec<_>>());
+        reports.extend(
+            folders.map(|(url, verdict)| LinkReport::of(Some(url.to_string()), "folder", verdict)).collect::<Vec<_>>(),
+        );
     }
     reports
 }
 
 fn report(lead: &FoundLink<'_>, verdict: String) -> LinkReport {
     LinkReport {
-        url: lead.url.as_ref().ok().map(ToString::to_string),
         href: lead.href.to_owned(),
-        kind: lead.kind.as_str(),
         in_header: lead.in_header,
         nofollow: lead.nofollow,
         text: lead.text.to_owned(),
-        verdict,
-    }
-}
-
-fn folder(url: &PageUrl, verdict: String) -> LinkReport {
-    LinkReport {
-        url: Some(url.to_string()),
-        href: String::new(),
-        kind: "folder",
-        in_header: false,
-        nofollow: false,
-        text: String::new(),
-        verdict,
+        ..LinkReport::of(lead.url.as_ref().ok().map(ToString::to_string), lead.kind.as_str(), verdict)
     }
 }
 
@@ -185,14 +177,11 @@ fn entries(judge: &Judge<'_>, read: &Read, url: &PageUrl, page: &Page, map: &Sit
                 Choice::LeaveOut => "left out: sitemaps.use, sitemaps.max_files".into(),
             },
         };
+        let url = at.ok().map(|at| at.to_string());
         LinkReport {
-            url: at.ok().map(|at| at.to_string()),
             href: entry.loc.clone(),
-            kind: entry.kind().as_str(),
-            in_header: false,
-            nofollow: false,
             text: entry.said(),
-            verdict,
+            ..LinkReport::of(url, entry.kind().as_str(), verdict)
         }
     };
     let order = rules.ranker.order();
