@@ -49,7 +49,7 @@ fn has_crawl(settings: &Settings, needs_data: bool) -> Result<(), CheckpointErro
     let dir = settings.store.data_dir.clone();
     let there = dir.join(crate::storage::folder::MARKER).exists();
     let kept_apart = !needs_data && settings.checkpoint_dir().exists();
-    if there || kept_apart { Ok(()) } else { Err(CheckpointError::NoCrawl { dir }) }
+    if there || kept_apart { Ok(()) } else { Err(CheckpointError::NoCrawl(dir)) }
 }
 
 fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &mut dyn Write) -> Result<(), CliError> {
@@ -167,7 +167,7 @@ fn failed(error: CheckpointError) -> CliError {
     let exit = match (&error, error.fault()) {
         (_, Some(DiskFault::Full | DiskFault::ReadOnly | DiskFault::Io)) => Exit::Disk,
         (CheckpointError::Storage(e), _) if e.is_broken() => Exit::Disk,
-        (CheckpointError::Target { .. } | CheckpointError::NoCrawl { .. }, _) => Exit::Usage,
+        (CheckpointError::Target { .. } | CheckpointError::NoCrawl(_), _) => Exit::Usage,
         _ => Exit::Error,
     };
     CliError { exit, message: error.to_string() }

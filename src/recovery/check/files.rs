@@ -1,14 +1,13 @@
 //! The files of the archive: which are here, how far their committed bytes go, which are kept elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::pass::Pass;
 use super::{CheckError, Fault, Note, Result};
+use crate::recovery::if_there;
 use crate::storage::keys::PageKey;
 use crate::storage::read;
 use crate::storage::values::{DoneKind, FileLengths, PageRecord};
@@ -187,13 +186,9 @@ impl Files {
 
 /// Names in a folder; none when there is no folder.
 fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Err(e) => return Err(CheckError::io("list", dir)(e)),
-    };
+    let entries = if_there(std::fs::read_dir(dir)).map_err(CheckError::io("list", dir))?;
     let mut names = BTreeSet::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         names.extend(entry.map_err(CheckError::io("list", dir))?.file_name().into_string().ok());
     }
     Ok(names)
@@ -201,26 +196,13 @@ fn names_in(dir: &Path) -> Result<BTreeSet<String>> {
 
 /// A file's length; 0 when it is not there.
 fn len_of(path: &Path) -> Result<u64> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(found.len()),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(0),
-        Err(e) => Err(CheckError::io("look at", path)(e)),
-    }
+    let found = if_there(std::fs::metadata(path)).map_err(CheckError::io("look at", path))?;
+    Ok(found.map_or(0, |found| found.len()))
 }
 
 /// Names of WARC files that were uploaded. A line that is none is passed over: the file it names is then missed.
 fn uploaded(path: &Path) -> Result<BTreeSet<String>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Err(e) => return Err(CheckError::io("read", path)(e)),
-    };
-    let mut names = BTreeSet::new();
-    for line in BufReader::new(file).lines() {
-        let line = line.map_err(CheckError::io("read", path))?;
-        if let Ok(Uploaded { file }) = serde_json::from_str(&line) {
-            names.extend(Path::new(&file).file_name().and_then(|name| name.to_str()).map(str::to_owned));
-        }
-    }
-    Ok(names)
+    let text = if_there(std::fs::read(path)).map_err(CheckError::io("read", path))?.unwrap_or_default();
+    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Uploaded>(line).ok());
+    Ok(lines.filter_map(|line| Some(Path::new(&line.file).file_name()?.to_str()?.to_owned())).collect())
 }

@@ -27,31 +27,22 @@ pub enum Bond {
     Finished,
 }
 
-/// The bond of a queue entry.
-pub fn bond_of_entry(key: &QueueKey, entry: &QueueEntry, state: Option<&UrlState>) -> Bond {
+/// The bond between the mark that belongs to an entry and the state that its URL has.
+pub fn bond(mark: &UrlState, state: Option<&UrlState>) -> Bond {
+    let place = |state: &UrlState| match *state {
+        UrlState::Waiting { due: Some(time), .. } => Bond::Due { time },
+        UrlState::Waiting { rank, order, due: None, .. } => Bond::Queued { rank, order },
+        _ => Bond::Finished,
+    };
+    let reach = |state: &UrlState| match *state {
+        UrlState::Waiting { reach, .. } => Some(reach),
+        _ => None,
+    };
     match state {
         None => Bond::Unmarked,
-        Some(UrlState::Waiting { due: Some(time), .. }) => Bond::Due { time: *time },
-        Some(UrlState::Waiting { rank, order, reach, due: None }) => match (*rank, *order) == (key.rank, key.order) {
-            true if *reach == entry.reach() => Bond::Fits,
-            true => Bond::Inexact,
-            false => Bond::Queued { rank: *rank, order: *order },
-        },
-        Some(_) => Bond::Finished,
-    }
-}
-
-/// The bond of a retry at `time`.
-pub fn bond_of_retry(time: UnixMillis, entry: &QueueEntry, state: Option<&UrlState>) -> Bond {
-    match state {
-        None => Bond::Unmarked,
-        Some(UrlState::Waiting { due: Some(at), reach, .. }) => match *at == time {
-            true if *reach == entry.reach() => Bond::Fits,
-            true => Bond::Inexact,
-            false => Bond::Due { time: *at },
-        },
-        Some(UrlState::Waiting { rank, order, due: None, .. }) => Bond::Queued { rank: *rank, order: *order },
-        Some(_) => Bond::Finished,
+        Some(state) if place(state) != place(mark) => place(state),
+        Some(state) if reach(state) == reach(mark) => Bond::Fits,
+        Some(_) => Bond::Inexact,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::base::sort::{Sorted, Sorter};
 use crate::base::time::UnixMillis;
 use crate::domain::reason::Failure;
 use crate::domain::url::PageUrl;
+use crate::recovery::if_there;
 use crate::storage::keys::{Key, SeenKey};
 use crate::storage::tables::{Pages, Seen};
 use crate::storage::values::{DoneKind, PageRecord, UnsyncedLines, UrlState};
@@ -133,11 +134,7 @@ fn is_at(line: &Line, page: Option<&PageRecord>) -> bool {
 
 /// Each line of a file up to `limit` bytes, with its line end when it has one.
 pub fn each_line(path: &Path, limit: u64, act: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(CheckError::io("open", path)(e)),
-    };
+    let Some(file) = if_there(File::open(path)).map_err(CheckError::io("open", path))? else { return Ok(()) };
     let mut from = BufReader::with_capacity(256 * 1024, file.take(limit));
     let mut line = Vec::new();
     loop {

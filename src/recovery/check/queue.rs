@@ -1,7 +1,7 @@
 //! Queue entries and retries against the marks of their URLs, both ways.
 
 use super::hosts::{Unit, Walk};
-use super::judge::{Bond, bond_of_entry, bond_of_retry, mark_of_entry, mark_of_page, mark_of_retry, same_url};
+use super::judge::{Bond, bond, mark_of_entry, mark_of_page, mark_of_retry, same_url};
 use super::lost::Want;
 use super::pass::{Pass, entry_of};
 use super::stream::{Row, Stream, TOGETHER, each_chunk};
@@ -49,9 +49,10 @@ fn bind(pass: &mut Pass<'_>, unit: &mut Unit, name: &str, rows: Vec<Row<Queue>>)
     }
     let states = pass.look::<Seen>(&keys)?;
     for (((row, url), key), state) in known.iter().zip(&keys).zip(states) {
-        match bond_of_entry(&row.key, &row.value, state.as_ref()) {
+        let mark = mark_of_entry(&row.key, &row.value);
+        match bond(&mark, state.as_ref()) {
             Bond::Fits => unit.bound += 1,
-            bond => entry(pass, row, url, *key, bond)?,
+            bond => unbound(pass, Fault::QueueUnmarked, row, url, *key, &mark, bond)?,
         }
         if usize::from(row.key.rank) >= RANKS {
             moved(pass, row, url, *key)?;
@@ -65,14 +66,20 @@ fn unreadable(pass: &mut Pass<'_>, row: &Row<Queue>, why: &str) -> Result<()> {
     pass.find(Fault::Damaged, &subject, why, |batch| batch.delete::<Queue>(&row.key))
 }
 
-/// A queue entry that its mark does not point to.
-fn entry(pass: &mut Pass<'_>, row: &Row<Queue>, url: &PageUrl, key: SeenKey, bond: Bond) -> Result<()> {
+/// An entry that its mark does not point to: it goes when its URL is finished or queued elsewhere, else the mark is written.
+fn unbound<T: Table<Value = QueueEntry>>(
+    pass: &mut Pass<'_>,
+    fault: Fault,
+    row: &Row<T>,
+    url: &PageUrl,
+    key: SeenKey,
+    mark: &UrlState,
+    bond: Bond,
+) -> Result<()> {
     let elsewhere = is_elsewhere(pass, key, &row.value, bond)?;
-    let detail = told(bond, elsewhere);
-    let mark = mark_of_entry(&row.key, &row.value);
-    pass.find(Fault::QueueUnmarked, url.as_str(), detail, |batch| match elsewhere {
-        true => batch.delete::<Queue>(&row.key),
-        false => batch.put::<Seen>(&key, &mark),
+    pass.find(fault, url.as_str(), told(bond, elsewhere), |batch| match elsewhere {
+        true => batch.delete::<T>(&row.key),
+        false => batch.put::<Seen>(&key, mark),
     })
 }
 
@@ -186,16 +193,11 @@ fn retry(pass: &mut Pass<'_>, row: &Row<Due>, name: Option<&str>, state: Option<
     if own != key {
         return strayed(pass, row, &url, own);
     }
-    let bond = bond_of_retry(row.key.time, &row.value, state);
-    if bond == Bond::Fits {
-        return Ok(());
-    }
-    let elsewhere = is_elsewhere(pass, key, &row.value, bond)?;
     let mark = mark_of_retry(row.key.time, &row.value);
-    pass.find(Fault::DueUnmarked, url.as_str(), told(bond, elsewhere), |batch| match elsewhere {
-        true => batch.delete::<Due>(&row.key),
-        false => batch.put::<Seen>(&key, &mark),
-    })
+    match bond(&mark, state) {
+        Bond::Fits => Ok(()),
+        bond => unbound(pass, Fault::DueUnmarked, row, &url, key, &mark, bond),
+    }
 }
 
 /// A retry at the key of another URL is removed; its own URL is queued when nothing else is known of it.

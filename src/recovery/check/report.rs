@@ -7,10 +7,11 @@ use serde::Serialize;
 
 /// Declares the faults.
 macro_rules! faults {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $invariant:literal, $what:literal, $repair:literal;)*) => {
+    ($($variant:ident = $name:literal, $invariant:literal, $what:literal, $repair:literal;)*) => {
         /// One way in which records do not fit together.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Fault { $($(#[$doc])* $variant,)* }
+        #[expect(missing_docs, reason = "each says what it is")]
+        pub enum Fault { $($variant,)* }
 
         impl Fault {
             /// Every fault, once.
@@ -44,106 +45,69 @@ macro_rules! faults {
 }
 
 faults! {
-    /// Any record.
     Damaged = "damaged", "I2", "a record that does not decode",
         "removes it; what hangs on it is mended like the loss it is";
-    /// `queue`.
     QueueUnmarked = "queue_unmarked", "I2", "a queue entry whose URL has no seen mark that points to it",
         "writes the mark, or removes an entry whose URL is finished or queued elsewhere";
-    /// `due`.
     DueUnmarked = "due_unmarked", "I2", "a retry whose URL has no seen mark that points to it",
         "writes the mark, or removes a retry whose URL is finished or queued elsewhere";
-    /// `seen`.
     WaitingUnqueued = "waiting_unqueued", "I2", "a URL marked as waiting that is in no queue",
         "queues it when its text is found in pages, rejections, crawl.jsonl or the archive's links; else drops the mark, \
          so that the next link finds it anew";
-    /// `seen`.
     DoneUncaptured = "done_uncaptured", "I3", "a URL marked as done, or as answered with an error, whose capture is not there",
         "points the mark to another capture, or queues the URL when its text is found; else drops the mark";
-    /// `pages`.
     PageUnmarked = "page_unmarked", "I2", "a capture whose URL has no seen mark", "writes the mark that the capture says";
-    /// `pages`, `rejected`.
     Misplaced = "misplaced", "I2", "a record whose URL does not belong to its key", "removes it";
-    /// `rejected`.
     RejectedUnmarked = "rejected_unmarked", "I2", "a kept rejection that is not the state of its URL",
         "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
-    /// `seen`.
     RejectedUnkept = "rejected_unkept", "I2", "a rejected URL that is not kept in full",
         "writes the row when the URL's text is found; else drops the mark";
-    /// `failed`.
     FailedUnmarked = "failed_unmarked", "I2", "a kept failure that is not the state of its URL",
         "writes the mark, takes over its reason, or removes the row of a URL that is in another state";
-    /// `content`.
     ContentDangling = "content_dangling", "I3", "a content whose first capture is not there", "removes it";
-    /// `host_state`.
     HostNameless = "host_nameless", "I2", "a host with URLs whose name is not known",
         "writes the name when a URL of the host is found; else removes its queue";
-    /// `host_state`.
     HostMisnamed = "host_misnamed", "I2", "a host whose name does not belong to its key",
         "removes the record; the name is looked for";
-    /// `host_counts`.
     HostCounts = "host_counts", "I2", "counts of a host that a recount does not confirm", "writes the recount";
-    /// `host_counts`.
     HostHeads = "host_heads", "I2", "a host's head above its first live queue entry", "lowers the head";
-    /// `host_counts`, `waiting`, `parked`.
     HostPlace = "host_place", "I9", "a host that is not in the one row where its queue says it belongs",
         "puts it into its row, or takes it out";
-    /// `waiting`, `parked`.
     RowStray = "row_stray", "I9", "an entry in waiting or parked that is not its host's place", "removes it";
-    /// `sitemaps`.
     SitemapStray = "sitemap_stray", "I2", "an entry in sitemaps that is not the last visit of its URL", "removes it";
-    /// `sitemaps`.
     SitemapMissing = "sitemap_missing", "I2", "a sitemap that is not in the row of those to be read again", "puts it there";
-    /// `meta`.
     Counters = "counters", "I2", "a counter that a recount does not confirm", "writes the recount";
-    /// `meta`.
     NextNumber = "next_number", "I2", "the next number for a queue entry or a commit was given out already",
         "raises it above all that are in use";
-    /// `meta`.
     UnsyncedStray = "unsynced_stray", "I8", "a page listed as not yet safe that is not there as listed",
         "takes it off the list";
-    /// `meta`.
     TailMissing = "tail_missing", "I3", "the archive file that the last commit names is not there",
         "forgets the name; captures in it are mended like lost ones";
-    /// `pages`.
     RecordMissing = "record_missing", "I3", "a capture whose archive record is not there",
         "undoes the capture and queues its URL again";
-    /// WARC.
     RecordWrong = "record_wrong", "I3", "a capture whose archive record is damaged or another's",
         "undoes the capture and queues its URL again";
-    /// CDXJ.
     IndexLine = "index_line", "I3", "an index line that does not fit its archive file",
         "writes the index anew, with a line made from the record";
-    /// CDXJ.
     IndexMissing = "index_missing", "I3", "a capture without index line",
         "writes the index anew, with a line made from the record";
-    /// `crawl.jsonl`.
     LineDamaged = "line_damaged", "I3", "a line of crawl.jsonl that is none", "writes the file anew without it";
-    /// `crawl.jsonl`.
     LineMissing = "line_missing", "I3", "a finished URL with a capture that has no line in crawl.jsonl",
         "appends a line made from the capture, marked as restored";
 }
 
 /// Something worth telling that is no fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum Note {
-    /// The next start cuts these bytes off.
     CutAtStart,
-    /// The next start removes, closes or remakes this file.
     TidiedAtStart,
-    /// The next start queues this page again: its record did not reach the disk.
     RequeuedAtStart,
-    /// The last run did not end cleanly: killed, or with answers still on their way.
     UncleanEnd,
-    /// A WARC file that was moved away and is not checked.
     KeptElsewhere,
-    /// An archive record or index line that no capture refers to.
     Unreferenced,
-    /// A line of `crawl.jsonl` for a URL that is not finished, or not known, now.
     OldLine,
-    /// Rejected URLs that are not kept in full, as `scope.record_rejected = false` has it.
     NotKept,
-    /// URLs given up that are not kept in full: an older version of the program gave them up.
     FailureNotKept,
 }
 

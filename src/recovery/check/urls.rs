@@ -12,7 +12,7 @@ use crate::domain::reach::Reach;
 use crate::domain::reason::Failure;
 use crate::storage::error::hex;
 use crate::storage::keys::{DueKey, Key, SeenKey};
-use crate::storage::tables::{Due, Failed, Pages, Rejected, Seen};
+use crate::storage::tables::{Due, Failed, Pages, Rejected, Seen, Table};
 use crate::storage::values::{FailedValue, RejectedValue, UrlState};
 
 /// All URLs of a host, in the order of their keys.
@@ -22,11 +22,12 @@ pub fn urls(pass: &mut Pass<'_>, walk: &mut Walk, unit: &mut Unit, kept_any: boo
         let Ok(key) = SeenKey::decode(&raw) else { break };
         let state = walk.seen.next_in(pass, &raw)?.map(|row| row.value);
         let pages = walk.pages.chunk_in(pass, &raw, usize::MAX)?;
-        let row = walk.rejected.next_in(pass, &raw)?.map(|row| row.value);
+        let row = walk.rejected.next_in(pass, &raw)?;
         let pages = captures(pass, unit, key, pages)?;
-        let row = rejection(pass, unit, key, row)?;
-        let failed = walk.failed.next_in(pass, &raw)?.map(|row| row.value);
-        let failed = failure(pass, unit, key, failed)?;
+        let row = own(pass, unit, key, row, ("rejection", |row| &row.url))?;
+        let failed = walk.failed.next_in(pass, &raw)?;
+        pass.totals.counters.failed += u64::from(failed.is_some());
+        let failed = own(pass, unit, key, failed, ("failure", |row| &row.url))?;
         let Some(state) = state else {
             unmarked(pass, key, &pages, row.as_ref(), failed.as_ref())?;
             continue;
@@ -78,9 +79,7 @@ fn captures(pass: &mut Pass<'_>, unit: &mut Unit, key: SeenKey, pages: Vec<Row<P
             })?;
             continue;
         };
-        if unit.hint.is_none() {
-            unit.hint = Some(url.host().to_owned());
-        }
+        unit.hint.get_or_insert_with(|| url.host().to_owned());
         archived(pass, &row)?;
         own.push(row);
     }
@@ -100,43 +99,22 @@ fn archived(pass: &mut Pass<'_>, row: &Row<Pages>) -> Result<()> {
     }
 }
 
-/// The kept rejection, when it is that of this key.
-fn rejection(
+/// A row that is kept of a URL, when it is that of its key.
+fn own<T: Table<Key = SeenKey>>(
     pass: &mut Pass<'_>,
     unit: &mut Unit,
     key: SeenKey,
-    row: Option<RejectedValue>,
-) -> Result<Option<RejectedValue>> {
-    let Some(row) = row else { return Ok(None) };
-    let Some(url) = pass.url_at(&row.url, key) else {
-        pass.find(Fault::Misplaced, &row.url, "is not the URL of this rejection's key", |b| {
-            b.delete::<Rejected>(&key)
-        })?;
-        return Ok(None);
-    };
-    if unit.hint.is_none() {
-        unit.hint = Some(url.host().to_owned());
+    row: Option<Row<T>>,
+    (what, url): (&str, fn(&T::Value) -> &str),
+) -> Result<Option<T::Value>> {
+    let Some(Row { value, .. }) = row else { return Ok(None) };
+    if let Some(url) = pass.url_at(url(&value), key) {
+        unit.hint.get_or_insert_with(|| url.host().to_owned());
+        return Ok(Some(value));
     }
-    Ok(Some(row))
-}
-
-/// The kept failure, when it is that of this key.
-fn failure(
-    pass: &mut Pass<'_>,
-    unit: &mut Unit,
-    key: SeenKey,
-    row: Option<FailedValue>,
-) -> Result<Option<FailedValue>> {
-    let Some(row) = row else { return Ok(None) };
-    pass.totals.counters.failed += 1;
-    let Some(url) = pass.url_at(&row.url, key) else {
-        pass.find(Fault::Misplaced, &row.url, "is not the URL of this failure's key", |b| b.delete::<Failed>(&key))?;
-        return Ok(None);
-    };
-    if unit.hint.is_none() {
-        unit.hint = Some(url.host().to_owned());
-    }
-    Ok(Some(row))
+    let why = format!("is not the URL of this {what}'s key");
+    pass.find(Fault::Misplaced, url(&value), &why, |batch| batch.delete::<T>(&key))?;
+    Ok(None)
 }
 
 /// Kept failures are of URLs that are errors. That one is gone is found by their number.

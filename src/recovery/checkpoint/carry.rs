@@ -12,7 +12,7 @@ use super::place::{Place, Target, fetch, put_verified, read_small};
 use super::restore::{Destination, Restored, Source, aside_name, own};
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::{database, wrong_with};
-use super::{CheckpointError, files, lines, uploads};
+use super::{CheckpointError, Result, files, lines, uploads};
 use crate::base::fault::Faults;
 use crate::storage::folder::MARKER;
 
@@ -41,11 +41,11 @@ pub fn export(
     endpoint: Option<&str>,
     with_archive: bool,
     faults: &Faults,
-) -> Result<Carried, CheckpointError> {
+) -> Result<Carried> {
     let mut manifest = Manifest::read(&from.dir)?;
     let target = target.below(&manifest.name);
     if target == Target::Folder(from.dir.clone()) {
-        return Err(CheckpointError::NotEmpty { dir: from.dir.clone() });
+        return Err(CheckpointError::NotEmpty(from.dir.clone()));
     }
     let place = target.open(endpoint)?;
     let mut carried = Carried { name: manifest.name.clone(), to: target.to_string(), ..Carried::default() };
@@ -80,13 +80,7 @@ impl Carried {
 }
 
 /// Copies as much of a file as the checkpoint knows, and notes its digest.
-fn carry(
-    place: &dyn Place,
-    key: &str,
-    from: &Path,
-    file: &mut Stored,
-    carried: &mut Carried,
-) -> Result<(), CheckpointError> {
+fn carry(place: &dyn Place, key: &str, from: &Path, file: &mut Stored, carried: &mut Carried) -> Result<()> {
     let (bytes, sha) = put_verified(place, key, from, file.bytes)?;
     file.bytes = bytes;
     file.sha256 = Some(sha);
@@ -94,7 +88,7 @@ fn carry(
     Ok(())
 }
 
-fn same(name: &str, file: &Stored, found: &(u64, String)) -> Result<(), CheckpointError> {
+fn same(name: &str, file: &Stored, found: &(u64, String)) -> Result<()> {
     if found.0 == file.bytes && file.sha256.as_ref() == Some(&found.1) {
         return Ok(());
     }
@@ -102,7 +96,7 @@ fn same(name: &str, file: &Stored, found: &(u64, String)) -> Result<(), Checkpoi
     Err(CheckpointError::Damaged { name: name.to_owned(), problems: vec![problem] })
 }
 
-fn put_manifest(place: &dyn Place, manifest: &Manifest, carried: &mut Carried) -> Result<(), CheckpointError> {
+fn put_manifest(place: &dyn Place, manifest: &Manifest, carried: &mut Carried) -> Result<()> {
     let here = tempfile::NamedTempFile::new().map_err(CheckpointError::io("make a file in", &std::env::temp_dir()))?;
     let text = manifest.text();
     std::fs::write(here.path(), &text).map_err(CheckpointError::io("write", here.path()))?;
@@ -115,8 +109,8 @@ fn put_manifest(place: &dyn Place, manifest: &Manifest, carried: &mut Carried) -
 ///
 /// # Errors
 /// [`CheckpointError::Place`] when there is none.
-pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest), CheckpointError> {
-    let read = |target: &Target| -> Result<Option<Manifest>, CheckpointError> {
+pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest)> {
+    let read = |target: &Target| -> Result<Option<Manifest>> {
         let place = target.open(endpoint)?;
         let bytes = read_small(&*place, MANIFEST)?;
         bytes.map(|bytes| Manifest::parse(&bytes, &place.url(MANIFEST))).transpose()
@@ -143,15 +137,10 @@ pub fn find(source: &Target, endpoint: Option<&str>) -> Result<(Target, Manifest
 /// # Errors
 /// [`CheckpointError::Taken`], [`CheckpointError::NotEmpty`], [`CheckpointError::Damaged`], [`CheckpointError::Incomplete`];
 /// those of the place.
-pub fn import(
-    source: &Target,
-    endpoint: Option<&str>,
-    to: &Destination,
-    faults: &Faults,
-) -> Result<Restored, CheckpointError> {
+pub fn import(source: &Target, endpoint: Option<&str>, to: &Destination, faults: &Faults) -> Result<Restored> {
     settle(&to.data, faults)?;
     if ground(&to.data)? == Ground::Live {
-        return Err(CheckpointError::Taken { dir: to.data.clone() });
+        return Err(CheckpointError::Taken(to.data.clone()));
     }
     let (target, manifest) = find(source, endpoint)?;
     let place = target.open(endpoint)?;
@@ -188,7 +177,7 @@ fn plan(manifest: &Manifest, warc_dir: PathBuf, to: &Destination) -> Plan {
 }
 
 /// The archive's files that were carried: how many, and the names of the others.
-fn fetch_archive(place: &dyn Place, dir: &Path, manifest: &Manifest) -> Result<(usize, Vec<String>), CheckpointError> {
+fn fetch_archive(place: &dyn Place, dir: &Path, manifest: &Manifest) -> Result<(usize, Vec<String>)> {
     let (mut archive, mut missing) = (0, Vec::new());
     files::make_dir(dir)?;
     for file in &manifest.archive {
@@ -202,7 +191,7 @@ fn fetch_archive(place: &dyn Place, dir: &Path, manifest: &Manifest) -> Result<(
 }
 
 /// Fetches what was carried; false when it was left behind.
-fn fetch_carried(place: &dyn Place, key: &str, to: &Path, name: &str, file: &Stored) -> Result<bool, CheckpointError> {
+fn fetch_carried(place: &dyn Place, key: &str, to: &Path, name: &str, file: &Stored) -> Result<bool> {
     if file.sha256.is_none() {
         return Ok(false);
     }
@@ -211,7 +200,7 @@ fn fetch_carried(place: &dyn Place, key: &str, to: &Path, name: &str, file: &Sto
 }
 
 /// Every archive file was carried, or uploaded elsewhere.
-fn archive_is_whole(place: &dyn Place, manifest: &Manifest) -> Result<(), CheckpointError> {
+fn archive_is_whole(place: &dyn Place, manifest: &Manifest) -> Result<()> {
     let has_list = manifest.files.iter().any(|file| file.file == uploads::LIST);
     let list = if has_list { read_small(place, uploads::LIST)?.unwrap_or_default() } else { Vec::new() };
     let uploaded = uploads::parse_list(&list);
@@ -225,7 +214,7 @@ fn archive_is_whole(place: &dyn Place, manifest: &Manifest) -> Result<(), Checkp
 }
 
 /// What lies on this disk now is what the manifest says, and the database is the one it names.
-fn database_is_whole(staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+fn database_is_whole(staging: &Path, manifest: &Manifest) -> Result<()> {
     let mut problems: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(staging, file)).collect();
     if problems.is_empty() {
         problems.extend(database(staging, manifest)?);

@@ -6,16 +6,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::CheckpointError;
+use super::{CheckpointError, Result};
 use crate::base::disk::own;
+use crate::recovery::if_there;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 20;
 
 /// Hands all bytes of `from` to `each`, at most `most`, and gives their number and SHA-256 in hexadecimal.
-///
-/// # Errors
-/// The reader's, or those of `each`.
 pub fn digest_of(
     from: impl Read,
     most: u64,
@@ -34,25 +32,18 @@ pub fn digest_of(
 }
 
 /// Lower-case hexadecimal.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
 /// Length and digest of a file, of its first `most` bytes.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn digest(path: &Path, most: u64) -> Result<(u64, String), CheckpointError> {
+pub fn digest(path: &Path, most: u64) -> Result<(u64, String)> {
     let read = || digest_of(File::open(path)?, most, |_| Ok(()));
     read().map_err(CheckpointError::io("read", path))
 }
 
 /// Copies the first `most` bytes of a file to a new file, forced to the disk; gives their number and digest.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn copy(from: &Path, to: &Path, most: u64) -> Result<(u64, String), CheckpointError> {
+pub fn copy(from: &Path, to: &Path, most: u64) -> Result<(u64, String)> {
     let source = File::open(from).map_err(CheckpointError::io("open", from))?;
     let write = || {
         let mut out = own::create(to)?;
@@ -64,10 +55,7 @@ pub fn copy(from: &Path, to: &Path, most: u64) -> Result<(u64, String), Checkpoi
 }
 
 /// A second name of a file that never changes; a copy where the file system has no links or `to` is on another one.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn link(from: &Path, to: &Path) -> Result<(), CheckpointError> {
+pub fn link(from: &Path, to: &Path) -> Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(CheckpointError::io("link", from)(e)),
@@ -76,10 +64,7 @@ pub fn link(from: &Path, to: &Path) -> Result<(), CheckpointError> {
 }
 
 /// Writes a file that appears whole or not at all.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let new = path.with_extension("new");
     let write = || {
         let mut file = own::create(&new)?;
@@ -92,26 +77,17 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
 }
 
 /// Forces the names in a folder to the disk.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn sync_dir(dir: &Path) -> Result<(), CheckpointError> {
+pub fn sync_dir(dir: &Path) -> Result<()> {
     File::open(dir).and_then(|d| d.sync_all()).map_err(CheckpointError::io("sync the folder", dir))
 }
 
 /// Forces the name of a file or folder to the disk.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn sync_parent(path: &Path) -> Result<(), CheckpointError> {
+pub fn sync_parent(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), |dir| sync_dir(if dir.as_os_str().is_empty() { Path::new(".") } else { dir }))
 }
 
 /// Renames, making the folder above `to`; both names are forced to the disk.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn rename(from: &Path, to: &Path) -> Result<(), CheckpointError> {
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if let Some(above) = to.parent() {
         make_dir(above)?;
     }
@@ -121,29 +97,17 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), CheckpointError> {
 }
 
 /// Makes a folder and those above it.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn make_dir(dir: &Path) -> Result<(), CheckpointError> {
+pub fn make_dir(dir: &Path) -> Result<()> {
     fs::create_dir_all(dir).map_err(CheckpointError::io("make the folder", dir))
 }
 
 /// Removes a folder with all that is in it; none is as good.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn remove_dir(dir: &Path) -> Result<(), CheckpointError> {
-    match fs::remove_dir_all(dir) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(CheckpointError::io("remove the folder", dir)(e)),
-        _ => Ok(()),
-    }
+pub fn remove_dir(dir: &Path) -> Result<()> {
+    if_there(fs::remove_dir_all(dir)).map(drop).map_err(CheckpointError::io("remove the folder", dir))
 }
 
 /// The names in a folder, sorted; none when it is not there.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub fn names(dir: &Path) -> Result<Vec<String>, CheckpointError> {
+pub fn names(dir: &Path) -> Result<Vec<String>> {
     let listed = || -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir)? {
@@ -152,10 +116,7 @@ pub fn names(dir: &Path) -> Result<Vec<String>, CheckpointError> {
         names.sort_unstable();
         Ok(names)
     };
-    match listed() {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        other => other.map_err(CheckpointError::io("list", dir)),
-    }
+    if_there(listed()).map(Option::unwrap_or_default).map_err(CheckpointError::io("list", dir))
 }
 
 #[cfg(test)]

@@ -5,16 +5,13 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
-use super::{CheckpointError, files, uploads};
+use super::{CheckpointError, Result, files, uploads};
 
 /// So many bytes before the end are compared.
 const END: u64 = 64 * 1024;
 
 /// The digest by which the first `bytes` bytes of a file are known again: that of the last of them. `None` when it is shorter.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub(super) fn mark(path: &Path, bytes: u64) -> Result<Option<String>, CheckpointError> {
+pub(super) fn mark(path: &Path, bytes: u64) -> Result<Option<String>> {
     if fs::metadata(path).map_or(0, |found| found.len()) < bytes {
         return Ok(None);
     }
@@ -30,10 +27,7 @@ pub(super) fn mark(path: &Path, bytes: u64) -> Result<Option<String>, Checkpoint
 }
 
 /// The file that begins with the lines of the checkpoint: the present one, or one that a restore has set aside.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub(super) fn find(data: &Path, manifest: &Manifest) -> Result<Option<PathBuf>, CheckpointError> {
+pub(super) fn find(data: &Path, manifest: &Manifest) -> Result<Option<PathBuf>> {
     for from in files_of(data)? {
         if mark(&from, manifest.jsonl.bytes)?.is_some_and(|mark| mark == manifest.lines_mark) {
             return Ok(Some(from));
@@ -43,7 +37,7 @@ pub(super) fn find(data: &Path, manifest: &Manifest) -> Result<Option<PathBuf>, 
 }
 
 /// What is missing of the lines.
-pub(super) fn missing(data: &Path, manifest: &Manifest) -> Result<Option<String>, CheckpointError> {
+pub(super) fn missing(data: &Path, manifest: &Manifest) -> Result<Option<String>> {
     if manifest.jsonl.bytes == 0 || find(data, manifest)?.is_some() {
         return Ok(None);
     }
@@ -51,10 +45,7 @@ pub(super) fn missing(data: &Path, manifest: &Manifest) -> Result<Option<String>
 }
 
 /// Puts the lines of the checkpoint into the new state; without them an empty file, where that may be.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
-pub(super) fn stage(data: &Path, staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+pub(super) fn stage(data: &Path, staging: &Path, manifest: &Manifest) -> Result<()> {
     let to = staging.join(uploads::JSONL);
     match find(data, manifest)? {
         Some(from) => files::copy(&from, &to, manifest.jsonl.bytes).map(drop),
@@ -63,7 +54,7 @@ pub(super) fn stage(data: &Path, staging: &Path, manifest: &Manifest) -> Result<
 }
 
 /// The present file, then those set aside, the newest first.
-fn files_of(data: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
+fn files_of(data: &Path) -> Result<Vec<PathBuf>> {
     let mut aside = files::names(data)?;
     aside.retain(|name| name.starts_with("replaced-"));
     aside.sort_unstable();

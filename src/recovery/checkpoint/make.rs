@@ -5,14 +5,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, moment, name, stamp};
+use super::manifest::{Counts, FORMAT, MANIFEST, Manifest, Stored, moment, name};
 use super::shelf::PARTIAL;
-use super::{CheckpointError, Shelf, files, lines, uploads};
+use super::{CheckpointError, Result, Shelf, files, lines, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::domain::fingerprint::CrawlId;
 use crate::storage::values::{Counters, FileLengths, Format, RunState};
 use crate::storage::{Storage, folder, read};
+use crate::warc::date::iso;
 
 /// What the database and the archive's folder say at the moment of the checkpoint.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ impl Position {
     ///
     /// # Errors
     /// Storage or the archive's folder.
-    pub fn look(storage: &dyn Storage, warc_dir: &Path) -> Result<Self, CheckpointError> {
+    pub fn look(storage: &dyn Storage, warc_dir: &Path) -> Result<Self> {
         let file_lengths: FileLengths = read::meta(storage, ())?.unwrap_or_default();
         let counters: Counters = read::meta(storage, CrawlId::default())?.unwrap_or_default();
         Ok(Self {
@@ -48,7 +49,7 @@ impl Position {
 ///
 /// # Errors
 /// [`CheckpointError::Io`].
-pub fn closed_files(warc_dir: &Path) -> Result<Vec<Stored>, CheckpointError> {
+pub fn closed_files(warc_dir: &Path) -> Result<Vec<Stored>> {
     let mut closed = Vec::new();
     for file in files::names(warc_dir)? {
         if !file.starts_with('.') && (file.ends_with(".warc.gz") || file.ends_with(".cdxj")) {
@@ -84,7 +85,7 @@ pub struct Draft {
 }
 
 /// The moment in a name: names sort in the order in which they were made, also when the clock was set back meanwhile.
-fn named_after(shelf: &Shelf, at: UnixMillis) -> Result<UnixMillis, CheckpointError> {
+fn named_after(shelf: &Shelf, at: UnixMillis) -> Result<UnixMillis> {
     let last = shelf.names()?.last().and_then(|name| moment(name));
     Ok(last.filter(|last| at < *last).map_or(at, |last| last.plus(Duration::from_millis(1))))
 }
@@ -94,7 +95,7 @@ impl Draft {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn begin(shelf: &Shelf, at: UnixMillis, run: u32) -> Result<Self, CheckpointError> {
+    pub fn begin(shelf: &Shelf, at: UnixMillis, run: u32) -> Result<Self> {
         files::make_dir(shelf.dir())?;
         let swept = shelf.sweep()?;
         if !swept.is_empty() {
@@ -116,7 +117,7 @@ impl Draft {
     ///
     /// # Errors
     /// [`CheckpointError`]; then there is no such checkpoint.
-    pub fn finish(mut self, about: &About, position: Position, faults: &Faults) -> Result<Manifest, CheckpointError> {
+    pub fn finish(mut self, about: &About, position: Position, faults: &Faults) -> Result<Manifest> {
         self.copy_small(&about.data)?;
         faults.check("checkpoint.digests")?;
         let own = self.own_files()?;
@@ -126,7 +127,7 @@ impl Draft {
             program: concat!("Lycosa/", env!("CARGO_PKG_VERSION")).into(),
             name: self.name.clone(),
             crawl: about.crawl.clone(),
-            ts: stamp(self.at),
+            ts: iso(self.at),
             ts_ms: self.at.0,
             seed: format!("{:016x}", position.seed),
             run: position.run,
@@ -153,7 +154,7 @@ impl Draft {
     }
 
     /// The files beside the database.
-    fn copy_small(&self, data: &Path) -> Result<(), CheckpointError> {
+    fn copy_small(&self, data: &Path) -> Result<()> {
         for name in [folder::MARKER, uploads::LIST] {
             if data.join(name).exists() {
                 files::copy(&data.join(name), &self.dir.join(name), u64::MAX)?;
@@ -163,7 +164,7 @@ impl Draft {
     }
 
     /// Every file with its digest. That of a file which an older checkpoint has too is taken over.
-    fn own_files(&self) -> Result<Vec<Stored>, CheckpointError> {
+    fn own_files(&self) -> Result<Vec<Stored>> {
         let known = self.shelf.digests();
         let small = files::names(&self.dir)?.into_iter().filter(|name| name != "db");
         let db = files::names(&self.db())?.into_iter().map(|name| format!("db/{name}"));
@@ -180,11 +181,7 @@ impl Drop for Draft {
 }
 
 /// A file with its digest, forced to the disk when it is new.
-fn stored(
-    dir: &Path,
-    file: String,
-    known: &std::collections::HashMap<(u64, u64), (u64, String)>,
-) -> Result<Stored, CheckpointError> {
+fn stored(dir: &Path, file: String, known: &std::collections::HashMap<(u64, u64), (u64, String)>) -> Result<Stored> {
     let path = dir.join(&file);
     let found = fs::metadata(&path).map_err(CheckpointError::io("read the length of", &path))?;
     if let Some((bytes, sha)) = known.get(&(found.dev(), found.ino()))
@@ -205,18 +202,12 @@ fn stored(
 ///
 /// [`StorageError::Locked`]: crate::storage::StorageError::Locked
 #[cfg(feature = "rocksdb")]
-pub fn at_rest(
-    about: &About,
-    shelf: &Shelf,
-    warc_dir: &Path,
-    at: UnixMillis,
-    faults: &Faults,
-) -> Result<Manifest, CheckpointError> {
+pub fn at_rest(about: &About, shelf: &Shelf, warc_dir: &Path, at: UnixMillis, faults: &Faults) -> Result<Manifest> {
     use crate::storage::{RocksOptions, RocksStorage};
     let storage = RocksStorage::open(&about.data, RocksOptions::default())?;
     let file_lengths: FileLengths = read::meta(&storage, ())?.unwrap_or_default();
     if file_lengths.warc.is_some() {
-        return Err(CheckpointError::Unclean { dir: about.data.clone() });
+        return Err(CheckpointError::Unclean(about.data.clone()));
     }
     let position = Position::look(&storage, warc_dir)?;
     let draft = Draft::begin(shelf, at, position.run)?;
@@ -246,7 +237,7 @@ mod tests {
         storage.write(&batch).unwrap();
     }
 
-    fn make(about: &About, shelf: &Shelf, at: u64) -> Result<Manifest, CheckpointError> {
+    fn make(about: &About, shelf: &Shelf, at: u64) -> Result<Manifest> {
         at_rest(about, shelf, &about.data.join("warc"), UnixMillis(at), &Faults::default())
     }
 

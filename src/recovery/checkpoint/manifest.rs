@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointError, files, uploads};
+use super::{CheckpointError, Result, files, uploads};
 use crate::base::time::UnixMillis;
 use crate::storage::folder::MARKER;
 use crate::storage::values::Counters;
-use crate::warc::date::{digits17, iso, parse_iso};
+use crate::warc::date::{digits17, parse_iso};
 
 /// Its name in the checkpoint's folder.
 pub const MANIFEST: &str = "manifest.json";
@@ -161,18 +161,12 @@ pub fn is_name(text: &str) -> bool {
     text.split_once("-r").is_some_and(|(time, run)| digits(time, 17) && time.len() == 17 && digits(run, 5))
 }
 
-/// The moment as it stands in a manifest.
-#[must_use]
-pub fn stamp(at: UnixMillis) -> String {
-    iso(at)
-}
-
 impl Manifest {
     /// Reads a manifest; `at` says where it is from.
     ///
     /// # Errors
     /// [`CheckpointError::Manifest`]: no manifest, of another format, or with names that would leave their folder.
-    pub fn parse(bytes: &[u8], at: &str) -> Result<Self, CheckpointError> {
+    pub fn parse(bytes: &[u8], at: &str) -> Result<Self> {
         let wrong = |problem: String| CheckpointError::Manifest { at: at.to_owned(), problem };
         let read: Self = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
         if read.format != FORMAT {
@@ -198,7 +192,7 @@ impl Manifest {
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and [`CheckpointError::Io`].
-    pub fn read(dir: &Path) -> Result<Self, CheckpointError> {
+    pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(MANIFEST);
         if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
             let problem = "it is no file".to_owned(); // opening a pipe would wait for ever
@@ -237,6 +231,7 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::warc::date::iso;
 
     pub(in crate::recovery::checkpoint) fn sample() -> Manifest {
         let stored = |file: &str| Stored { file: file.into(), bytes: 3, sha256: Some("ab".into()) };
@@ -245,7 +240,7 @@ pub(super) mod tests {
             program: "Lycosa/0".into(),
             name: name(UnixMillis(1_714_979_289_012), 7),
             crawl: "default".into(),
-            ts: stamp(UnixMillis(1_714_979_289_012)),
+            ts: iso(UnixMillis(1_714_979_289_012)),
             ts_ms: 1_714_979_289_012,
             seed: "0000000000000007".into(),
             run: 7,

@@ -11,15 +11,14 @@
 //! | [`place`] | where copies go: a folder, or a store that speaks S3 |
 //! | [`carry`] | export and import |
 //! | [`uploads`] | closed WARC files copied elsewhere |
-//! | [`files`] | digests, links, renames |
+//! | `files` | digests, links, renames |
 //!
 //! A checkpoint is built in `NAME.partial` and renamed; its manifest is the last file written. What has no manifest, or
 //! another name, is never offered. `docs/storage.md` describes the layout, ADR 9 why it is so.
 
 pub mod carry;
 mod error;
-pub mod files;
-mod folder_place;
+mod files;
 mod lines;
 pub mod make;
 pub mod manifest;
@@ -32,7 +31,7 @@ pub mod swap;
 pub mod uploads;
 pub mod verify;
 
-pub use error::CheckpointError;
+pub use error::{CheckpointError, Result};
 pub use manifest::Manifest;
 pub use place::{Place, Target};
 pub use shelf::Shelf;

@@ -1,11 +1,14 @@
 //! Where copies go and come from: a folder, or a store that speaks S3. Keys are paths with `/`.
 
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::folder_place::FolderPlace;
 use super::manifest::LARGEST;
-use super::{CheckpointError, files};
+use super::{CheckpointError, Result, files};
+use crate::base::disk::{is_same_folder, own};
+use crate::recovery::if_there;
 
 /// A place as it is named by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ impl Target {
     ///
     /// # Errors
     /// [`CheckpointError::Target`].
-    pub fn parse(text: &str) -> Result<Self, CheckpointError> {
+    pub fn parse(text: &str) -> Result<Self> {
         let wrong = |problem: &str| CheckpointError::Target { text: text.to_owned(), problem: problem.to_owned() };
         let Some(rest) = text.strip_prefix("s3://") else {
             if text.is_empty() || text.contains("://") {
@@ -65,7 +68,7 @@ impl Target {
     ///
     /// # Errors
     /// [`CheckpointError::Place`].
-    pub fn open(&self, endpoint: Option<&str>) -> Result<Box<dyn Place>, CheckpointError> {
+    pub fn open(&self, endpoint: Option<&str>) -> Result<Box<dyn Place>> {
         match self {
             Self::Folder(dir) => Ok(Box::new(FolderPlace(dir.clone()))),
             #[cfg(feature = "s3")]
@@ -89,29 +92,28 @@ impl fmt::Display for Target {
     }
 }
 
+/// What is done with each piece of an object.
+pub type Each<'e> = &'e mut dyn FnMut(&[u8]) -> io::Result<()>;
+
 /// A place, opened. Calls block; they are made on threads that may wait.
 pub trait Place {
     /// Writes the first `most` bytes of a file; gives their number and digest.
     ///
     /// # Errors
     /// [`CheckpointError`]; then nothing, or the former object, has that key.
-    fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String), CheckpointError>;
+    fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String)>;
 
     /// Hands all bytes of an object to `each`; gives their number and digest. `None` when there is none.
     ///
     /// # Errors
     /// [`CheckpointError`].
-    fn get(
-        &self,
-        key: &str,
-        each: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
-    ) -> Result<Option<(u64, String)>, CheckpointError>;
+    fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>>;
 
     /// Names of the folders directly below.
     ///
     /// # Errors
     /// [`CheckpointError`].
-    fn folders(&self) -> Result<Vec<String>, CheckpointError>;
+    fn folders(&self) -> Result<Vec<String>>;
 
     /// True when the object of this key is the file itself, by whatever way it is reached.
     fn is_itself(&self, _key: &str, _file: &Path) -> bool {
@@ -122,11 +124,45 @@ pub trait Place {
     fn url(&self, key: &str) -> String;
 }
 
+/// The folder; made when something is put there.
+struct FolderPlace(PathBuf);
+
+impl Place for FolderPlace {
+    fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String)> {
+        let to = self.0.join(key);
+        files::make_dir(to.parent().unwrap_or(&self.0))?;
+        let new = self.0.join(format!("{key}.new"));
+        let done = files::copy(from, &new, most)?;
+        files::rename(&new, &to)?;
+        Ok(done)
+    }
+
+    fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>> {
+        let path = self.0.join(key);
+        let read = File::open(&path).and_then(|file| files::digest_of(file, u64::MAX, each));
+        if_there(read).map_err(CheckpointError::io("read", &path))
+    }
+
+    fn folders(&self) -> Result<Vec<String>> {
+        let mut names = files::names(&self.0)?;
+        names.retain(|name| fs::metadata(self.0.join(name)).is_ok_and(|m| m.is_dir()));
+        Ok(names)
+    }
+
+    fn is_itself(&self, key: &str, file: &Path) -> bool {
+        is_same_folder(&self.0.join(key), file)
+    }
+
+    fn url(&self, key: &str) -> String {
+        self.0.join(key).display().to_string()
+    }
+}
+
 /// Writes, reads back and compares.
 ///
 /// # Errors
 /// [`CheckpointError::Differs`], and those of the place.
-pub fn put_verified(place: &dyn Place, key: &str, from: &Path, most: u64) -> Result<(u64, String), CheckpointError> {
+pub fn put_verified(place: &dyn Place, key: &str, from: &Path, most: u64) -> Result<(u64, String)> {
     let wanted = place.put(key, from, most)?;
     let found = place.get(key, &mut |_| Ok(()))?;
     if found.as_ref() == Some(&wanted) {
@@ -141,11 +177,11 @@ pub fn put_verified(place: &dyn Place, key: &str, from: &Path, most: u64) -> Res
 ///
 /// # Errors
 /// Those of the place; larger than a manifest may be.
-pub fn read_small(place: &dyn Place, key: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
+pub fn read_small(place: &dyn Place, key: &str) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let found = place.get(key, &mut |piece| {
         if bytes.len() as u64 + piece.len() as u64 > LARGEST {
-            return Err(std::io::Error::other("larger than such a file may be"));
+            return Err(io::Error::other("larger than such a file may be"));
         }
         bytes.extend_from_slice(piece);
         Ok(())
@@ -157,12 +193,11 @@ pub fn read_small(place: &dyn Place, key: &str) -> Result<Option<Vec<u8>>, Check
 ///
 /// # Errors
 /// Those of the place, [`CheckpointError::Place`] when it is not there, [`CheckpointError::Io`].
-pub fn fetch(place: &dyn Place, key: &str, to: &Path) -> Result<(u64, String), CheckpointError> {
-    use std::io::Write;
+pub fn fetch(place: &dyn Place, key: &str, to: &Path) -> Result<(u64, String)> {
     if let Some(above) = to.parent() {
         files::make_dir(above)?;
     }
-    let mut out = crate::base::disk::own::create(to).map_err(CheckpointError::io("make", to))?;
+    let mut out = own::create(to).map_err(CheckpointError::io("make", to))?;
     let got = place.get(key, &mut |piece| out.write_all(piece))?;
     out.sync_all().map_err(CheckpointError::io("sync", to))?;
     let gone = || CheckpointError::Place { doing: "reading", url: place.url(key), problem: "it is not there".into() };
@@ -196,18 +231,14 @@ mod tests {
         /// Loses the last byte of what it is given.
         struct Lossy(FolderPlace);
         impl Place for Lossy {
-            fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String), CheckpointError> {
+            fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String)> {
                 self.0.put(key, from, most - 1)?;
                 files::digest(from, most)
             }
-            fn get(
-                &self,
-                key: &str,
-                each: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
-            ) -> Result<Option<(u64, String)>, CheckpointError> {
+            fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>> {
                 self.0.get(key, each)
             }
-            fn folders(&self) -> Result<Vec<String>, CheckpointError> {
+            fn folders(&self) -> Result<Vec<String>> {
                 self.0.folders()
             }
             fn url(&self, key: &str) -> String {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::manifest::Manifest;
 use super::swap::{Ground, Plan, Swap, ground, settle};
 use super::verify::{absent, verify};
-use super::{CheckpointError, files, lines, make, uploads};
+use super::{CheckpointError, Result, files, lines, make, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
 use crate::storage::folder::MARKER;
@@ -72,11 +72,11 @@ pub struct Restored {
 /// # Errors
 /// [`CheckpointError::Damaged`], [`CheckpointError::Incomplete`], [`CheckpointError::Live`], [`CheckpointError::InUse`],
 /// [`CheckpointError::NotEmpty`]: nothing was changed. Others: the former state stands, or the next start goes on.
-pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Restored, CheckpointError> {
+pub fn restore(from: &Source, to: &Destination, faults: &Faults) -> Result<Restored> {
     settle(&to.data, faults)?;
     let ground = ground(&to.data)?;
     if ground == Ground::Live && !to.force {
-        return Err(CheckpointError::Live { dir: to.data.clone() });
+        return Err(CheckpointError::Live(to.data.clone()));
     }
     let (manifest, mut missing) = checked(from, to)?;
     let archive_dir = to.data.join(&to.warc_dir);
@@ -125,7 +125,7 @@ impl Restored {
 }
 
 /// The manifest of a checkpoint that may be restored, and what is missing of its archive.
-fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), CheckpointError> {
+fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>)> {
     let manifest = Manifest::read(&from.dir)?;
     let report = verify(&from.dir, &manifest, &from.data, &from.warc_dir)?;
     report.whole()?;
@@ -136,7 +136,7 @@ fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>), C
 }
 
 /// An archive that is neither moved nor made: its files must be where the settings have them. Gives those that are not.
-fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec<String>, CheckpointError> {
+fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec<String>> {
     let missing = absent(&to.warc_dir, &from.data, manifest)?;
     if missing.is_empty() || to.incomplete {
         return Ok(missing);
@@ -150,7 +150,7 @@ fn not_apart(from: &Source, to: &Destination, manifest: &Manifest) -> Result<Vec
 }
 
 /// Database and lines; the filter of another state makes room.
-fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<(), CheckpointError> {
+fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Plan) -> Result<()> {
     stage_database(&from.dir, staging, manifest)?;
     lines::stage(&from.data, staging, manifest)?;
     plan.away.extend([FILTER.into(), MARK.into()]);
@@ -159,12 +159,12 @@ fn stage_state(from: &Source, staging: &Path, manifest: &Manifest, plan: &mut Pl
 }
 
 /// Notes whose folder of an archive this is: a start refuses one without that note.
-pub(super) fn own(warc_dir: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+pub(super) fn own(warc_dir: &Path, manifest: &Manifest) -> Result<()> {
     claimed(warc_dir, manifest).map(drop)
 }
 
 /// The archive's folder, which no crawl may write to meanwhile, whichever data folder it has.
-fn claimed(warc_dir: &Path, manifest: &Manifest) -> Result<Claim, CheckpointError> {
+fn claimed(warc_dir: &Path, manifest: &Manifest) -> Result<Claim> {
     let wrong = |_| CheckpointError::Manifest { at: manifest.name.clone(), problem: "its seed is no number".into() };
     let seed = u64::from_str_radix(&manifest.seed, 16).map_err(wrong)?;
     Ok(folder::claim(warc_dir, seed)?)
@@ -180,7 +180,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 /// Table files never change and get a second name; the others are written to.
-fn stage_database(dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(), CheckpointError> {
+fn stage_database(dir: &Path, staging: &Path, manifest: &Manifest) -> Result<()> {
     files::make_dir(&staging.join("db"))?;
     for file in manifest.files.iter().map(|f| &f.file).filter(|file| file.starts_with("db/")) {
         let (from, to) = (dir.join(file), staging.join(file));
@@ -190,7 +190,7 @@ fn stage_database(dir: &Path, staging: &Path, manifest: &Manifest) -> Result<(),
 }
 
 /// The lines that the database knows; what is longer belongs to a later state.
-fn stage_archive(from: &Path, to: &Path, manifest: &Manifest) -> Result<usize, CheckpointError> {
+fn stage_archive(from: &Path, to: &Path, manifest: &Manifest) -> Result<usize> {
     files::make_dir(to)?;
     let there = manifest.archive.iter().filter(|file| from.join(&file.file).exists());
     let mut linked = 0;
@@ -202,7 +202,7 @@ fn stage_archive(from: &Path, to: &Path, manifest: &Manifest) -> Result<usize, C
     Ok(linked)
 }
 
-fn stage_small(from: &Path, staging: &Path, name: &str) -> Result<Option<PathBuf>, CheckpointError> {
+fn stage_small(from: &Path, staging: &Path, name: &str) -> Result<Option<PathBuf>> {
     if !from.join(name).exists() {
         return Ok(None);
     }
@@ -211,17 +211,17 @@ fn stage_small(from: &Path, staging: &Path, name: &str) -> Result<Option<PathBuf
 }
 
 /// WARC files that are being written, as the present state knows them; the checkpoint knows none.
-fn open_files(warc_dir: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
+fn open_files(warc_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut open = files::names(warc_dir)?;
     open.retain(|name| name.ends_with(".warc.gz.open"));
     open.iter().map(|name| absolute(&warc_dir.join(name))).collect()
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, CheckpointError> {
+fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(CheckpointError::io("find", path))
 }
 
-fn younger(warc_dir: &Path, manifest: &Manifest) -> Result<usize, CheckpointError> {
+fn younger(warc_dir: &Path, manifest: &Manifest) -> Result<usize> {
     let known: std::collections::HashSet<&str> = manifest.archive.iter().map(|f| f.file.as_str()).collect();
     let open = open_files(warc_dir)?.len();
     let closed = make::closed_files(warc_dir)?;

@@ -11,8 +11,8 @@ use object_store::{BackoffConfig, ClientOptions, Error, ObjectStore, ObjectStore
 use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
-use super::place::Place;
-use super::{CheckpointError, files};
+use super::place::{Each, Place};
+use super::{CheckpointError, Result, files};
 
 /// Bytes sent or fetched at a time; each has the time-out for itself.
 const PART: u64 = 8 << 20;
@@ -41,7 +41,7 @@ pub(super) struct S3Place {
 
 impl S3Place {
     /// Speaks to nobody yet.
-    pub fn open(bucket: &str, prefix: &str, endpoint: Option<&str>) -> Result<Self, CheckpointError> {
+    pub fn open(bucket: &str, prefix: &str, endpoint: Option<&str>) -> Result<Self> {
         let url = format!("s3://{bucket}/{prefix}");
         // A provider set before is as good; it is ring too, the only one that is built in.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -65,7 +65,12 @@ impl S3Place {
         Path::from_iter(self.prefix.split('/').chain(key.split('/')).filter(|part| !part.is_empty()))
     }
 
-    async fn put_parts(&self, path: &Path, from: &mut impl Read, bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
+    async fn put_parts(
+        &self,
+        path: &Path,
+        from: &mut impl Read,
+        bytes: u64,
+    ) -> std::result::Result<(), Box<dyn std::error::Error>> {
         let part = PART.max(bytes.div_ceil(PARTS - 1));
         if bytes <= part {
             self.store.put(path, read_part(from, bytes)?.into()).await?;
@@ -109,7 +114,7 @@ impl<R: Read> Read for Digesting<R> {
 }
 
 impl Place for S3Place {
-    fn put(&self, key: &str, from: &FilePath, most: u64) -> Result<(u64, String), CheckpointError> {
+    fn put(&self, key: &str, from: &FilePath, most: u64) -> Result<(u64, String)> {
         let file = File::open(from).map_err(CheckpointError::io("open", from))?;
         let len = file.metadata().map_err(CheckpointError::io("read the length of", from))?.len();
         let bytes = len.min(most);
@@ -119,11 +124,7 @@ impl Place for S3Place {
         Ok((bytes, files::hex(&reader.1.finalize())))
     }
 
-    fn get(
-        &self,
-        key: &str,
-        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<Option<(u64, String)>, CheckpointError> {
+    fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>> {
         let path = self.path(key);
         let wrong = |e: &(dyn std::error::Error + 'static)| failed("reading", self.url(key), e);
         let size = match self.runtime.block_on(self.store.head(&path)) {
@@ -145,7 +146,7 @@ impl Place for S3Place {
         Ok(Some((size, files::hex(&sha.finalize()))))
     }
 
-    fn folders(&self) -> Result<Vec<String>, CheckpointError> {
+    fn folders(&self) -> Result<Vec<String>> {
         let prefix = self.path("");
         let prefix = (!self.prefix.is_empty()).then_some(&prefix);
         let listed = self.runtime.block_on(self.store.list_with_delimiter(prefix));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, Summary, is_name};
-use super::{CheckpointError, files};
+use super::{CheckpointError, Result, files};
 
 /// A checkpoint that is being made.
 pub(super) const PARTIAL: &str = ".partial";
@@ -53,7 +53,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn names(&self) -> Result<Vec<String>, CheckpointError> {
+    pub fn names(&self) -> Result<Vec<String>> {
         Ok(files::names(&self.0)?.into_iter().filter(|name| is_name(name)).collect())
     }
 
@@ -61,14 +61,14 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Unknown`], [`CheckpointError::None`], or a manifest that cannot be read.
-    pub fn find(&self, name: Option<&str>) -> Result<Manifest, CheckpointError> {
+    pub fn find(&self, name: Option<&str>) -> Result<Manifest> {
         let names = self.names()?;
         match name {
             Some(name) if names.iter().any(|n| n == name) => Manifest::read(&self.path(name)),
             Some(name) => Err(CheckpointError::Unknown { name: name.to_owned(), dir: self.0.clone() }),
             None => {
                 let newest = names.iter().rev().find_map(|name| Manifest::read(&self.path(name)).ok());
-                newest.ok_or_else(|| CheckpointError::None { dir: self.0.clone() })
+                newest.ok_or_else(|| CheckpointError::None(self.0.clone()))
             }
         }
     }
@@ -77,7 +77,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn all(&self) -> Result<Vec<Manifest>, CheckpointError> {
+    pub fn all(&self) -> Result<Vec<Manifest>> {
         Ok(self.names()?.iter().filter_map(|name| Manifest::read(&self.path(name)).ok()).collect())
     }
 
@@ -85,7 +85,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn listing(&self, db: &Path) -> Result<Listing, CheckpointError> {
+    pub fn listing(&self, db: &Path) -> Result<Listing> {
         let mut listing = Listing { held_bytes: self.held(db)?, ..Listing::default() };
         for name in self.names()? {
             match Manifest::read(&self.path(&name)) {
@@ -100,7 +100,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn sweep(&self) -> Result<Vec<String>, CheckpointError> {
+    pub fn sweep(&self) -> Result<Vec<String>> {
         let mut left = files::names(&self.0)?;
         left.retain(|name| {
             let stem = name.strip_suffix(PARTIAL).or_else(|| name.strip_suffix(GONE));
@@ -115,7 +115,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn prune(&self, keep: usize) -> Result<Vec<String>, CheckpointError> {
+    pub fn prune(&self, keep: usize) -> Result<Vec<String>> {
         // By their own time, and whole ones only: the one just made is never among the old, whatever the others are called.
         let mut whole = self.all()?;
         whole.retain(|manifest| !manifest.by_hand);
@@ -148,7 +148,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn held(&self, db: &Path) -> Result<u64, CheckpointError> {
+    pub fn held(&self, db: &Path) -> Result<u64> {
         let inode = |path: &Path| fs::metadata(path).ok().map(|m| ((m.dev(), m.ino()), m.len()));
         let live: HashSet<_> = files::names(db)?.iter().filter_map(|n| inode(&db.join(n))).map(|(id, _)| id).collect();
         let mut held = HashMap::new();
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(shelf.find(None).unwrap().name, A);
         assert!(shelf.find(Some(B)).is_err());
         fs::write(shelf.path(A).join(MANIFEST), "{").unwrap();
-        assert!(matches!(shelf.find(None), Err(CheckpointError::None { .. })));
+        assert!(matches!(shelf.find(None), Err(CheckpointError::None(_))));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{FcntlArg, Flock, FlockArg, fcntl};
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointError, files};
+use super::{CheckpointError, Result, files};
 use crate::base::fault::Faults;
 use crate::storage::folder::MARKER;
 use crate::warc::repair::close_stray;
@@ -48,7 +48,7 @@ impl Swap {
     ///
     /// # Errors
     /// [`CheckpointError::InUse`], [`CheckpointError::Io`].
-    pub fn begin(data: &Path, faults: &Faults) -> Result<Self, CheckpointError> {
+    pub fn begin(data: &Path, faults: &Faults) -> Result<Self> {
         files::make_dir(data)?;
         let alone = alone(data)?;
         settle_alone(data, faults)?;
@@ -68,7 +68,7 @@ impl Swap {
     ///
     /// # Errors
     /// [`CheckpointError`]; when the note is written, the next start or restore goes on.
-    pub fn commit(self, plan: &Plan, faults: &Faults) -> Result<(), CheckpointError> {
+    pub fn commit(self, plan: &Plan, faults: &Faults) -> Result<()> {
         faults.check("restore.staged")?;
         let text = serde_json::to_vec_pretty(plan).unwrap_or_default(); // texts; read back before it is followed
         files::write_whole(&self.data.join(NOTE), &text)?;
@@ -81,7 +81,7 @@ impl Swap {
 ///
 /// # Errors
 /// [`CheckpointError::InUse`] while a restore runs; [`CheckpointError::Io`].
-pub fn settle(data: &Path, faults: &Faults) -> Result<Option<String>, CheckpointError> {
+pub fn settle(data: &Path, faults: &Faults) -> Result<Option<String>> {
     if !data.join(NOTE).exists() && !data.join(STAGING).exists() {
         return Ok(None);
     }
@@ -89,7 +89,7 @@ pub fn settle(data: &Path, faults: &Faults) -> Result<Option<String>, Checkpoint
     settle_alone(data, faults)
 }
 
-fn settle_alone(data: &Path, faults: &Faults) -> Result<Option<String>, CheckpointError> {
+fn settle_alone(data: &Path, faults: &Faults) -> Result<Option<String>> {
     let note = data.join(NOTE);
     if !note.exists() {
         files::remove_dir(&data.join(STAGING))?;
@@ -104,7 +104,7 @@ fn settle_alone(data: &Path, faults: &Faults) -> Result<Option<String>, Checkpoi
 }
 
 /// Every step may have been done before.
-fn follow(data: &Path, plan: &Plan, faults: &Faults) -> Result<(), CheckpointError> {
+fn follow(data: &Path, plan: &Plan, faults: &Faults) -> Result<()> {
     let (staging, aside) = (data.join(STAGING), data.join(&plan.aside));
     for open in &plan.close {
         if open.exists() {
@@ -131,7 +131,7 @@ fn follow(data: &Path, plan: &Plan, faults: &Faults) -> Result<(), CheckpointErr
     files::remove_dir(&staging)
 }
 
-fn move_away(data: &Path, aside: &Path, path: &Path) -> Result<(), CheckpointError> {
+fn move_away(data: &Path, aside: &Path, path: &Path) -> Result<()> {
     if !data.join(path).exists() {
         return Ok(());
     }
@@ -139,14 +139,14 @@ fn move_away(data: &Path, aside: &Path, path: &Path) -> Result<(), CheckpointErr
 }
 
 /// No other restore at the same time.
-fn alone(data: &Path) -> Result<Flock<File>, CheckpointError> {
+fn alone(data: &Path) -> Result<Flock<File>> {
     let folder = File::open(data).map_err(CheckpointError::io("open", data))?;
-    let in_use = |_| CheckpointError::InUse { dir: data.to_owned() };
+    let in_use = |_| CheckpointError::InUse(data.to_owned());
     Flock::lock(folder, FlockArg::LockExclusiveNonblock).map_err(in_use)
 }
 
 /// Takes RocksDB's own lock, held until the end: no crawl runs and none begins.
-fn lock_database(data: &Path) -> Result<Option<File>, CheckpointError> {
+fn lock_database(data: &Path) -> Result<Option<File>> {
     let path = data.join("db/LOCK");
     if !path.exists() {
         return Ok(None);
@@ -159,7 +159,7 @@ fn lock_database(data: &Path) -> Result<Option<File>, CheckpointError> {
         l_len: 0,
         l_pid: 0,
     };
-    fcntl(&file, FcntlArg::F_SETLK(&lock)).map_err(|_| CheckpointError::InUse { dir: data.to_owned() })?;
+    fcntl(&file, FcntlArg::F_SETLK(&lock)).map_err(|_| CheckpointError::InUse(data.to_owned()))?;
     Ok(Some(file))
 }
 
@@ -176,14 +176,14 @@ pub enum Ground {
 ///
 /// # Errors
 /// [`CheckpointError::NotEmpty`] for a folder with other things in it.
-pub fn ground(data: &Path) -> Result<Ground, CheckpointError> {
+pub fn ground(data: &Path) -> Result<Ground> {
     if data.join(MARKER).exists() {
         return Ok(Ground::Live);
     }
     let free = files::names(data)?
         .iter()
         .all(|n| matches!(n.as_str(), STAGING | "lost+found" | "FORMAT.new" | "RESTORING.new"));
-    if free { Ok(Ground::Free) } else { Err(CheckpointError::NotEmpty { dir: data.to_owned() }) }
+    if free { Ok(Ground::Free) } else { Err(CheckpointError::NotEmpty(data.to_owned())) }
 }
 
 #[cfg(test)]
@@ -240,8 +240,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = Swap::begin(folder.path(), &Faults::default()).unwrap();
         let error = Swap::begin(folder.path(), &Faults::default()).unwrap_err();
-        assert!(matches!(error, CheckpointError::InUse { .. }), "{error}");
-        assert!(matches!(settle(folder.path(), &Faults::default()), Err(CheckpointError::InUse { .. })));
+        assert!(matches!(error, CheckpointError::InUse(_)), "{error}");
+        assert!(matches!(settle(folder.path(), &Faults::default()), Err(CheckpointError::InUse(_))));
         drop(first);
         Swap::begin(folder.path(), &Faults::default()).unwrap();
     }
@@ -253,7 +253,7 @@ mod tests {
         fs::create_dir(folder.path().join(STAGING)).unwrap();
         assert_eq!(ground(folder.path()).unwrap(), Ground::Free);
         fs::write(folder.path().join("thesis.txt"), "x").unwrap();
-        assert!(matches!(ground(folder.path()), Err(CheckpointError::NotEmpty { .. })));
+        assert!(matches!(ground(folder.path()), Err(CheckpointError::NotEmpty(_))));
         fs::write(folder.path().join(MARKER), "x").unwrap();
         assert_eq!(ground(folder.path()).unwrap(), Ground::Live);
     }

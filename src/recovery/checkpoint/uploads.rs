@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{Stored, stamp};
+use super::manifest::Stored;
 use super::place::{Place, put_verified};
-use super::{CheckpointError, files, make};
+use super::{CheckpointError, Result, files, make};
 use crate::base::disk::own;
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
+use crate::recovery::if_there;
+use crate::warc::date::iso;
 
 /// The list's name in the data folder.
 pub const LIST: &str = "uploaded.jsonl";
@@ -38,13 +40,10 @@ pub struct Line {
 ///
 /// # Errors
 /// [`CheckpointError::Io`].
-pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>, CheckpointError> {
+pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>> {
     let path = data.join(LIST);
-    let text = match fs::read(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-        other => other.map_err(CheckpointError::io("read", &path))?,
-    };
-    Ok(parse_list(&text))
+    let text = if_there(fs::read(&path)).map_err(CheckpointError::io("read", &path))?;
+    Ok(parse_list(&text.unwrap_or_default()))
 }
 
 /// The lines of such a list.
@@ -70,7 +69,7 @@ impl Uploads<'_> {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn due(&self) -> Result<Vec<Stored>, CheckpointError> {
+    pub fn due(&self) -> Result<Vec<Stored>> {
         let listed = read_list(&self.data)?;
         let mut due = make::closed_files(&self.warc_dir)?;
         due.retain(|file| listed.get(&file.file).is_none_or(|line| line.bytes != file.bytes));
@@ -81,23 +80,20 @@ impl Uploads<'_> {
     ///
     /// # Errors
     /// Those of the place; then the file stays due.
-    pub fn upload(&self, file: &Stored, now: UnixMillis, faults: &Faults) -> Result<Line, CheckpointError> {
+    pub fn upload(&self, file: &Stored, now: UnixMillis, faults: &Faults) -> Result<Line> {
         faults.check("upload.begin")?;
         let (bytes, sha256) = put_verified(self.place, &file.file, &self.warc_dir.join(&file.file), u64::MAX)?;
         faults.check("upload.verified")?;
-        let line = Line { file: file.file.clone(), bytes, sha256, to: self.place.url(&file.file), ts: stamp(now) };
+        let line = Line { file: file.file.clone(), bytes, sha256, to: self.place.url(&file.file), ts: iso(now) };
         self.note(&line)?;
         faults.check("upload.listed")?;
         Ok(line)
     }
 
-    fn note(&self, line: &Line) -> Result<(), CheckpointError> {
+    fn note(&self, line: &Line) -> Result<()> {
         let path = self.data.join(LIST);
         let write = || {
-            let former = fs::read(&path).or_else(|e| match e.kind() {
-                io::ErrorKind::NotFound => Ok(Vec::new()),
-                _ => Err(e),
-            })?;
+            let former = if_there(fs::read(&path))?.unwrap_or_default();
             let mut file = own::open(&path, |how| how.create(true).append(true))?;
             let torn = former.last().is_some_and(|byte| *byte != b'\n');
             let text = serde_json::to_string(line)?;
@@ -113,7 +109,7 @@ impl Uploads<'_> {
     ///
     /// # Errors
     /// [`CheckpointError::Io`].
-    pub fn remove_listed(&self, needed: Option<&str>) -> Result<Vec<String>, CheckpointError> {
+    pub fn remove_listed(&self, needed: Option<&str>) -> Result<Vec<String>> {
         if !self.delete {
             return Ok(Vec::new());
         }

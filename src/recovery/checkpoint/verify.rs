@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::manifest::{Manifest, Stored};
-use super::{CheckpointError, files, lines, uploads};
+use super::{CheckpointError, Result, files, lines, uploads};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -35,7 +35,7 @@ impl Report {
 
     /// # Errors
     /// [`CheckpointError::Damaged`].
-    pub fn whole(&self) -> Result<(), CheckpointError> {
+    pub fn whole(&self) -> Result<()> {
         if self.damage.is_empty() {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl Report {
 ///
 /// # Errors
 /// [`CheckpointError::Io`] for what is not the checkpoint's fault.
-pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> Result<Report, CheckpointError> {
+pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> Result<Report> {
     let mut report = Report {
         name: manifest.name.clone(),
         files: manifest.files.len(),
@@ -68,7 +68,7 @@ pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> 
 }
 
 /// Archive files that are not whole in `warc_dir` and, by the list in `data`, were not uploaded: what is wrong with each.
-pub(super) fn absent(warc_dir: &Path, data: &Path, manifest: &Manifest) -> Result<Vec<String>, CheckpointError> {
+pub(super) fn absent(warc_dir: &Path, data: &Path, manifest: &Manifest) -> Result<Vec<String>> {
     let uploaded = uploads::read_list(data)?;
     let due = manifest.archive.iter().filter(|f| uploaded.get(&f.file).is_none_or(|line| line.bytes < f.bytes));
     Ok(due.filter_map(|file| too_short(&warc_dir.join(&file.file), file)).collect())
@@ -99,7 +99,7 @@ pub(super) fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
 
 /// What is wrong with the database, opened to be read only.
 #[cfg(feature = "rocksdb")]
-pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>, CheckpointError> {
+pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
     use super::manifest::Counts;
     use crate::domain::fingerprint::CrawlId;
     use crate::storage::values::{Counters, Format};
@@ -118,6 +118,6 @@ pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>
 }
 
 #[cfg(not(feature = "rocksdb"))]
-pub(super) fn database(_: &Path, _: &Manifest) -> Result<Option<String>, CheckpointError> {
+pub(super) fn database(_: &Path, _: &Manifest) -> Result<Option<String>> {
     Ok(Some("built without RocksDB: its database cannot be opened".into()))
 }
