@@ -1,6 +1,7 @@
 //! The audit log: who asked what when, in as little memory as it takes.
 
 use std::collections::HashMap;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,20 +35,6 @@ impl AuditEntry {
     }
 }
 
-/// An [`AuditEntry`] that borrows its texts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
-    pub t_request_us: u64,
-    pub t_end_us: u64,
-    pub host: &'a str,
-    pub path: &'a str,
-    pub user_agent: &'a str,
-    pub status: u16,
-    pub bytes: u32,
-    pub connection: u32,
-    pub complete: bool,
-}
-
 /// 40 bytes and the path an entry; names are kept once.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
@@ -79,8 +66,8 @@ const MAX_PATH: usize = 2_048;
 const MAX_NAMES: usize = 2_000_000;
 
 impl Audit {
-    pub(super) fn push(&mut self, record: &Record<'_>) {
-        let path = cut(record.path, MAX_PATH);
+    pub(super) fn push(&mut self, entry: &AuditEntry) {
+        let path = cut(&entry.path, MAX_PATH);
         let path_end = u32::try_from(self.paths.len() + path.len());
         let (Ok(path_end), true) = (path_end, self.rows.len() < MAX_ROWS) else {
             self.dropped += 1;
@@ -88,15 +75,15 @@ impl Audit {
         };
         self.paths.push_str(path);
         let row = Row {
-            t_request_us: record.t_request_us,
-            took_us: u32::try_from(record.t_end_us.saturating_sub(record.t_request_us)).unwrap_or(u32::MAX),
+            t_request_us: entry.t_request_us,
+            took_us: u32::try_from(entry.t_end_us.saturating_sub(entry.t_request_us)).unwrap_or(u32::MAX),
             path_end,
-            host: self.number(cut(record.host, 255)),
-            agent: self.number(cut(record.user_agent, 512)),
-            bytes: record.bytes,
-            connection: record.connection,
-            status: record.status,
-            complete: record.complete,
+            host: self.number(cut(&entry.host, 255)),
+            agent: self.number(cut(&entry.user_agent, 512)),
+            bytes: entry.bytes,
+            connection: entry.connection,
+            status: entry.status,
+            complete: entry.complete,
         };
         self.rows.push(row);
     }
@@ -158,19 +145,38 @@ fn cut(text: &str, most: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// The clock of the log: wall-clock microseconds that never run backwards.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AuditClock {
+    wall_us: u64,
+    start: Instant,
+}
+
+impl AuditClock {
+    pub(super) fn new() -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { wall_us: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX), start: Instant::now() }
+    }
+
+    pub(super) fn now_us(&self) -> u64 {
+        let passed = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.wall_us.saturating_add(passed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn record<'a>(host: &'a str, path: &'a str, t_request_us: u64) -> Record<'a> {
-        Record {
+    fn record(host: &str, path: &str, t_request_us: u64) -> AuditEntry {
+        AuditEntry {
             t_request_us,
             t_end_us: t_request_us + 5,
-            host,
-            path,
-            user_agent: "agent/1",
+            host: host.to_owned(),
+            path: path.to_owned(),
+            user_agent: "agent/1".to_owned(),
             status: 200,
             bytes: 7,
             connection: 3,

@@ -84,20 +84,19 @@ fn early(before: &AuditEntry, entry: &AuditEntry, wanted: Duration) -> Option<Vi
 
 /// How often each URL was asked for, `/robots.txt` apart.
 pub fn fetch_counts(entries: &[AuditEntry]) -> BTreeMap<String, u32> {
-    let mut counts = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| !is_robots(entry)) {
-        *counts.entry(entry.url()).or_insert(0) += 1;
-    }
-    counts
+    counted(entries.iter().filter(|entry| !is_robots(entry)).map(AuditEntry::url))
 }
 
 /// How often each host was asked for its robots.txt (its redirect target counts as a request of its own).
 pub fn robots_counts(entries: &[AuditEntry]) -> BTreeMap<String, u32> {
-    let mut counts = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.path == "/robots.txt") {
-        *counts.entry(entry.host.clone()).or_insert(0) += 1;
-    }
-    counts
+    counted(entries.iter().filter(|entry| entry.path == "/robots.txt").map(|entry| entry.host.clone()))
+}
+
+fn counted(names: impl Iterator<Item = String>) -> BTreeMap<String, u32> {
+    names.fold(BTreeMap::new(), |mut counts, name| {
+        *counts.entry(name).or_insert(0) += 1;
+        counts
+    })
 }
 
 fn is_robots(entry: &AuditEntry) -> bool {

@@ -1,11 +1,13 @@
 //! What a synthetic web looks like: every switch, its default and its check.
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
+use clap::Parser as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::args::parse_share;
+use super::parse_share;
 use super::robots::RobotsMode;
 use super::traps::TrapSet;
 
@@ -146,50 +148,14 @@ pub struct TestWebConfig {
 }
 
 impl Default for TestWebConfig {
-    /// Ten hosts of a hundred plain, well-formed pages, on a free loopback port.
+    /// That of the flags: ten hosts of a hundred plain, well-formed pages; but on a free loopback port.
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: 1,
-            hosts: 10,
-            pages: 100,
-            seed: 1,
-            links: 20,
-            sitemaps: false,
-            off_host: 0.10,
-            min_size: 4 * 1024,
-            max_size: 12 * 1024,
-            large: 0.0,
-            large_size: 1_500_000,
-            latency_ms: 0,
-            jitter_ms: 0,
-            keep_alive: true,
-            gzip: 0.0,
-            chunked: 0.0,
-            until_eof: 0.0,
-            redirects: 0.0,
-            redirect_hops: 3,
-            redirect_loops: 0.0,
-            start_redirect: false,
-            duplicates: 0.0,
-            errors: 0.0,
-            error_status: vec![404, 410, 500, 503],
-            retry_after: 1,
-            flaky: 0.0,
-            robots: RobotsMode::Missing,
-            private: 0.10,
-            nofollow: 0.0,
-            broken: 0.0,
-            spellings: 0.0,
-            kinds: 0.0,
-            files: 0.0,
-            unicode: 0.0,
-            queries: 0.0,
-            canonical: 0.0,
-            base: 0.0,
-            gbk: 0.0,
-            traps: TrapSet::default(),
+        #[derive(clap::Parser)]
+        struct Flags {
+            #[command(flatten)]
+            config: TestWebConfig,
         }
+        Flags::parse_from(["testweb", "--listen", "127.0.0.1:0"]).config
     }
 }
 
@@ -258,7 +224,11 @@ impl TestWebConfig {
     }
 
     fn check_shares(&self) -> Result<(), ConfigError> {
-        for (name, share) in self.shares() {
+        let settings = serde_json::to_value(self).unwrap_or_default();
+        // Every fraction is a share; what is no number is null there.
+        let is_share = |(_, value): &(&String, &Value)| value.is_f64() || value.is_null();
+        for (name, value) in settings.as_object().into_iter().flatten().filter(is_share) {
+            let share = value.as_f64().unwrap_or(f64::NAN);
             if !(0.0..=1.0).contains(&share) {
                 return Err(ConfigError(format!("{name} is {share}; a share lies between 0 and 1")));
             }
@@ -288,32 +258,6 @@ impl TestWebConfig {
             Some(status) => Err(ConfigError(format!("error_status has {status}; errors lie between 400 and 599"))),
             None => Ok(()),
         }
-    }
-
-    fn shares(&self) -> [(&'static str, f64); 21] {
-        [
-            ("off_host", self.off_host),
-            ("large", self.large),
-            ("gzip", self.gzip),
-            ("chunked", self.chunked),
-            ("until_eof", self.until_eof),
-            ("redirects", self.redirects),
-            ("redirect_loops", self.redirect_loops),
-            ("duplicates", self.duplicates),
-            ("errors", self.errors),
-            ("flaky", self.flaky),
-            ("private", self.private),
-            ("nofollow", self.nofollow),
-            ("broken", self.broken),
-            ("spellings", self.spellings),
-            ("kinds", self.kinds),
-            ("files", self.files),
-            ("unicode", self.unicode),
-            ("queries", self.queries),
-            ("canonical", self.canonical),
-            ("base", self.base),
-            ("gbk", self.gbk),
-        ]
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::audit::Record;
+use super::audit::AuditEntry;
 use super::control::Control;
 use super::http::{self, Framing, Head, Method, Request};
 use super::respond::{Reply, respond};
@@ -150,13 +150,13 @@ impl Connection {
         }
     }
 
-    fn record(&self, t_request_us: u64, t_end_us: u64, status: u16, bytes: usize, complete: bool) -> Record<'_> {
-        Record {
+    fn record(&self, t_request_us: u64, t_end_us: u64, status: u16, bytes: usize, complete: bool) -> AuditEntry {
+        AuditEntry {
             t_request_us,
             t_end_us,
-            host: &self.request.host,
-            path: &self.request.path,
-            user_agent: &self.request.user_agent,
+            host: self.request.host.clone(),
+            path: self.request.path.clone(),
+            user_agent: self.request.user_agent.clone(),
             status,
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             connection: self.number,
@@ -170,12 +170,7 @@ impl Connection {
             Control::Truth(query) => {
                 let web = Arc::clone(&self.web);
                 let urls = tokio::task::spawn_blocking(move || truth(&web.shape, &query)).await;
-                let mut text = String::new();
-                for url in urls.map_err(io::Error::other)? {
-                    text.push_str(&url);
-                    text.push('\n');
-                }
-                (200, text)
+                (200, urls.map_err(io::Error::other)?.iter().map(|url| format!("{url}\n")).collect())
             }
             Control::Clear => {
                 self.web.clear();

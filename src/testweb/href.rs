@@ -28,13 +28,12 @@ impl<'a> Writer<'a> {
 
     /// Appends the address of link number `index`, not yet escaped for HTML.
     pub(super) fn href(&self, out: &mut String, to: Node, index: u32) {
-        let draw = |salt| self.shape.dice().draw(salt, self.host, self.content, index);
+        let draw = |salt| self.shape.dice.draw(salt, self.host, self.content, index);
         if matches!(to.place, Place::Find { .. } | Place::Word(_)) {
             return self.with_chinese(out, to, draw(Salt::Spelling));
         }
-        let mut path = String::with_capacity(32);
-        to.place.write_path(&mut path);
-        if unit(draw(Salt::Spelling)) < self.shape.config().spellings {
+        let path = to.place.to_string();
+        if unit(draw(Salt::Spelling)) < self.shape.config.spellings {
             return self.spelled(out, to, &path, draw(Salt::SpellingKind));
         }
         match draw(Salt::SpellingKind) % 4 {
@@ -58,7 +57,7 @@ impl<'a> Writer<'a> {
         let path = match to.place {
             Place::Word(number) if raw => format!("{}{number}", words::PATH_WRITTEN),
             Place::Find { number, .. } if raw => format!("/p/find?n={number}&word={}", words::chinese(number)),
-            other => other.path(),
+            other => other.to_string(),
         };
         self.rooted(out, to, &path);
     }
@@ -106,12 +105,7 @@ impl<'a> Writer<'a> {
 }
 
 fn absolute(out: &mut String, scheme: &str, host: u32, after_host: &str, path: &str) {
-    out.push_str(scheme);
-    out.push('h');
-    out.push_str(&host.to_string());
-    out.push_str(".test");
-    out.push_str(after_host);
-    out.push_str(path);
+    out.push_str(&format!("{scheme}h{host}.test{after_host}{path}"));
 }
 
 /// `7`, `./7`, `../x/7`: the way from one folder to a path of the same host.
@@ -143,7 +137,7 @@ mod tests {
             let base = url::Url::parse(&format!("http://h0.test{folder}any")).unwrap();
             for place in places {
                 let mut out = String::new();
-                relative(&mut out, folder, &place.path());
+                relative(&mut out, folder, &place.to_string());
                 assert_eq!(base.join(&out).unwrap().as_str(), Node { host: 0, place }.url(), "{folder} {out}");
             }
         }

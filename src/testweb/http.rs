@@ -193,23 +193,13 @@ pub(super) fn body(out: &mut Vec<u8>, framing: Framing, payload: &[u8], with_bod
         Framing::Chunked => {
             // An odd size, so that chunk borders fall inside characters, tags and gzip blocks.
             for piece in payload.chunks(3_001) {
-                chunk(out, piece);
+                let _ = write!(out, "{:x}\r\n", piece.len());
+                out.extend_from_slice(piece);
+                out.extend_from_slice(b"\r\n");
             }
-            last_chunk(out);
+            out.extend_from_slice(b"0\r\n\r\n");
         }
     }
-}
-
-/// Appends one chunk.
-pub(super) fn chunk(out: &mut Vec<u8>, piece: &[u8]) {
-    let _ = write!(out, "{:x}\r\n", piece.len());
-    out.extend_from_slice(piece);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// Appends the end of a chunked body.
-pub(super) fn last_chunk(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"0\r\n\r\n");
 }
 
 #[cfg(test)]

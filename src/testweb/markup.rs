@@ -25,7 +25,7 @@ pub(super) fn link(out: &mut Vec<u8>, page: &Writer<'_>, link: &Link, index: u32
             out.extend_from_slice(b"\"></iframe>");
         }
         _ if broken => {
-            let draw = page.shape.dice().draw(Salt::Markup, page.host, page.content, index);
+            let draw = page.shape.dice.draw(Salt::Markup, page.host, page.content, index);
             bad_anchor(out, page, &href, rel, draw);
         }
         _ => {
@@ -134,14 +134,14 @@ const TAILS: [&str; 5] = [
 
 /// Appends decoy number `index` of the page.
 pub(super) fn decoy(out: &mut Vec<u8>, page: &Writer<'_>, index: u32) {
-    let draw = page.shape.dice().draw(Salt::Decoy, page.host, page.content, index);
+    let draw = page.shape.dice.draw(Salt::Decoy, page.host, page.content, index);
     let text = pick(draw, &DECOYS, "");
     out.extend_from_slice(never(text, draw).as_bytes());
 }
 
 /// Appends an end that leaves something open.
 pub(super) fn tail(out: &mut Vec<u8>, page: &Writer<'_>) {
-    let draw = page.shape.dice().draw(Salt::Decoy, page.host, page.content, u32::MAX);
+    let draw = page.shape.dice.draw(Salt::Decoy, page.host, page.content, u32::MAX);
     out.extend_from_slice(never(pick(draw, &TAILS, ""), draw).as_bytes());
 }
 

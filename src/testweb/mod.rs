@@ -11,11 +11,10 @@
 //! | `POST /_audit/clear` | forgets the log and the failures counted for flaky pages |
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
-pub mod args;
 pub mod audit;
 pub mod audit_check;
-mod clock;
 pub mod config;
 mod connection;
 mod control;
@@ -23,9 +22,7 @@ pub mod dice;
 mod href;
 mod http;
 mod links;
-mod maps;
 mod markup;
-mod mazes;
 mod page;
 pub mod place;
 mod respond;
@@ -36,7 +33,6 @@ pub mod traps;
 pub mod truth;
 pub mod words;
 
-pub use args::{TestwebArgs, run};
 pub use audit::AuditEntry;
 pub use config::TestWebConfig;
 pub use serve::{TestWeb, TestWebError};
@@ -52,6 +48,66 @@ impl TestWeb {
     pub fn start_url(&self) -> String {
         place::Node::START.url()
     }
+}
+
+/// Arguments of `lycosa testweb`.
+#[derive(Debug, Clone, PartialEq, clap::Args)]
+#[command(
+    about = "Serve a synthetic web made by hashing from a seed",
+    long_about = "Serves hosts h0.test, h1.test ... on one port by Host header; the start page is http://h0.test/. \
+                  Nothing is stored. GET /_truth?depth=D&scope=hosts|domains|any lists the URLs a crawl from the start \
+                  page must fetch; GET /_audit?since=N tells who asked what when; POST /_audit/clear forgets it."
+)]
+pub struct TestwebArgs {
+    /// The shape of the web.
+    #[command(flatten)]
+    pub config: TestWebConfig,
+}
+
+/// Serves until TERM or INT; prints one line when it listens.
+pub fn run(args: TestwebArgs) -> Result<(), TestWebError> {
+    raise_open_files();
+    let (hosts, pages) = (args.config.hosts, args.config.pages);
+    let web = TestWeb::start(args.config)?;
+    let mut out = io::stdout().lock();
+    // A closed standard output is no reason to stop serving.
+    let _ = writeln!(out, "testweb listening on http://{} hosts={hosts} pages={pages}", web.addr());
+    let _ = out.flush();
+    drop(out);
+    wait_for_signal()?;
+    web.stop();
+    Ok(())
+}
+
+/// A share: `0.1` or `10%`.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, divisor) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().map_err(|_| format!("{text:?} is no share such as 0.1 or 10%"))? / divisor;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err(format!("{text} lies outside 0 to 1 (or 0% to 100%)")) }
+}
+
+/// One connection a crawled host: lift the soft limit of open files to the hard one, if allowed.
+fn raise_open_files() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
+}
+
+fn wait_for_signal() -> Result<(), TestWebError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(TestWebError::Runtime)?;
+    runtime.block_on(async {
+        let mut term = signal(SignalKind::terminate()).map_err(TestWebError::Runtime)?;
+        let mut int = signal(SignalKind::interrupt()).map_err(TestWebError::Runtime)?;
+        tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! The HTML of a page, written straight into a buffer.
+//! Pages, written straight into a buffer: HTML, other documents, and sitemaps as sites write them (a namespace or none, white space,
+//! CDATA, text files).
 
 use std::io::Write as _;
 
 use super::dice::{Salt, below, pick};
 use super::href::Writer;
 use super::markup;
-use super::mazes;
-use super::place::Place;
+use super::place::{Map, Node, Place};
 use super::shape::{GbkHow, Link, NofollowHow, Shape, Tag};
+use super::traps;
 use super::words::{self, Charset};
 
 /// What the answer's head must say about a body.
@@ -22,7 +23,7 @@ const FOLDER: &str = "/p/";
 
 /// Appends the body of page `content`.
 pub(super) fn render(shape: &Shape, host: u32, content: u32, links: &[Link], out: &mut Vec<u8>) -> About {
-    let broken = shape.hit(shape.config().broken, Salt::Broken, host, content);
+    let broken = shape.hit(shape.config.broken, Salt::Broken, host, content);
     let base = base_of(shape, host, content);
     let folder = match base {
         Some((_, folder)) => folder,
@@ -38,8 +39,8 @@ pub(super) fn render(shape: &Shape, host: u32, content: u32, links: &[Link], out
 }
 
 fn size_of(shape: &Shape, host: u32, content: u32) -> usize {
-    let config = shape.config();
-    let draw = shape.dice().draw(Salt::Size, host, content, 0);
+    let config = &shape.config;
+    let draw = shape.dice.draw(Salt::Size, host, content, 0);
     if shape.hit(config.large, Salt::Large, host, content) {
         return config.large_size as usize + below(draw, config.large_size / 4) as usize;
     }
@@ -48,13 +49,13 @@ fn size_of(shape: &Shape, host: u32, content: u32) -> usize {
 
 /// The base element of a page: its href and the folder it gives.
 fn base_of(shape: &Shape, host: u32, content: u32) -> Option<(String, &'static str)> {
-    if !shape.hit(shape.config().base, Salt::Base, host, content) {
+    if !shape.hit(shape.config.base, Salt::Base, host, content) {
         return None;
     }
     let folder = "/base/dir/";
     let forms =
         [folder.to_owned(), format!("http://h{host}.test/base/dir/index.html"), "../base/./dir/x?y#z".to_owned()];
-    let nth = shape.dice().draw(Salt::Base, host, content, 1) % 3;
+    let nth = shape.dice.draw(Salt::Base, host, content, 1) % 3;
     forms.into_iter().nth(nth as usize).map(|href| (href, folder))
 }
 
@@ -108,7 +109,7 @@ fn head(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], base: Option<Strin
 fn body(out: &mut Vec<u8>, page: &Writer<'_>, links: &[Link], size: usize, broken: bool) {
     let (host, content) = (page.host, page.content);
     let start = out.len();
-    let draw = |index: u32| page.shape.dice().draw(Salt::Text, host, content, index);
+    let draw = |index: u32| page.shape.dice.draw(Salt::Text, host, content, index);
     let _ = write!(out, "<h1>Page {content} of h{host}.test</h1>\n<p>");
     let mut left = links.iter().filter(|link| !in_head(link)).count();
     for (index, link) in links.iter().enumerate().filter(|(_, link)| !in_head(link)) {
@@ -142,7 +143,7 @@ pub(super) fn leaf(shape: &Shape, host: u32, place: Place, asked: &str, links: &
     let html = About { content_type: "text/html; charset=utf-8", robots_tag: None };
     match place {
         Place::File(number) => {
-            let bytes = (0..256u32).flat_map(|index| shape.dice().draw(Salt::File, host, number, index).to_le_bytes());
+            let bytes = (0..256u32).flat_map(|index| shape.dice.draw(Salt::File, host, number, index).to_le_bytes());
             out.extend(bytes);
             About { content_type: "application/octet-stream", robots_tag: None }
         }
@@ -153,12 +154,12 @@ pub(super) fn leaf(shape: &Shape, host: u32, place: Place, asked: &str, links: &
         }
         Place::Maze(trap) => {
             let _ = write!(out, "<!DOCTYPE html>\n<title>h{host}.test</title>\n");
-            out.extend_from_slice(mazes::page(trap, host, asked, shape.config().seed).as_bytes());
+            out.extend_from_slice(traps::page(trap, host, asked, shape.config.seed).as_bytes());
             html
         }
         _ => {
             let _ = write!(out, "<!DOCTYPE html>\n<title>{} of h{host}.test</title>\n<p>", escape(asked));
-            words::fill(out, Charset::Utf8, 300, shape.dice().draw(Salt::Text, host, asked.len() as u32, 0));
+            words::fill(out, Charset::Utf8, 300, shape.dice.draw(Salt::Text, host, asked.len() as u32, 0));
             for link in links {
                 let _ = write!(out, "\n<a href=\"{}\">further</a>", escape(&link.to.url()));
             }
@@ -182,7 +183,7 @@ fn trap_links(shape: &Shape, place: Place, asked: &str, out: &mut Vec<u8>) {
             }
         }
         Place::Session(number) => {
-            let session = xxhash_rust::xxh3::xxh3_64_with_seed(asked.as_bytes(), shape.config().seed);
+            let session = xxhash_rust::xxh3::xxh3_64_with_seed(asked.as_bytes(), shape.config.seed);
             let next = (number + 1) % super::place::SESSION_PAGES;
             let form = pick(session, &["?sid=", ";jsessionid="], "?sid=");
             let _ = write!(out, "\n<a href=\"/trap/session/{next}{form}{session:016x}\">go on</a>");
@@ -192,4 +193,36 @@ fn trap_links(shape: &Shape, place: Place, asked: &str, out: &mut Vec<u8>) {
         }
         _ => {}
     }
+}
+
+/// Appends the sitemap at `node`, not compressed.
+pub(super) fn sitemap(shape: &Shape, node: Node, out: &mut Vec<u8>) -> About {
+    let named = shape.links(node).into_iter().map(|link| link.to);
+    // Writing to a Vec cannot fail.
+    let content_type = match node.place {
+        Place::Map(Map::Index) => {
+            let _ = writeln!(out, "\u{feff}<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex>");
+            named.for_each(|to| {
+                let _ = writeln!(out, "<sitemap><loc><![CDATA[{}]]></loc></sitemap>", to.url());
+            });
+            out.extend_from_slice(b"</sitemapindex>\n");
+            "text/xml"
+        }
+        Place::Map(Map::Lines) => {
+            named.for_each(|to| {
+                let _ = writeln!(out, "{}", to.url());
+            });
+            "text/plain; charset=utf-8"
+        }
+        _ => {
+            let _ = writeln!(out, "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">");
+            for (i, to) in named.enumerate() {
+                let url = to.url().replace('&', "&amp;");
+                let _ = writeln!(out, "<url><loc>\n {url}\n</loc><priority>0.{}</priority></url>", i % 10);
+            }
+            out.extend_from_slice(b"</urlset>\n");
+            "application/x-gzip"
+        }
+    };
+    About { content_type, robots_tag: None }
 }

@@ -1,9 +1,9 @@
 //! The addresses of the synthetic web: what lies under which path, and back.
 
-use std::fmt::Write as _;
+use std::fmt;
 
 use super::traps::Trap;
-use super::{mazes, words};
+use super::{traps, words};
 
 /// One address: a place on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,40 +118,7 @@ impl Place {
         matches!(self, Self::Calendar { .. } | Self::Session(_) | Self::Relative | Self::Maze(_))
     }
 
-    /// Path and query in canonical form (for [`Place::Relative`] and [`Place::Maze`] the top of the trap).
-    pub fn path(self) -> String {
-        let mut out = String::with_capacity(24);
-        self.write_path(&mut out);
-        out
-    }
-
-    /// Appends [`Place::path`] to `out`.
-    pub fn write_path(self, out: &mut String) {
-        // Writing to a String cannot fail.
-        let _ = match self {
-            Self::Page { number: 0, .. } => out.write_str("/"),
-            Self::Page { number, query: false } => write!(out, "/p/{number}"),
-            Self::Page { number, query: true } => write!(out, "/p/view?id={number}"),
-            Self::Hop { page, left } => write!(out, "/r/{page}/{left}"),
-            Self::Loop { page, at } => write!(out, "/loop/{page}/{at}"),
-            Self::Private(number) => write!(out, "/private/{number}"),
-            Self::Open(number) => write!(out, "/private/open/{number}"),
-            Self::Secret(number) => write!(out, "/x/{number}/secret"),
-            Self::Find { number, gbk } => write!(out, "/p/find?n={number}&word={}", words::encoded(number, gbk)),
-            Self::Word(number) => write!(out, "{}{number}", words::PATH),
-            Self::File(number) => write!(out, "/files/{number}.{}", file_extension(number)),
-            Self::Text(number) => write!(out, "/text/{number}.txt"),
-            Self::Unlinked(number) => write!(out, "/unlinked/{number}"),
-            Self::Map(map) => out.write_str(map.path()),
-            Self::Never(number) => write!(out, "/never/{number}"),
-            Self::Calendar { year, month } => write!(out, "/trap/calendar?y={year}&m={month}"),
-            Self::Session(number) => write!(out, "/trap/session/{number}"),
-            Self::Relative => out.write_str("/trap/relative/"),
-            Self::Maze(trap) => out.write_str(mazes::top(trap)),
-        };
-    }
-
-    /// The place of a path, whatever the shape says about it: the inverse of [`Place::path`].
+    /// The place of a path, whatever the shape says about it: the inverse of its text.
     pub fn find(path: &str) -> Option<Self> {
         if path == "/" {
             return Some(Self::HOME);
@@ -182,6 +149,33 @@ impl Place {
     }
 }
 
+impl fmt::Display for Place {
+    /// Path and query in canonical form (of [`Place::Relative`] and [`Place::Maze`] the top of the trap).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Page { number: 0, .. } => f.write_str("/"),
+            Self::Page { number, query: false } => write!(f, "/p/{number}"),
+            Self::Page { number, query: true } => write!(f, "/p/view?id={number}"),
+            Self::Hop { page, left } => write!(f, "/r/{page}/{left}"),
+            Self::Loop { page, at } => write!(f, "/loop/{page}/{at}"),
+            Self::Private(number) => write!(f, "/private/{number}"),
+            Self::Open(number) => write!(f, "/private/open/{number}"),
+            Self::Secret(number) => write!(f, "/x/{number}/secret"),
+            Self::Find { number, gbk } => write!(f, "/p/find?n={number}&word={}", words::encoded(number, gbk)),
+            Self::Word(number) => write!(f, "{}{number}", words::PATH),
+            Self::File(number) => write!(f, "/files/{number}.{}", file_extension(number)),
+            Self::Text(number) => write!(f, "/text/{number}.txt"),
+            Self::Unlinked(number) => write!(f, "/unlinked/{number}"),
+            Self::Map(map) => f.write_str(map.path()),
+            Self::Never(number) => write!(f, "/never/{number}"),
+            Self::Calendar { year, month } => write!(f, "/trap/calendar?y={year}&m={month}"),
+            Self::Session(number) => write!(f, "/trap/session/{number}"),
+            Self::Relative => f.write_str("/trap/relative/"),
+            Self::Maze(trap) => f.write_str(traps::top(trap)),
+        }
+    }
+}
+
 fn find_page(rest: &str) -> Option<Place> {
     if let Some(id) = rest.strip_prefix("view?id=") {
         return number(id).filter(|id| *id > 0).map(|number| Place::Page { number, query: true });
@@ -203,7 +197,7 @@ fn find_trap(rest: &str) -> Option<Place> {
         let digits = session.split([';', '?']).next()?;
         return number(digits).filter(|number| *number < SESSION_PAGES).map(Place::Session);
     }
-    if let Some(maze) = mazes::find(rest) {
+    if let Some(maze) = traps::find(rest) {
         return Some(Place::Maze(maze));
     }
     let (year, month) = rest.strip_prefix("calendar?y=")?.split_once("&m=")?;
@@ -211,7 +205,7 @@ fn find_trap(rest: &str) -> Option<Place> {
     (1..=12).contains(&month).then_some(Place::Calendar { year, month })
 }
 
-/// A decimal number written the one way `write_path` does: no sign, no leading zero.
+/// A decimal number written the one way a path has it: no sign, no leading zero.
 fn number(digits: &str) -> Option<u32> {
     let canonical = digits == "0" || digits.starts_with(|first: char| ('1'..='9').contains(&first));
     if canonical { digits.parse().ok() } else { None }
@@ -233,24 +227,13 @@ impl Node {
 
     /// The URL in canonical form, without a port.
     pub fn url(self) -> String {
-        let mut out = String::with_capacity(40);
-        // Writing to a String cannot fail.
-        let _ = write!(out, "http://h{}.test", self.host);
-        self.place.write_path(&mut out);
-        out
+        format!("http://h{}.test{}", self.host, self.place)
     }
 }
 
 /// The number of a host by its name; the name may have a port.
 pub fn host_number(name: &str) -> Option<u32> {
-    let name = name.split(':').next()?;
-    let lower;
-    let name = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        lower = name.to_ascii_lowercase();
-        lower.as_str()
-    } else {
-        name
-    };
+    let name = name.split(':').next()?.to_ascii_lowercase();
     number(name.strip_prefix('h')?.strip_suffix(".test")?)
 }
 
@@ -284,7 +267,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_path_leads_back_to_its_place_and_is_canonical(place in places(), host in 0..1_000_000u32) {
-            prop_assert_eq!(Place::find(&place.path()), Some(place));
+            prop_assert_eq!(Place::find(&place.to_string()), Some(place));
             let url = Node { host, place }.url();
             let parsed = url::Url::parse(&url).unwrap();
             prop_assert_eq!(parsed.as_str(), &url);
@@ -293,7 +276,7 @@ mod tests {
         #[test]
         fn any_path_is_either_unknown_or_the_only_one_of_its_place(path in "/(p|r|x|loop|files|text|trap)?/?[0-9a-z./?=&]{0,12}") {
             if let Some(place) = Place::find(&path).filter(|place| !place.is_trap()) {
-                prop_assert_eq!(place.path(), path);
+                prop_assert_eq!(place.to_string(), path);
             }
         }
     }

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::dice::{Salt, below, unit};
 use super::http::{self, Framing, Method, Request};
-use super::maps;
-use super::mazes;
 use super::page::{self, About};
 use super::place::{Map, Node, Place, host_number};
 use super::robots::REAL_ROBOTS;
 use super::serve::Web;
 use super::shape::{Answer, Shape};
+use super::traps;
 
 /// An answer, ready to be sent.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ impl Content {
 /// Writes the answer into `out`; `scratch` is a buffer to reuse.
 pub(super) fn respond(web: &Web, request: &Request, out: &mut Vec<u8>, scratch: &mut Vec<u8>) -> Reply {
     scratch.clear();
-    let config = web.shape.config();
+    let config = &web.shape.config;
     let (node, content) = content(web, request, scratch);
     let gzip = content.gzip && request.accepts_gzip;
     let framing = match content.framing {
@@ -69,7 +68,7 @@ pub(super) fn respond(web: &Web, request: &Request, out: &mut Vec<u8>, scratch: 
         http::header(out, "Connection", "keep-alive");
     }
     http::body(out, framing, scratch, request.method != Method::Head);
-    let jitter = node.map_or(0, |node| web.shape.dice().draw(Salt::Jitter, node.host, page_of(node.place), 0));
+    let jitter = node.map_or(0, |node| web.shape.dice.draw(Salt::Jitter, node.host, page_of(node.place), 0));
     let jitter = (unit(jitter) * config.jitter_ms as f64) as u64;
     Reply { status: content.status, wait: Duration::from_millis(config.latency_ms + jitter), close }
 }
@@ -81,16 +80,16 @@ fn content(web: &Web, request: &Request, payload: &mut Vec<u8>) -> (Option<Node>
         payload.extend_from_slice(b"only GET and HEAD here\n");
         return (None, Content::plain(405));
     }
-    let made_up = mazes::made_up(&request.host).filter(|node| shape.answer(*node) == Answer::Leaf);
+    let made_up = traps::made_up(&request.host).filter(|node| shape.answer(*node) == Answer::Leaf);
     if let Some(node) = made_up.filter(|_| request.path != "/robots.txt") {
         return (Some(node), found(web, node, &request.host, payload));
     }
-    let Some(host) = host_number(&request.host).filter(|host| *host < shape.config().hosts) else {
+    let Some(host) = host_number(&request.host).filter(|host| *host < shape.config.hosts) else {
         let _ = writeln!(
             payload,
             "no host {:?} here; hosts are h0.test to h{}.test, the start page is http://h0.test/",
             request.host,
-            shape.config().hosts - 1
+            shape.config.hosts - 1
         );
         return (None, Content::plain(404));
     };
@@ -135,7 +134,7 @@ fn found(web: &Web, node: Node, asked: &str, payload: &mut Vec<u8>) -> Content {
         }
         Answer::Error { status } => error(shape, status, payload),
         Answer::Leaf if matches!(node.place, Place::Map(_)) => {
-            let about = maps::write(shape, node, payload);
+            let about = page::sitemap(shape, node, payload);
             if node.place == Place::Map(Map::Zipped) {
                 *payload = zipped(payload);
             }
@@ -151,8 +150,8 @@ fn found(web: &Web, node: Node, asked: &str, payload: &mut Vec<u8>) -> Content {
 
 fn page(shape: &Shape, node: Node, content: u32, payload: &mut Vec<u8>) -> Content {
     let about = page::render(shape, node.host, content, &shape.links(node), payload);
-    let config = shape.config();
-    let draw = unit(shape.dice().draw(Salt::Framing, node.host, page_of(node.place), 0));
+    let config = &shape.config;
+    let draw = unit(shape.dice.draw(Salt::Framing, node.host, page_of(node.place), 0));
     let framing = match draw {
         draw if draw < config.chunked => Framing::Chunked,
         draw if draw < config.chunked + config.until_eof => Framing::Eof,
@@ -164,15 +163,15 @@ fn page(shape: &Shape, node: Node, content: u32, payload: &mut Vec<u8>) -> Conte
 
 fn error(shape: &Shape, status: u16, payload: &mut Vec<u8>) -> Content {
     let _ = writeln!(payload, "this page answers {status}");
-    let extra = (status == 503).then(|| ("Retry-After", shape.config().retry_after.to_string()));
+    let extra = (status == 503).then(|| ("Retry-After", shape.config.retry_after.to_string()));
     Content { extra, ..Content::plain(status) }
 }
 
 /// The Location of a redirect: absolute, rooted, relative or without scheme.
 fn location(shape: &Shape, from: Node, to: Node) -> String {
-    let draw = shape.dice().draw(Salt::Location, from.host, page_of(from.place), hop_of(from.place));
+    let draw = shape.dice.draw(Salt::Location, from.host, page_of(from.place), hop_of(from.place));
     let form = below(draw, 4);
-    let path = to.place.path();
+    let path = to.place.to_string();
     if form == 0 || (to.host != from.host && form < 3) {
         return to.url();
     }
@@ -182,7 +181,7 @@ fn location(shape: &Shape, from: Node, to: Node) -> String {
     if form == 1 {
         return path;
     }
-    let own = from.place.path();
+    let own = from.place.to_string();
     let folder = own.rfind('/').and_then(|at| own.get(..=at)).unwrap_or("/");
     let mut out = String::new();
     super::href::relative(&mut out, folder, &path);

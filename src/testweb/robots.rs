@@ -95,18 +95,23 @@ impl RobotsMode {
     }
 }
 
+/// Names in settings; a Crawl-delay is `crawl-delay=SECS`, and 404 may be called `none`.
+const NAMES: [(RobotsMode, &str); 8] = [
+    (RobotsMode::Missing, "404"),
+    (RobotsMode::Empty, "empty"),
+    (RobotsMode::Allow, "allow"),
+    (RobotsMode::DisallowSome, "disallow-some"),
+    (RobotsMode::DisallowAll, "disallow-all"),
+    (RobotsMode::Failing, "500"),
+    (RobotsMode::Redirect, "redirect"),
+    (RobotsMode::Mixed, "mixed"),
+];
+
 impl fmt::Display for RobotsMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => f.write_str("404"),
-            Self::Empty => f.write_str("empty"),
-            Self::Allow => f.write_str("allow"),
-            Self::DisallowSome => f.write_str("disallow-some"),
-            Self::DisallowAll => f.write_str("disallow-all"),
             Self::CrawlDelay(seconds) => write!(f, "crawl-delay={seconds}"),
-            Self::Failing => f.write_str("500"),
-            Self::Redirect => f.write_str("redirect"),
-            Self::Mixed => f.write_str("mixed"),
+            named => f.write_str(NAMES.iter().find(|(mode, _)| mode == named).map_or("", |(_, name)| name)),
         }
     }
 }
@@ -117,25 +122,15 @@ impl FromStr for RobotsMode {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(seconds) = text.strip_prefix("crawl-delay=") {
             let usable = seconds.parse::<f64>().ok().filter(|value| (0.0..=86_400.0).contains(value));
-            return usable
-                .map(Self::CrawlDelay)
-                .ok_or_else(|| format!("{seconds:?} is no delay of 0 to 86400 seconds"));
+            let wrong = || format!("{seconds:?} is no delay of 0 to 86400 seconds");
+            return usable.map(Self::CrawlDelay).ok_or_else(wrong);
         }
-        Ok(match text {
-            "none" | "404" => Self::Missing,
-            "empty" => Self::Empty,
-            "allow" => Self::Allow,
-            "disallow-some" => Self::DisallowSome,
-            "disallow-all" => Self::DisallowAll,
-            "500" => Self::Failing,
-            "redirect" => Self::Redirect,
-            "mixed" => Self::Mixed,
-            other => {
-                return Err(format!(
-                    "no robots.txt variant is called {other:?}; known: none, 404, empty, allow, disallow-some, \
-                     disallow-all, crawl-delay=SECS, 500, redirect, mixed"
-                ));
-            }
+        let text = if text == "none" { "404" } else { text };
+        NAMES.iter().find(|(_, name)| *name == text).map(|(mode, _)| *mode).ok_or_else(|| {
+            format!(
+                "no robots.txt variant is called {text:?}; known: none, 404, empty, allow, disallow-some, \
+                 disallow-all, crawl-delay=SECS, 500, redirect, mixed"
+            )
         })
     }
 }
@@ -159,21 +154,13 @@ mod tests {
     use super::*;
     use crate::domain::robots::RobotsRules;
 
-    const ALL: [RobotsMode; 9] = [
-        RobotsMode::Missing,
-        RobotsMode::Empty,
-        RobotsMode::Allow,
-        RobotsMode::DisallowSome,
-        RobotsMode::DisallowAll,
-        RobotsMode::CrawlDelay(2.5),
-        RobotsMode::Failing,
-        RobotsMode::Redirect,
-        RobotsMode::Mixed,
-    ];
+    fn all() -> impl Iterator<Item = RobotsMode> {
+        NAMES.into_iter().map(|(mode, _)| mode).chain([RobotsMode::CrawlDelay(2.5)])
+    }
 
     #[test]
     fn each_variant_is_read_back_from_its_name() {
-        for mode in ALL {
+        for mode in all() {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
         assert_eq!("none".parse(), Ok(RobotsMode::Missing));
@@ -182,7 +169,7 @@ mod tests {
 
     #[test]
     fn each_text_says_what_the_variant_means() {
-        for mode in ALL {
+        for mode in all() {
             let (status, text) = match mode.answer() {
                 (302, _) => mode.real_answer(),
                 other => other,

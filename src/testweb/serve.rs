@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::audit::{Audit, AuditEntry};
-use super::clock::AuditClock;
+use super::audit::{Audit, AuditClock, AuditEntry};
 use super::config::{ConfigError, TestWebConfig};
 use super::connection;
 use super::place::Node;

@@ -83,11 +83,13 @@ pub enum GbkHow {
     Nowhere,
 }
 
-/// The settings with their dice.
+/// The settings with their dice. The shape of settings that were checked.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    pub(super) config: TestWebConfig,
-    pub(super) dice: Dice,
+    /// The settings.
+    pub config: TestWebConfig,
+    /// The dice.
+    pub dice: Dice,
 }
 
 /// Draws for a fitting page before falling back.
@@ -98,16 +100,6 @@ impl Shape {
     pub fn new(config: TestWebConfig) -> Self {
         let dice = Dice::new(config.seed);
         Self { config, dice }
-    }
-
-    /// The settings.
-    pub fn config(&self) -> &TestWebConfig {
-        &self.config
-    }
-
-    /// The dice.
-    pub fn dice(&self) -> &Dice {
-        &self.dice
     }
 
     /// The robots.txt variant of a host.

@@ -17,7 +17,7 @@ fn web(change: impl FnOnce(&mut TestWebConfig)) -> TestWeb {
 /// All pages of host 0, each with what it answers.
 fn pages(web: &TestWeb) -> Vec<(Node, Response)> {
     let nodes = (0..PAGES).map(|number| web.shape().page(0, number));
-    nodes.map(|node| (node, get(web.addr(), "h0.test", &node.place.path()))).collect()
+    nodes.map(|node| (node, get(web.addr(), "h0.test", &node.place.to_string()))).collect()
 }
 
 fn count(pages: &[(Node, Response)], wanted: impl Fn(&Response) -> bool) -> usize {
@@ -98,7 +98,7 @@ fn bodies_are_framed_in_three_ways_with_one_content() {
     assert!(chunked > 5 && length > 5 && chunked + length < 55, "{chunked} {length}");
     let plain = web(|_| {});
     for (node, response) in &pages {
-        assert_eq!(response.body, get(plain.addr(), "h0.test", &node.place.path()).body);
+        assert_eq!(response.body, get(plain.addr(), "h0.test", &node.place.to_string()).body);
     }
 }
 
@@ -224,7 +224,7 @@ fn every_address_is_found_again_by_its_path() {
         let page = shape.page(host, number);
         let further = shape.followed(page);
         for node in further.iter().copied().chain([page]) {
-            assert_eq!(shape.find(node.host, &node.place.path()), Some(node), "{}", node.url());
+            assert_eq!(shape.find(node.host, &node.place.to_string()), Some(node), "{}", node.url());
             let canonical = crate::domain::url::Canonicaliser::new(Default::default()).parse(&node.url()).unwrap();
             assert_eq!(canonical.as_str(), node.url());
             nodes += 1;
