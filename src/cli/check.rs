@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::FolderArgs;
 use super::exit::{CliError, Exit, unless_gone};
@@ -16,7 +16,7 @@ use super::gather::{layers, with_data};
 use super::progress::live_line;
 use crate::config::{LogSection, Settings};
 use crate::domain::url::Canonicaliser;
-use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event, Fault, Report, Told};
+use crate::recovery::check::{ArchivePlace, Check, CheckError, CheckRules, Event, Fault, Note, Report, Told};
 use crate::storage::{RocksOptions, RocksStorage, Storage, StorageError, folder};
 use crate::telemetry::log::escaped;
 use crate::warc::folder::claim;
@@ -256,19 +256,13 @@ fn verdict(report: &Report, took: Duration) -> String {
 
 /// The report as one line of JSON.
 fn json(dir: &Path, args: &FolderArgs, report: &Report, took: Duration) -> String {
-    let told = |t: &Told| json!({ "count": t.count, "examples": t.examples });
-    let with = |mut value: Value, fields: Value| {
-        if let (Value::Object(into), Value::Object(from)) = (&mut value, fields) {
-            into.extend(from);
-        }
-        value
+    let fault = |(f, Told { count, examples }): (&Fault, &Told)| {
+        json!({
+            "name": f.name(), "invariant": f.invariant(), "what": f.what(), "repair": f.repair(),
+            "count": count, "examples": examples,
+        })
     };
-    let fault = |(f, t): (&Fault, &Told)| {
-        let about = json!({ "name": f.name(), "invariant": f.invariant(), "what": f.what(), "repair": f.repair() });
-        with(about, told(t))
-    };
-    let notes: Vec<Value> =
-        report.notes.iter().map(|(n, t)| with(json!({ "name": n.name(), "what": n.what() }), told(t))).collect();
+    let note = |(n, Told { count, examples }): (&Note, &Told)| json!({ "name": n.name(), "what": n.what(), "count": count, "examples": examples });
     let value = json!({
         "data": dir.display().to_string(),
         "full": args.full,
@@ -279,7 +273,7 @@ fn json(dir: &Path, args: &FolderArgs, report: &Report, took: Duration) -> Strin
         "records": report.records,
         "files": report.files,
         "findings": report.findings.iter().map(fault).collect::<Vec<_>>(),
-        "notes": notes,
+        "notes": report.notes.iter().map(note).collect::<Vec<_>>(),
         "repaired": report.repaired.iter().map(fault).collect::<Vec<_>>(),
         "dropped": report.dropped,
     });

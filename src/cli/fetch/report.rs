@@ -69,19 +69,15 @@ impl Hop {
 }
 
 impl Report {
-    fn without_answer(hops: Vec<Hop>, checks: Checks) -> Self {
-        Self { hops, checks, answer: None, stopped: None, failed: None, reply: None }
-    }
-
     /// A URL that robots.txt disallows, or of a host whose robots.txt is out of reach.
     pub(super) fn refused(hops: Vec<Hop>, checks: Checks) -> Self {
-        Self::without_answer(hops, checks)
+        Self { hops, checks, answer: None, stopped: None, failed: None, reply: None }
     }
 
     /// A URL, or its robots.txt, that gave no answer.
     pub(super) fn failed(hops: Vec<Hop>, checks: Checks, fault: &NoAnswer) -> Self {
         let failed = Some(FailedReport { reason: fault.reason(), detail: fault.to_string() });
-        Self { failed, ..Self::without_answer(hops, checks) }
+        Self { failed, ..Self::refused(hops, checks) }
     }
 
     pub(super) fn answered(
@@ -91,7 +87,7 @@ impl Report {
         reply: Reply,
         stopped: Option<Stopped>,
     ) -> Self {
-        Self { answer: Some(answer), stopped, reply: Some(reply), ..Self::without_answer(hops, checks) }
+        Self { answer: Some(answer), stopped, reply: Some(reply), ..Self::refused(hops, checks) }
     }
 
     /// Whether there was an answer, and redirects were followed to their end where they were to be.

@@ -88,16 +88,14 @@ const LAST: HostAt = HostAt { partition: Partition(u16::MAX), host: HostKey([u8:
 impl Walk {
     /// The next host with any record, in one crawl.
     fn next_unit(&mut self, pass: &mut Pass<'_>) -> Result<Option<HostCrawl>> {
-        fn least<T: Table>(stream: &mut Stream<T>, pass: &mut Pass<'_>) -> Result<Option<Vec<u8>>> {
-            Ok(stream.peek(pass)?.and_then(|row| row.raw.get(..HostCrawl::LEN)).map(<[u8]>::to_vec))
-        }
+        const LEN: usize = HostCrawl::LEN;
         let all = [
-            least(&mut self.queue, pass)?,
-            least(&mut self.counts, pass)?,
-            least(&mut self.seen, pass)?,
-            least(&mut self.pages, pass)?,
-            least(&mut self.rejected, pass)?,
-            least(&mut self.failed, pass)?,
+            self.queue.head(pass, LEN)?,
+            self.counts.head(pass, LEN)?,
+            self.seen.head(pass, LEN)?,
+            self.pages.head(pass, LEN)?,
+            self.rejected.head(pass, LEN)?,
+            self.failed.head(pass, LEN)?,
         ];
         Ok(all.into_iter().flatten().min().and_then(|key| HostCrawl::decode(&key).ok()))
     }

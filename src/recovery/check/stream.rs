@@ -62,6 +62,11 @@ impl<T: Table> Stream<T> {
         Ok(self.ready.front())
     }
 
+    /// The first bytes of the key of the next.
+    pub fn head(&mut self, pass: &mut Pass<'_>, len: usize) -> Result<Option<Vec<u8>>> {
+        Ok(self.peek(pass)?.and_then(|row| row.raw.get(..len)).map(<[u8]>::to_vec))
+    }
+
     /// The next, when its key begins with `prefix`.
     pub fn next_in(&mut self, pass: &mut Pass<'_>, prefix: &[u8]) -> Result<Option<Row<T>>> {
         let fits = self.peek(pass)?.is_some_and(|row| row.raw.starts_with(prefix));

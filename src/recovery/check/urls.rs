@@ -53,16 +53,12 @@ pub fn urls(pass: &mut Pass<'_>, walk: &mut Walk, unit: &mut Unit, kept_any: boo
     Ok(())
 }
 
-/// The key of the next URL of this host that has a record in any of the three families.
+/// The key of the next URL of this host that has a record in any of the four families.
 fn next_key(pass: &mut Pass<'_>, walk: &mut Walk, unit: &Unit) -> Result<Option<Vec<u8>>> {
-    let within = |raw: Option<&[u8]>| {
-        raw.filter(|raw| raw.starts_with(&unit.prefix)).and_then(|raw| raw.get(..SeenKey::LEN)).map(<[u8]>::to_vec)
-    };
-    let seen = within(walk.seen.peek(pass)?.map(|row| &*row.raw));
-    let pages = within(walk.pages.peek(pass)?.map(|row| &*row.raw));
-    let rejected = within(walk.rejected.peek(pass)?.map(|row| &*row.raw));
-    let failed = within(walk.failed.peek(pass)?.map(|row| &*row.raw));
-    Ok([seen, pages, rejected, failed].into_iter().flatten().min())
+    const LEN: usize = SeenKey::LEN;
+    let Walk { seen, pages, rejected, failed, .. } = walk;
+    let heads = [seen.head(pass, LEN)?, pages.head(pass, LEN)?, rejected.head(pass, LEN)?, failed.head(pass, LEN)?];
+    Ok(heads.into_iter().flatten().filter(|key| key.starts_with(&unit.prefix)).min())
 }
 
 /// Judges and counts the captures of a URL; gives those that are its own.

@@ -11,7 +11,7 @@ use super::manifest::{MANIFEST, Manifest, Stored, is_name};
 use super::place::{Place, Target, fetch, put_verified, read_small};
 use super::restore::{Destination, Restored, Source, aside_name, own};
 use super::swap::{Ground, Plan, Swap, ground, settle};
-use super::verify::{database, wrong_with};
+use super::verify::{damage, whole};
 use super::{CheckpointError, Result, files, lines, uploads};
 use crate::base::fault::Faults;
 use crate::storage::folder::MARKER;
@@ -158,7 +158,7 @@ pub fn import(source: &Target, endpoint: Option<&str>, to: &Destination, faults:
     let warc_dir = if to.warc_dir.is_relative() { to.warc_dir.clone() } else { "warc".into() };
     let archive_apart = to.warc_dir.is_absolute().then(|| to.data.join(&warc_dir));
     let (archive, missing) = fetch_archive(&*place, &staging.join(&warc_dir), &manifest)?;
-    database_is_whole(&staging, &manifest)?;
+    whole(&manifest.name, damage(&staging, &manifest)?)?;
     own(&staging.join(&warc_dir), &manifest)?;
     for folder in [staging.join("db"), staging.join(&warc_dir), staging] {
         files::sync_dir(&folder)?;
@@ -211,16 +211,4 @@ fn archive_is_whole(place: &dyn Place, manifest: &Manifest) -> Result<()> {
         return Ok(());
     }
     Err(CheckpointError::Incomplete { name: manifest.name.clone(), problems })
-}
-
-/// What lies on this disk now is what the manifest says, and the database is the one it names.
-fn database_is_whole(staging: &Path, manifest: &Manifest) -> Result<()> {
-    let mut problems: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(staging, file)).collect();
-    if problems.is_empty() {
-        problems.extend(database(staging, manifest)?);
-    }
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(CheckpointError::Damaged { name: manifest.name.clone(), problems })
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::manifest::Manifest;
 use super::swap::{Ground, Plan, Swap, ground, settle};
-use super::verify::{absent, verify};
+use super::verify::{absent, verify, whole};
 use super::{CheckpointError, Result, files, lines, make, uploads};
 use crate::base::fault::Faults;
 use crate::base::time::UnixMillis;
@@ -128,7 +128,7 @@ impl Restored {
 fn checked(from: &Source, to: &Destination) -> Result<(Manifest, Vec<String>)> {
     let manifest = Manifest::read(&from.dir)?;
     let report = verify(&from.dir, &manifest, &from.data, &from.warc_dir)?;
-    report.whole()?;
+    whole(&manifest.name, report.damage)?;
     if !report.missing.is_empty() && !to.incomplete {
         return Err(CheckpointError::Incomplete { name: manifest.name, problems: report.missing });
     }

@@ -32,15 +32,11 @@ impl Report {
     pub fn is_good(&self) -> bool {
         self.damage.is_empty() && self.missing.is_empty()
     }
+}
 
-    /// # Errors
-    /// [`CheckpointError::Damaged`].
-    pub fn whole(&self) -> Result<()> {
-        if self.damage.is_empty() {
-            return Ok(());
-        }
-        Err(CheckpointError::Damaged { name: self.name.clone(), problems: self.damage.clone() })
-    }
+/// A checkpoint with these problems must not be used.
+pub(super) fn whole(name: &str, problems: Vec<String>) -> Result<()> {
+    if problems.is_empty() { Ok(()) } else { Err(CheckpointError::Damaged { name: name.to_owned(), problems }) }
 }
 
 /// Checks the checkpoint in `dir`: every length and digest; the database is opened, and says what the manifest says; the
@@ -56,15 +52,21 @@ pub fn verify(dir: &Path, manifest: &Manifest, data: &Path, warc_dir: &Path) -> 
         archive: manifest.archive.len(),
         ..Report::default()
     };
-    report.damage = manifest.files.iter().filter_map(|file| wrong_with(dir, file)).collect();
-    if report.damage.is_empty() {
-        report.damage.extend(database(dir, manifest)?);
-    }
+    report.damage = damage(dir, manifest)?;
     report.missing = absent(warc_dir, data, manifest)?;
     let short = |file: &&Stored| too_short(&warc_dir.join(&file.file), file).is_some();
     report.elsewhere = manifest.archive.iter().filter(short).count().saturating_sub(report.missing.len());
     report.missing.extend(lines::missing(data, manifest)?);
     Ok(report)
+}
+
+/// What is wrong with the checkpoint's own files in `dir`, and with the database that they make.
+pub(super) fn damage(dir: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let mut damage: Vec<String> = manifest.files.iter().filter_map(|file| wrong_with(dir, file)).collect();
+    if damage.is_empty() {
+        damage.extend(database(dir, manifest)?);
+    }
+    Ok(damage)
 }
 
 /// Archive files that are not whole in `warc_dir` and, by the list in `data`, were not uploaded: what is wrong with each.
@@ -84,7 +86,7 @@ fn too_short(path: &Path, wanted: &Stored) -> Option<String> {
 }
 
 /// What is wrong with a file of the checkpoint.
-pub(super) fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
+fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
     match files::digest(&dir.join(&wanted.file), u64::MAX) {
         Err(e) => Some(e.to_string()),
         Ok((bytes, _)) if bytes != wanted.bytes => {
@@ -99,7 +101,7 @@ pub(super) fn wrong_with(dir: &Path, wanted: &Stored) -> Option<String> {
 
 /// What is wrong with the database, opened to be read only.
 #[cfg(feature = "rocksdb")]
-pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
+fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>> {
     use super::manifest::Counts;
     use crate::domain::fingerprint::CrawlId;
     use crate::storage::values::{Counters, Format};
@@ -118,6 +120,6 @@ pub(super) fn database(dir: &Path, manifest: &Manifest) -> Result<Option<String>
 }
 
 #[cfg(not(feature = "rocksdb"))]
-pub(super) fn database(_: &Path, _: &Manifest) -> Result<Option<String>> {
+fn database(_: &Path, _: &Manifest) -> Result<Option<String>> {
     Ok(Some("built without RocksDB: its database cannot be opened".into()))
 }
