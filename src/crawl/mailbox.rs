@@ -7,7 +7,7 @@ use actix::{Addr, Message};
 
 use super::stats::{ActorStats, ONLY};
 use super::supervise::Kind;
-use super::worker::{Handles, Behavior, Worker};
+use super::worker::{Behavior, Handles, Worker};
 use crate::base::clock::Stopwatch;
 use crate::crawl::pulse::moved;
 use crate::telemetry::metrics::Metrics;

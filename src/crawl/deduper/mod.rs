@@ -23,7 +23,7 @@ use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::store::Commit;
 use super::supervise::Kind;
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 use crate::base::fault::Fault;
 use crate::base::invariant::{Invariant, uphold};
 use crate::base::sync::lock;

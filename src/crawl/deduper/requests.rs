@@ -12,7 +12,7 @@ use crate::crawl::admit::{admit, why};
 use crate::crawl::control::{RejectedSeed, SeedReport};
 use crate::crawl::lease::Lease;
 use crate::crawl::store::Commit;
-use crate::crawl::worker::{Handles, Ctx};
+use crate::crawl::worker::{Ctx, Handles};
 use crate::domain::reason::Rejection;
 use crate::domain::url::PageUrl;
 use crate::storage::ledger::{Change, Ending, LinkChange, NewUrl};

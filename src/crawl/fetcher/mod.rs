@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::node::Node;
 use super::supervise::{Kind, die, spawn_contained};
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 use crate::base::time::UnixMillis;
 use crate::net::protocol::Protocols;
 use crate::warc::exchange::Tools;

@@ -21,7 +21,7 @@ use super::node::{LeaseReturn, Node, Stop};
 use super::politeness::{Host, Leases, Retire};
 use super::store::Commit;
 use super::supervise::Kind;
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 use crate::base::clock::Jump;
 use crate::base::sync::lock;
 use crate::base::time::{UnixMillis, millis};

@@ -19,7 +19,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use super::lease::{Lease, Stage};
 use super::node::{Node, PagePermit};
 use super::supervise::{Kind, panic_text};
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 use crate::base::clock::WorkWatch;
 use crate::base::time::UnixMillis;
 use crate::domain::outcome::Verdict;

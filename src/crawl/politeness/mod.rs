@@ -28,7 +28,7 @@ use super::mailbox::Mailbox;
 use super::node::Node;
 use super::slot::Pacer;
 use super::supervise::{Guarded, Kind};
-use super::worker::{Handles, Behavior, Ctx, Tools, Worker};
+use super::worker::{Behavior, Ctx, Handles, Tools, Worker};
 use crate::base::time::UnixMillis;
 use crate::storage::keys::HostAt;
 use crate::storage::values::HostState;

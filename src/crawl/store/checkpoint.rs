@@ -4,7 +4,7 @@ use super::messages::{TakeCheckpoint, Taken};
 use super::open::Open;
 use super::{Store, StoreError};
 use crate::crawl::node::Node;
-use crate::crawl::worker::{Handles, Ctx};
+use crate::crawl::worker::{Ctx, Handles};
 use crate::recovery::checkpoint::CheckpointError;
 use crate::recovery::checkpoint::make::{Draft, Position};
 use crate::storage::txn::Txn;

@@ -16,7 +16,7 @@ use crate::base::sync::lock;
 use crate::base::units::format_duration;
 use crate::crawl::frontier::Reload;
 use crate::crawl::node::Stop;
-use crate::crawl::worker::{Handles, Ctx};
+use crate::crawl::worker::{Ctx, Handles};
 use crate::telemetry::StateChange;
 
 /// Bytes written to each folder before the database is closed and opened again: while the disk takes none, it stays open for

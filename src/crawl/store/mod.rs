@@ -22,7 +22,7 @@ use super::frontier::{Committed, Ended};
 use super::lease::{Lease, Stage};
 use super::node::{Node, Stop};
 use super::supervise::Kind;
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 use crate::base::disk::DiskFault;
 use crate::base::fault::Injected;
 use crate::base::sync::lock;

@@ -10,7 +10,7 @@ use actix::Message;
 
 use super::node::Node;
 use super::supervise::{Death, Kind};
-use super::worker::{Handles, Behavior, Ctx};
+use super::worker::{Behavior, Ctx, Handles};
 
 /// An actor died; its guard has already acted.
 #[derive(Message)]
