@@ -1,4 +1,4 @@
-//! Typed look-ups and scans on any [`Storage`].
+//! Typed look-ups and scans on any [`Storage`]. Each fails when the engine does, or when a record is damaged.
 
 use super::error::hex;
 use super::keys::{
@@ -21,7 +21,7 @@ pub type Result<T> = std::result::Result<T, StorageError>;
 /// A record of a table.
 ///
 /// # Errors
-/// When the engine fails or the record is damaged (so for every function here).
+/// When the engine fails or the record is damaged.
 pub fn get<T: Table>(storage: &dyn Storage, key: &T::Key) -> Result<Option<T::Value>> {
     let key = key.encode();
     let found = storage.get(T::FAMILY, &key)?;
@@ -29,9 +29,6 @@ pub fn get<T: Table>(storage: &dyn Storage, key: &T::Key) -> Result<Option<T::Va
 }
 
 /// The records of many keys, in the keys' order; the store is asked once, in sorted order.
-///
-/// # Errors
-/// As [`get`].
 pub fn get_many<T: Table>(storage: &dyn Storage, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
     let mut sorted: Vec<(Vec<u8>, usize)> = keys.iter().enumerate().map(|(place, key)| (key.encode(), place)).collect();
     sorted.sort_unstable();
@@ -47,18 +44,12 @@ pub fn get_many<T: Table>(storage: &dyn Storage, keys: &[T::Key]) -> Result<Vec<
 }
 
 /// The first `limit` records of a range.
-///
-/// # Errors
-/// As [`get`].
 pub fn scan<T: Table>(storage: &dyn Storage, range: &KeyRange, limit: usize) -> Result<Vec<(T::Key, T::Value)>> {
     let found = storage.scan(T::FAMILY, &range.from, &range.until, limit)?;
     found.iter().map(record::<T>).collect()
 }
 
 /// A single record of the whole folder.
-///
-/// # Errors
-/// As [`get`].
 pub fn meta<M: MetaRecord>(storage: &dyn Storage, of: M::Of) -> Result<Option<M>> {
     let key = M::key(of).encode();
     let found = storage.get(Family::Meta, &key)?;
@@ -66,9 +57,6 @@ pub fn meta<M: MetaRecord>(storage: &dyn Storage, of: M::Of) -> Result<Option<M>
 }
 
 /// The first `limit` URLs to fetch of a host, of one rank, from an order on.
-///
-/// # Errors
-/// As [`get`].
 pub fn queue_from(
     storage: &dyn Storage,
     host: HostAt,
@@ -81,73 +69,46 @@ pub fn queue_from(
 }
 
 /// The states of URLs, in the keys' order.
-///
-/// # Errors
-/// As [`get`].
 pub fn seen_states(storage: &dyn Storage, keys: &[SeenKey]) -> Result<Vec<Option<UrlState>>> {
     get_many::<tables::Seen>(storage, keys)
 }
 
 /// The state of one URL.
-///
-/// # Errors
-/// As [`get`].
 pub fn seen_state(storage: &dyn Storage, key: SeenKey) -> Result<Option<UrlState>> {
     get::<tables::Seen>(storage, &key)
 }
 
 /// A host as counted.
-///
-/// # Errors
-/// As [`get`].
 pub fn host_counts(storage: &dyn Storage, host: HostCrawl) -> Result<Option<HostCounts>> {
     get::<tables::HostCounts>(storage, &host)
 }
 
 /// A host as known.
-///
-/// # Errors
-/// As [`get`].
 pub fn host_state(storage: &dyn Storage, host: HostAt) -> Result<Option<HostState>> {
     get::<tables::HostState>(storage, &host)
 }
 
 /// A robots.txt as fetched.
-///
-/// # Errors
-/// As [`get`].
 pub fn robots(storage: &dyn Storage, key: RobotsKey) -> Result<Option<RobotsValue>> {
     get::<tables::Robots>(storage, &key)
 }
 
 /// The first capture of a content.
-///
-/// # Errors
-/// As [`get`].
 pub fn content(storage: &dyn Storage, key: ContentKey) -> Result<Option<ContentValue>> {
     get::<tables::Content>(storage, &key)
 }
 
 /// A URL turned away, in full.
-///
-/// # Errors
-/// As [`get`].
 pub fn rejected(storage: &dyn Storage, key: SeenKey) -> Result<Option<RejectedValue>> {
     get::<tables::Rejected>(storage, &key)
 }
 
 /// The latest capture of a URL.
-///
-/// # Errors
-/// As [`get`].
 pub fn latest_page(storage: &dyn Storage, url: SeenKey) -> Result<Option<(PageKey, PageRecord)>> {
     Ok(scan::<tables::Pages>(storage, &KeyRange::captures(url), 1)?.pop())
 }
 
 /// The first `limit` hosts of a rank that are ready, from an order on, within one partition.
-///
-/// # Errors
-/// As [`get`].
 pub fn waiting_from(
     storage: &dyn Storage,
     partition: Partition,
@@ -159,9 +120,6 @@ pub fn waiting_from(
 }
 
 /// The first `limit` hosts whose time has come, from a time on, within one partition.
-///
-/// # Errors
-/// As [`get`].
 pub fn parked_until(
     storage: &dyn Storage,
     partition: Partition,
@@ -173,9 +131,6 @@ pub fn parked_until(
 }
 
 /// The first `limit` URLs whose time has come, from a time on, within one partition.
-///
-/// # Errors
-/// As [`get`].
 pub fn due_until(
     storage: &dyn Storage,
     partition: Partition,
@@ -187,9 +142,6 @@ pub fn due_until(
 }
 
 /// The lists of pages committed since the last barrier, oldest first, with the number of each commit.
-///
-/// # Errors
-/// As [`get`].
 pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynced)>> {
     numbered(storage, MetaKey::Unsynced, limit, |key| match key {
         MetaKey::Unsynced(number) => Some(number),
@@ -198,9 +150,6 @@ pub fn unsynced(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, Unsynce
 }
 
 /// The lines of `crawl.jsonl` written since the last barrier, as [`unsynced`].
-///
-/// # Errors
-/// As [`get`].
 pub fn unsynced_lines(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, UnsyncedLines)>> {
     numbered(storage, MetaKey::Lines, limit, |key| match key {
         MetaKey::Lines(number) => Some(number),
@@ -209,9 +158,6 @@ pub fn unsynced_lines(storage: &dyn Storage, limit: usize) -> Result<Vec<(u64, U
 }
 
 /// Hosts that joined the scope of a crawl.
-///
-/// # Errors
-/// As [`get`].
 pub fn joined_hosts(storage: &dyn Storage, crawl: CrawlId) -> Result<Vec<String>> {
     let key = |host| MetaKey::Joined(crawl, HostKey([host; 8])).encode();
     let found = storage.scan(Family::Meta, &key(0), &after(&key(u8::MAX)), usize::MAX)?;
@@ -253,17 +199,11 @@ pub(super) fn value<V: Value>(family: Family, key: &[u8], bytes: &[u8]) -> Resul
 }
 
 /// The first key of a table at or after `from` (encoded), whatever partition it lies in.
-///
-/// # Errors
-/// As [`get`].
 pub fn first_key_from<T: Table>(storage: &dyn Storage, from: &[u8]) -> Result<Option<T::Key>> {
     first_key::<T>(storage, &KeyRange { from: from.to_vec(), until: Vec::new() })
 }
 
 /// The first key of a range; its value is not read.
-///
-/// # Errors
-/// As [`get`].
 pub fn first_key<T: Table>(storage: &dyn Storage, range: &KeyRange) -> Result<Option<T::Key>> {
     let found = storage.scan(T::FAMILY, &range.from, &range.until, 1)?;
     let decode = |(key, _): &Pair| {

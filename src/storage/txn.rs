@@ -74,12 +74,6 @@ impl<'s> Txn<'s> {
         self.overlay.insert((Family::Meta, M::key(of).encode()), None);
     }
 
-    /// True when nothing was changed.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.overlay.is_empty()
-    }
-
     /// All changes as one atomic write, in the order of their keys: the engine's memory table finds the place of a key that
     /// follows the one before at once, and searches for any other.
     #[must_use]

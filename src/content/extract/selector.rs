@@ -246,6 +246,12 @@ impl Input<'_> {
         SelectorError { at, what: what.to_owned() }
     }
 
+    /// The fault is what comes next.
+    fn wrong_next(&mut self, what: &str) -> SelectorError {
+        self.next();
+        self.wrong(what)
+    }
+
     fn path(&mut self) -> Result<Path, SelectorError> {
         self.space();
         let mut steps = vec![(Join::Within, self.tests()?)];
@@ -259,14 +265,10 @@ impl Input<'_> {
                     Join::Child
                 }
                 Some('+' | '~') => {
-                    self.next();
-                    return Err(self.wrong("siblings (+ and ~) are not understood; use white space or >"));
+                    return Err(self.wrong_next("siblings (+ and ~) are not understood; use white space or >"));
                 }
                 Some(_) if space => Join::Within,
-                Some(c) => {
-                    self.next();
-                    return Err(self.wrong(&format!("{c:?} is not understood here")));
-                }
+                Some(c) => return Err(self.wrong_next(&format!("{c:?} is not understood here"))),
             };
             if steps.len() == MAX_STEPS {
                 return Err(self.wrong(&format!("more than {MAX_STEPS} steps")));
@@ -281,36 +283,26 @@ impl Input<'_> {
             tests.push(test);
         }
         if tests.is_empty() {
-            self.next();
-            return Err(self.wrong("an element, .class, #id or [attribute] is expected"));
+            return Err(self.wrong_next("an element, .class, #id or [attribute] is expected"));
         }
         Ok(tests)
     }
 
     fn test(&mut self, first: bool) -> Result<Option<Test>, SelectorError> {
-        Ok(Some(match self.peek() {
-            Some('*') if first => {
-                self.next();
-                Test::Any
-            }
-            Some('#') => {
-                self.next();
-                Test::Id(self.name()?)
-            }
-            Some('.') => {
-                self.next();
-                Test::Class(self.name()?)
-            }
-            Some('[') => {
-                self.next();
-                self.attribute()?
-            }
-            Some(':') => {
-                self.next();
-                self.pseudo()?
-            }
-            Some(c) if first && is_name(c) => Test::Tag(self.name()?.to_ascii_lowercase()),
-            _ => return Ok(None),
+        Ok(Some(if first && self.eat("*") {
+            Test::Any
+        } else if self.eat("#") {
+            Test::Id(self.name()?)
+        } else if self.eat(".") {
+            Test::Class(self.name()?)
+        } else if self.eat("[") {
+            self.attribute()?
+        } else if self.eat(":") {
+            self.pseudo()?
+        } else if first && self.peek().is_some_and(is_name) {
+            Test::Tag(self.name()?.to_ascii_lowercase())
+        } else {
+            return Ok(None);
         }))
     }
 
@@ -318,8 +310,7 @@ impl Input<'_> {
         let end = self.rest.find(|c| !is_name(c)).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         if name.is_empty() {
-            self.next();
-            return Err(self.wrong("a name is expected"));
+            return Err(self.wrong_next("a name is expected"));
         }
         self.rest = rest;
         Ok(name.to_owned())
@@ -338,8 +329,7 @@ impl Input<'_> {
             ("*=", Compare::Part),
         ];
         let Some((_, compare)) = compare.into_iter().find(|(sign, _)| self.eat(sign)) else {
-            self.next();
-            return Err(self.wrong("one of = ~= ^= $= *= ] is expected"));
+            return Err(self.wrong_next("one of = ~= ^= $= *= ] is expected"));
         };
         if compare == Compare::Present {
             return Ok(Test::Attribute(name, compare, String::new()));
@@ -347,12 +337,7 @@ impl Input<'_> {
         self.space();
         let value = self.value()?;
         self.space();
-        if self.eat("]") {
-            Ok(Test::Attribute(name, compare, value))
-        } else {
-            self.next();
-            Err(self.wrong("] is expected"))
-        }
+        if self.eat("]") { Ok(Test::Attribute(name, compare, value)) } else { Err(self.wrong_next("] is expected")) }
     }
 
     fn value(&mut self) -> Result<String, SelectorError> {
@@ -381,10 +366,7 @@ impl Input<'_> {
         self.space();
         match inner {
             Some(inner) if self.eat(")") => Ok(Test::Not(Box::new(inner))),
-            _ => {
-                self.next();
-                Err(self.wrong(":not(…) takes one element, .class, #id or [attribute]"))
-            }
+            _ => Err(self.wrong_next(":not(…) takes one element, .class, #id or [attribute]")),
         }
     }
 }

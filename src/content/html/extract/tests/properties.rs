@@ -133,32 +133,11 @@ fn work(html: &str, size: usize) -> (u64, usize) {
     (extractor.tokenizer.work(), waiting)
 }
 
+#[rustfmt::skip]
 const REPEATED: &[&str] = &[
-    "<a ",
-    "<a x=\"",
-    "<",
-    "</",
-    "<!--",
-    "-",
-    "&",
-    "&a",
-    "&#0",
-    "<script><!--<script",
-    "<title>",
-    "<title></title",
-    "</title",
-    "<svg>",
-    "<![CDATA[",
-    "<svg><![CDATA[]",
-    "]",
-    "a=b ",
-    "<a href='",
-    "x",
-    "<a href=x>",
-    "<template>",
-    "<!",
-    "<?",
-    "\"",
+    "<a ", "<a x=\"", "<", "</", "<!--", "-", "&", "&a", "&#0", "<script><!--<script", "<title>", "<title></title",
+    "</title", "<svg>", "<![CDATA[", "<svg><![CDATA[]", "]", "a=b ", "<a href='", "x", "<a href=x>", "<template>",
+    "<!", "<?", "\"",
 ];
 const STARTS: &[&str] =
     &["", "<a x=\"", "<!--", "<title>", "<script>", "<svg>", "<a href=", "<script><!--", "<math><mi>"];
