@@ -83,7 +83,6 @@ pub struct Metrics(Arc<Inner>);
 
 impl Metrics {
     /// Registers every metric. `started`: when this process began.
-    #[must_use]
     pub fn new(started: UnixMillis) -> Self {
         let mut registry = Names::default();
         let mut register = parts::Register(&mut registry);
@@ -94,7 +93,6 @@ impl Metrics {
     }
 
     /// All metrics as OpenMetrics text; [`Form`] writes them otherwise.
-    #[must_use]
     pub fn text(&self) -> String {
         self.0.program.refresh();
         let mut text = String::new();
