@@ -71,13 +71,11 @@ const KEPT: usize = 16;
 
 impl Clock {
     /// A clock on real time, anchored at this moment.
-    #[must_use]
     pub fn real() -> Self {
         Self::of(Source::Real { wall: system_time(), started: Instant::now() })
     }
 
     /// A clock for tests that stands still at `start` until [`advance`](Self::advance) moves it.
-    #[must_use]
     pub fn manual(start: UnixMillis) -> Self {
         Self::of(Source::Manual { start, at: AtomicU64::new(start.0) })
     }
@@ -88,32 +86,27 @@ impl Clock {
     }
 
     /// This moment in the crawl's time: what every wait is reckoned by.
-    #[must_use]
     pub fn now(&self) -> UnixMillis {
         shifted(self.base(), self.0.crawl.load(Ordering::SeqCst))
     }
 
     /// This moment as the world dates it: for what others read, or have written.
-    #[must_use]
     pub fn date(&self) -> UnixMillis {
         shifted(self.base(), self.0.date.load(Ordering::SeqCst))
     }
 
     /// The date of a moment of the crawl's time, as the two stand now.
-    #[must_use]
     pub fn date_of(&self, at: UnixMillis) -> UnixMillis {
         shifted(at, self.ahead())
     }
 
     /// How far the date is ahead of the crawl's time, in milliseconds; less than zero when it is behind.
-    #[must_use]
     pub fn ahead(&self) -> i64 {
         let (date, crawl) = (self.0.date.load(Ordering::SeqCst), self.0.crawl.load(Ordering::SeqCst));
         date.saturating_sub(crawl)
     }
 
     /// Time since this clock began: what lengths of time are measured by.
-    #[must_use]
     pub fn uptime(&self) -> Duration {
         match &self.0.source {
             Source::Real { started, .. } => started.elapsed(),
@@ -122,7 +115,6 @@ impl Clock {
     }
 
     /// What the machine has counted since it booted, which nobody can set; none where the system does not say.
-    #[must_use]
     pub fn since_boot(&self) -> Option<SinceBoot> {
         match &self.0.source {
             Source::Real { .. } => boot_now(),
@@ -171,7 +163,6 @@ impl Clock {
     }
 
     /// The latest jump of the system's clock, if there was one.
-    #[must_use]
     pub fn last_jump(&self) -> Option<Jump> {
         lock(&self.0.jumps).last().copied()
     }
@@ -254,13 +245,11 @@ pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Begins now.
-    #[must_use]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Time since it began.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -272,13 +261,11 @@ pub struct WorkWatch(Duration);
 
 impl WorkWatch {
     /// Begins now.
-    #[must_use]
     pub fn start() -> Self {
         Self(thread_time())
     }
 
     /// Time of the processor since it began, on the same thread.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         thread_time().saturating_sub(self.0)
     }

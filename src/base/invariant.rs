@@ -50,7 +50,6 @@ fn note(invariant: Invariant, said: &str) {
 }
 
 /// Violations since the process began.
-#[must_use]
 pub fn violations(invariant: Invariant) -> u64 {
     VIOLATIONS.get(invariant as usize).map_or(0, |count| count.load(Ordering::Relaxed))
 }

@@ -15,13 +15,11 @@ macro_rules! kinds {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Its name: as a label, in the status, in events.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
             /// The one of this name.
-            #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
             }

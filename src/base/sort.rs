@@ -60,7 +60,6 @@ impl Piece {
 
 impl Sorter {
     /// With its files in `dir`, which are needed for much only.
-    #[must_use]
     pub fn new(dir: &Path) -> Self {
         Self::holding(dir, HELD)
     }

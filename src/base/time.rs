@@ -17,7 +17,6 @@ impl UnixMillis {
     }
 
     /// How long from `earlier` to this moment; zero when `earlier` lies after it.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
@@ -34,14 +33,12 @@ pub struct SinceBoot {
 
 impl SinceBoot {
     /// Milliseconds from `earlier` to this moment; none when that was in another boot, or has to have been.
-    #[must_use]
     pub fn after(self, earlier: Self) -> Option<u64> {
         self.ms.checked_sub(earlier.ms).filter(|_| self.boot == earlier.boot)
     }
 }
 
 /// A duration in whole milliseconds, rounded up, so that a wait is never cut short.
-#[must_use]
 pub fn millis(d: Duration) -> u64 {
     u64::try_from(d.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

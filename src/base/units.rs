@@ -29,7 +29,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Writes a duration in the largest unit that keeps it whole: `90s`, `20m`, `24h`, `30d`.
-#[must_use]
 pub fn format_duration(d: Duration) -> String {
     let ms = d.as_millis();
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
@@ -43,7 +42,6 @@ pub fn format_duration(d: Duration) -> String {
 }
 
 /// A duration for people: `58 s`, `14 min`, `1 h 59 min`, `3 d 4 h`; rounded down.
-#[must_use]
 pub fn roughly(d: Duration) -> String {
     let s = d.as_secs();
     match s {
@@ -71,7 +69,6 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Writes a size in the largest unit that keeps it whole: `100MiB`, `1GB`, `1500`.
-#[must_use]
 pub fn format_size(bytes: u64) -> String {
     match SIZES.iter().find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor)) {
         Some((name, factor)) if *factor > 1 => format!("{}{name}", bytes / factor),
@@ -80,7 +77,6 @@ pub fn format_size(bytes: u64) -> String {
 }
 
 /// Writes a size for people, rounded: `1.4 MiB`.
-#[must_use]
 pub fn human_size(bytes: u64) -> String {
     match SIZES.iter().take(4).find(|(_, factor)| bytes >= *factor) {
         Some((unit, factor)) => format!("{:.1} {unit}", bytes as f64 / *factor as f64),

@@ -60,7 +60,6 @@ pub enum AccessError {
 
 impl Settings {
     /// Which URLs go through which proxy.
-    #[must_use]
     pub fn routes(&self) -> Routes {
         let resolves = self.proxy.dns == ProxyDns::Remote;
         let proxy = |url: &ProxyUrl| Proxy::parse(url.reveal(), resolves).ok().map(Arc::new);
@@ -81,7 +80,6 @@ impl Settings {
     }
 
     /// Where connections come from.
-    #[must_use]
     pub fn source(&self) -> Source {
         self.fetch.source_address.iter().fold(Source::default(), |source, address| match address {
             IpAddr::V4(v4) => Source { v4: Some(*v4), ..source },
@@ -90,7 +88,6 @@ impl Settings {
     }
 
     /// The bandwidth of all fetches together.
-    #[must_use]
     pub fn throttle(&self) -> Option<Arc<Throttle>> {
         Some(self.fetch.max_bandwidth).filter(|rate| *rate > 0).map(|rate| Arc::new(Throttle::new(rate)))
     }
@@ -112,7 +109,6 @@ impl Settings {
     }
 
     /// The headers of a request to a host: those of all, with what its `[[host]]` says laid over them.
-    #[must_use]
     pub fn headers_for(&self, all: &[(String, String)], host: &str) -> Vec<(String, String)> {
         let mut headers = all.to_vec();
         for (name, value) in self.host_rules(host).into_iter().flat_map(|own| &own.headers) {

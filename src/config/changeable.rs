@@ -49,7 +49,6 @@ pub const CHANGEABLE: &[&str] = &[
 pub(super) const HOST: &str = "host.";
 
 /// Whether a key may change while a crawl runs; `host.PATTERN` is one host's section.
-#[must_use]
 pub fn is_changeable(key: &str) -> bool {
     key.starts_with(HOST) || CHANGEABLE.contains(&key)
 }
@@ -72,7 +71,6 @@ pub fn check_changeable(key: &str) -> Result<(), ConfigError> {
 
 impl Settings {
     /// These settings with what may change taken from `new`.
-    #[must_use]
     pub fn taking_up(&self, new: &Self) -> Self {
         let (c, s, p, f) = (&new.crawl, &new.scope, &new.politeness, &new.fetch);
         let form = FileForm {

@@ -73,7 +73,6 @@ impl Settings {
 }
 
 /// Whether a pattern (`host`, `*.domain`, `*`) covers a host; `*.domain` does not cover `domain` itself.
-#[must_use]
 pub fn host_matches(pattern: &str, host: &str) -> bool {
     let pattern = pattern.to_ascii_lowercase();
     if pattern == "*" {

@@ -81,7 +81,6 @@ impl fmt::Debug for Layers {
 
 impl Layers {
     /// Nothing but the defaults.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -230,7 +229,6 @@ impl Layers {
     }
 
     /// Remarks that are no errors, such as an environment variable that looks like a key but is not read.
-    #[must_use]
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -263,7 +261,6 @@ impl Layers {
     }
 
     /// Who set a key.
-    #[must_use]
     pub fn origin(&self, key: &str) -> Origin {
         let mut key = key;
         loop {
@@ -278,7 +275,6 @@ impl Layers {
     }
 
     /// The flag of the command line that says something of a key, be it that it is not set.
-    #[must_use]
     pub fn flag_of(&self, key: &str) -> Option<&str> {
         self.flags.get(key).map(String::as_str)
     }

@@ -28,7 +28,6 @@ use crate::net::tls::{TlsSetupError, read_roots};
 
 impl Settings {
     /// What is removed from URLs.
-    #[must_use]
     pub fn clean_rules(&self) -> CleanRules {
         let mut rules = CleanRules { max_url_length: self.traps.max_url_length, ..CleanRules::default() };
         if let Some(names) = &self.scope.remove_params {
@@ -42,7 +41,6 @@ impl Settings {
     }
 
     /// Which URLs belong to the crawl.
-    #[must_use]
     pub fn scope_rules(&self) -> ScopeRules {
         let defaults = ScopeRules::default();
         let unnamed = || match self.parse.assets {
@@ -62,7 +60,6 @@ impl Settings {
     }
 
     /// Endless URL spaces.
-    #[must_use]
     pub fn trap_rules(&self) -> TrapRules {
         TrapRules {
             max_url_length: self.traps.max_url_length,
@@ -74,7 +71,6 @@ impl Settings {
     }
 
     /// Endless spaces seen from many URLs.
-    #[must_use]
     pub fn shape_rules(&self) -> ShapeRules {
         let broad = |limit| if self.scope.mode == ScopeMode::Any { limit } else { 0 };
         ShapeRules {
@@ -87,13 +83,11 @@ impl Settings {
     }
 
     /// Order and importance.
-    #[must_use]
     pub fn ranker(&self) -> Ranker {
         Ranker::new(self.crawl.order, self.frontier.depth_weights.clone(), self.frontier.ranks)
     }
 
     /// Politeness that holds where no `[[host]]` says otherwise.
-    #[must_use]
     pub fn pace_rules(&self) -> PaceRules {
         PaceRules {
             min_delay: self.politeness.min_delay,
@@ -105,13 +99,11 @@ impl Settings {
     }
 
     /// The first `[[host]]` that covers a host.
-    #[must_use]
     pub fn host_rules(&self, host: &str) -> Option<&HostSection> {
         self.host.iter().find(|section| host_matches(&section.pattern, host))
     }
 
     /// Politeness for one host. A `min_delay` of its own also caps the multiple of the answer's time.
-    #[must_use]
     pub fn pace_rules_for(&self, host: &str) -> PaceRules {
         let rules = self.pace_rules();
         let own = self.host_rules(host).and_then(|section| section.min_delay);
@@ -119,14 +111,12 @@ impl Settings {
     }
 
     /// Requests in flight that a host may have at a time: one, unless a `[[host]]` says otherwise.
-    #[must_use]
     pub fn max_connections(&self, host: &str) -> u32 {
         self.host_rules(host).and_then(|section| section.max_connections).unwrap_or(1)
     }
 
     /// Whether a host is a site of the user's own: its `[[host]]` asks for more than strangers are asked for, by several
     /// requests at a time or a shorter gap. One that only slows a host down says nothing of the kind.
-    #[must_use]
     pub fn is_own_site(&self, host: &str) -> bool {
         self.host_rules(host).is_some_and(|own| {
             let faster = own.min_delay.is_some_and(|gap| gap < self.politeness.min_delay);
@@ -135,7 +125,6 @@ impl Settings {
     }
 
     /// How robots.txt files are kept.
-    #[must_use]
     pub fn robots_policy(&self) -> RobotsCachePolicy {
         RobotsCachePolicy {
             max_age: self.robots.max_age,
@@ -145,7 +134,6 @@ impl Settings {
     }
 
     /// Retries: as many waits as tries, the last wait repeated.
-    #[must_use]
     pub fn retry_rules(&self) -> RetryRules {
         let last = self.fetch.retry_delays.last().copied().unwrap_or(Duration::from_secs(60));
         let delays = self.fetch.retry_delays.iter().copied().chain(std::iter::repeat(last));
@@ -153,14 +141,12 @@ impl Settings {
     }
 
     /// Time-outs and caps of a fetch.
-    #[must_use]
     pub fn fetch_limits(&self) -> FetchLimits {
         let timeouts = self.fetch.timeouts.clone();
         FetchLimits { timeouts, max_body: self.fetch.max_body, ..FetchLimits::default() }
     }
 
     /// The headers of every request, in order: who asks, and what is welcome.
-    #[must_use]
     pub fn request_headers(&self) -> Vec<(String, String)> {
         let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut headers = vec![text("User-Agent", &self.agent.user_agent)];
@@ -175,7 +161,6 @@ impl Settings {
     }
 
     /// What is taken from a page. Not its text: nothing in the crawl reads it yet, and it is a third of the work.
-    #[must_use]
     pub fn parse_rules(&self) -> ParseRules {
         let extract = ExtractOptions {
             assets: self.parse.assets,

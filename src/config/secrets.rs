@@ -20,7 +20,6 @@ pub struct Secret(String);
 
 impl Secret {
     /// The secret itself.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -45,7 +44,6 @@ pub struct ProxyUrl(String);
 
 impl ProxyUrl {
     /// The whole text.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -74,7 +72,6 @@ impl Serialize for ProxyUrl {
 }
 
 /// Headers as they are shown: without the values of those that are named like credentials.
-#[must_use]
 pub fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
     let shown =
         |(name, value)| (String::as_str(name), if is_secret_header(name) { LEFT_OUT } else { String::as_str(value) });
@@ -128,7 +125,6 @@ fn in_texts(value: Json, hide: fn(&str) -> String) -> Json {
 }
 
 /// A text whose URLs have no user name and password any more.
-#[must_use]
 pub fn without_credentials(text: &str) -> String {
     in_urls(text, |url| {
         let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
@@ -138,7 +134,6 @@ pub fn without_credentials(text: &str) -> String {
 }
 
 /// A text whose URLs end with their server: `https://hooks.example.org/…`.
-#[must_use]
 pub fn server_only(text: &str) -> String {
     in_urls(text, |url| {
         let authority = url.split(['/', '?', '#']).next().unwrap_or_default();

@@ -58,47 +58,40 @@ impl DerefMut for Settings {
 
 impl Settings {
     /// Hosts crawled at a time.
-    #[must_use]
     pub fn max_active_hosts(&self) -> usize {
         self.frontier.max_active_hosts.unwrap_or(self.fetch.concurrency.saturating_mul(3))
     }
 
     /// Links that are followed from any seed; `None`: without end. Of chosen hosts and folders everything is wanted that can be
     /// reached; where the scope is wider the depth keeps a crawl near its seeds.
-    #[must_use]
     pub fn max_depth(&self) -> Option<u16> {
         let wide = matches!(self.scope.mode, ScopeMode::Domains | ScopeMode::Any);
         self.crawl.max_depth.map_or(wide.then_some(DEPTH_OF_WIDE_SCOPES), DepthLimit::links)
     }
 
     /// Parser threads.
-    #[must_use]
     pub fn parse_threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.parse.threads.unwrap_or_else(cores)
     }
 
     /// How long a wait for an answer may last before it is taken for one that hangs.
-    #[must_use]
     pub fn hung_after(&self) -> Duration {
         let slowest = self.fetch.slowest();
         self.supervision.hung_after.unwrap_or_else(|| slowest.saturating_add(slowest / 2))
     }
 
     /// Most pages of one host, if bounded.
-    #[must_use]
     pub fn pages_per_host(&self) -> Option<u64> {
         self.traps.pages_per_host.or((self.scope.mode == ScopeMode::Any).then_some(10_000))
     }
 
     /// Folder of the WARC and CDXJ files.
-    #[must_use]
     pub fn warc_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.store.warc_dir)
     }
 
     /// Folder of the checkpoints.
-    #[must_use]
     pub fn checkpoint_dir(&self) -> PathBuf {
         self.store.data_dir.join(&self.checkpoint.dir)
     }

@@ -7,7 +7,7 @@ use super::file::FileForm;
 use super::source::{OPEN_TABLES, join};
 
 /// Sections of which there are several.
-const LISTS: [&str; 3] = ["host", "webhook", "credentials"];
+const LISTS: [&str; 4] = ["host", "webhook", "credentials", "extract"];
 
 /// The key that is wrong, and how.
 type Wrong = (String, String);
@@ -57,7 +57,9 @@ mod tests {
                 "{error}"
             );
         }
-        for set in ["crawl=a", "frontier.host_quantum=[5]", "host=[[\"a.test\", 4]]", "webhook=a"] {
+        for set in
+            ["crawl=a", "frontier.host_quantum=[5]", "host=[[\"a.test\", 4]]", "webhook=a", "extract=[[\"a\", \"p\"]]"]
+        {
             assert!(Layers::new().set(set).is_err(), "{set}");
         }
         for (text, line) in [

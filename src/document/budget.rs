@@ -40,25 +40,21 @@ struct Counter {
 
 impl SpillBudget {
     /// A budget of `limit` bytes.
-    #[must_use]
     pub fn new(limit: u64) -> Self {
         Self { inner: Arc::new(Counter { limit, used: AtomicU64::new(0) }) }
     }
 
     /// Bytes in use now.
-    #[must_use]
     pub fn used(&self) -> u64 {
         self.inner.used.load(Ordering::Relaxed)
     }
 
     /// The whole budget in bytes.
-    #[must_use]
     pub fn limit(&self) -> u64 {
         self.inner.limit
     }
 
     /// Less than an eighth is free.
-    #[must_use]
     pub fn is_short(&self) -> bool {
         self.limit().saturating_sub(self.used()) < self.limit() / 8
     }

@@ -44,13 +44,11 @@ pub struct ChunkFault;
 
 impl Chunks {
     /// Whether the body has come to its end, trailers included.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.at == At::Done
     }
 
     /// Whether the last chunk was announced: all of the payload is there.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         matches!(self.at, At::Line | At::Trailer | At::Done)
     }

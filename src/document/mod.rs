@@ -41,19 +41,16 @@ enum Inner {
 
 impl Document {
     /// A document that lies in memory.
-    #[must_use]
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         Self { inner: Arc::new(Inner::Memory(bytes.into())) }
     }
 
     /// A document of no bytes.
-    #[must_use]
     pub fn empty() -> Self {
         Self::from_bytes(Bytes::new())
     }
 
     /// The first `len` bytes of a file that is nobody else's, charged to no budget.
-    #[must_use]
     pub fn from_file(file: File, len: u64) -> Self {
         Self::spilled(file, len, None)
     }
@@ -63,7 +60,6 @@ impl Document {
     }
 
     /// Its length in bytes.
-    #[must_use]
     pub fn len(&self) -> u64 {
         match &*self.inner {
             Inner::Memory(bytes) => bytes.len() as u64,
@@ -72,19 +68,16 @@ impl Document {
     }
 
     /// Whether it has no bytes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether it lies in a spill file; such a document counts as large (architecture, back-pressure).
-    #[must_use]
     pub fn is_spilled(&self) -> bool {
         matches!(&*self.inner, Inner::Spilled { .. })
     }
 
     /// A new cursor at the first byte; independent of all others.
-    #[must_use]
     pub fn reader(&self) -> DocumentReader {
         DocumentReader { document: self.clone(), at: 0 }
     }

@@ -39,19 +39,16 @@ struct Spill {
 
 impl DocumentWriter {
     /// An empty document to be.
-    #[must_use]
     pub fn new(config: SpillConfig) -> Self {
         Self { config, buffer: Vec::new(), spill: None, len: 0 }
     }
 
     /// Bytes pushed so far.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
     /// Whether nothing was pushed yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

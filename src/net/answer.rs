@@ -10,7 +10,6 @@ use crate::domain::outcome::{Answer, FetchOutcome};
 use crate::domain::politeness::RetryAfter;
 
 /// The outcome of a request. `conditional`: it carried validators of an earlier capture.
-#[must_use]
 pub fn outcome_of(result: Result<&Fetched, &FetchFault>, conditional: bool, now: UnixMillis) -> FetchOutcome {
     let fetched = match result {
         Ok(fetched) => fetched,

@@ -81,7 +81,6 @@ impl Credentials {
     }
 
     /// The value of `Authorization` for a URL: that of the longest prefix.
-    #[must_use]
     pub fn of(&self, url: &PageUrl) -> Option<&HeaderValue> {
         self.rules.iter().find(|rule| rule.covers(url)).map(|rule| &rule.value)
     }

@@ -43,7 +43,6 @@ pub struct BodyForm {
 
 impl BodyForm {
     /// Of the answer with this head to a GET.
-    #[must_use]
     pub fn of(head: &ParsedHead) -> Self {
         let codings: Vec<String> = tokens(head, "transfer-encoding").collect();
         let lengths: Vec<Length> = values(head, "content-length").map(Length::of).collect();
@@ -147,13 +146,11 @@ pub enum Ended {
 
 impl BodyReader {
     /// At its beginning.
-    #[must_use]
     pub fn new(form: BodyForm) -> Self {
         Self { at: At::beginning(form.framing), unchunked: form.unchunked }
     }
 
     /// Whether nothing of it is left to come.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         match &self.at {
             At::Left(left) => *left == 0,
@@ -182,7 +179,6 @@ impl BodyReader {
     }
 
     /// What it means that the connection ended here.
-    #[must_use]
     pub fn ended(&self) -> Ended {
         match &self.at {
             At::Left(0) | At::Close => Ended::Whole(None),

@@ -67,7 +67,6 @@ impl HeadScan {
 
     /// Whether `bytes`, as far as they came, may still become an answer: only this keeps a server of another protocol from being
     /// waited for.
-    #[must_use]
     pub fn may_be_http(&self, bytes: &[u8]) -> bool {
         let start = skip_line_ends(bytes.get(self.begin..).unwrap_or_default());
         let known = start.len().min(PREFIX.len());
@@ -81,7 +80,6 @@ impl HeadScan {
 const PREFIX: &[u8] = b"HTTP";
 
 /// The final head at the beginning of `bytes`, as [`HeadScan`] finds it. None if it is not complete.
-#[must_use]
 pub fn final_head(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(HeadScan::default().find(bytes)?)
 }
@@ -94,7 +92,6 @@ fn skip_line_ends(mut bytes: &[u8]) -> &[u8] {
 }
 
 /// Whether a line, its end included, says nothing. Programs that write CRLF where the system makes CRLF of each LF end it with CRCRLF.
-#[must_use]
 pub fn is_empty_line(line: &[u8]) -> bool {
     matches!(line, [before @ .., b'\n'] if before.iter().all(|b| *b == b'\r'))
 }
@@ -105,7 +102,6 @@ fn is_informational(head: &[u8]) -> bool {
 }
 
 /// The status code in a head's first line.
-#[must_use]
 pub fn status_of(head: &[u8]) -> Option<u16> {
     status_line(lines(head).next()?).map(|(status, _)| status)
 }
@@ -134,7 +130,6 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Reads a head. Lines that are no header are passed over, and so are those with a zero byte in them.
-#[must_use]
 pub fn parse_head(head: &[u8]) -> Option<ParsedHead> {
     let (status, version) = status_line(lines(head).next()?)?;
     let mut headers: Vec<(String, Vec<u8>)> = Vec::new();

@@ -39,14 +39,12 @@ struct Waiting<K, T> {
 
 impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
     /// A pool that keeps at most `max` things, each for `idle`; zero of either: it keeps nothing.
-    #[must_use]
     pub fn new(idle: Duration, max: usize) -> Self {
         let state = Mutex::new(State { waiting: VecDeque::new(), reaping: false });
         Self { shared: Arc::new(Shared { idle, max, state }) }
     }
 
     /// Takes the thing for `key` that was used last.
-    #[must_use]
     pub fn take(&self, key: &K) -> Option<T> {
         let now = Instant::now();
         let mut state = lock(&self.shared.state);
@@ -73,13 +71,11 @@ impl<K: Eq + Send + 'static, T: Send + 'static> Pool<K, T> {
     }
 
     /// How many are kept now.
-    #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.shared.state).waiting.len()
     }
 
     /// Whether none is kept now.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -149,7 +149,6 @@ impl From<GivenTimeouts> for TimeoutsSection {
 impl TimeoutsSection {
     /// What holds where no time-out is named: 10 s, 10 s, 30 s, 20 min and 1 KiB/s over 60 s; under `strict` the answer must begin within
     /// the source paper's 5 s.
-    #[must_use]
     pub fn of(preset: Preset) -> Self {
         let (connect, first_byte) = match preset {
             Preset::Standard => (Duration::from_secs(10), Duration::from_secs(30)),
@@ -161,7 +160,6 @@ impl TimeoutsSection {
 
     /// The longest that a request may take: a connection that went stale, or that only old TLS can follow, is replaced, so all but the
     /// body may come twice.
-    #[must_use]
     pub fn slowest(&self) -> Duration {
         let before = self.connect.saturating_add(self.tls).saturating_add(self.first_byte);
         before.saturating_mul(2).saturating_add(self.body)
@@ -227,7 +225,6 @@ pub struct Fetched {
 
 impl Fetched {
     /// An answer of which nothing is known but this: one from a file.
-    #[must_use]
     pub fn saved(status: u16, headers: Vec<(String, Vec<u8>)>, body: Document) -> Self {
         Self {
             status,
@@ -248,19 +245,16 @@ impl Fetched {
     }
 
     /// The first header of that name (any case), with what is no UTF-8 replaced.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| String::from_utf8_lossy(v))
     }
 
     /// The first header of that name (any case) that holds a URL, or begins with one: see [`url_text`].
-    #[must_use]
     pub fn reference(&self, name: &str) -> Option<std::borrow::Cow<'_, str>> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| url_text(v))
     }
 
     /// All headers of that name joined by `, ` (RFC 9110 section 5.3); none if there is none.
-    #[must_use]
     pub fn header_list(&self, name: &str) -> Option<String> {
         let values: Vec<_> = self
             .headers
@@ -272,7 +266,6 @@ impl Fetched {
     }
 
     /// The body with its content codings taken off, at most `max_decoded` bytes of it; a reader of its own each time.
-    #[must_use]
     pub fn decoded_body(&self, max_decoded: u64) -> Decoded<'static> {
         let coding = self.header_list("content-encoding").unwrap_or_default();
         decoded_as(self.body.reader(), &coding, self.header("content-type").as_deref(), max_decoded)
@@ -317,7 +310,6 @@ impl std::fmt::Debug for Protocols {
 
 impl Protocols {
     /// No modules; nothing can be fetched.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -330,7 +322,6 @@ impl Protocols {
     }
 
     /// The module for a scheme.
-    #[must_use]
     pub fn get(&self, scheme: Scheme) -> Option<&Arc<dyn Protocol>> {
         self.modules.iter().rev().find(|m| m.schemes().contains(&scheme))
     }

@@ -80,19 +80,16 @@ impl Proxy {
     }
 
     /// Its host: a name, or an address, that of IPv6 in brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Its port.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// The value of `Proxy-Authorization`.
-    #[must_use]
     pub fn authorization(&self) -> Option<&HeaderValue> {
         match &self.speech {
             Speech::Http(authorization) => authorization.as_ref(),
@@ -101,13 +98,11 @@ impl Proxy {
     }
 
     /// Whether it speaks SOCKS.
-    #[must_use]
     pub fn is_socks(&self) -> bool {
         matches!(self.speech, Speech::Socks(_))
     }
 
     /// User name and password for a SOCKS proxy.
-    #[must_use]
     pub fn socks_login(&self) -> Option<(&str, &str)> {
         match &self.speech {
             Speech::Socks(Some((user, password))) => Some((user, password)),
@@ -116,7 +111,6 @@ impl Proxy {
     }
 
     /// Whether it looks names up, so that we do not know the address that answers.
-    #[must_use]
     pub fn resolves(&self) -> bool {
         self.resolves
     }
@@ -171,7 +165,6 @@ pub struct Routes {
 
 impl Routes {
     /// The proxy for a URL.
-    #[must_use]
     pub fn of(&self, url: &PageUrl) -> Option<Arc<Proxy>> {
         match self.hosts.iter().find(|(pattern, _)| pattern.matches(url.host())) {
             Some((_, Way::Direct)) => return None,

@@ -15,7 +15,6 @@ const SPARE: u64 = 16 * 1024;
 
 /// The limits of a request for robots.txt, where `limits` are those of a page: what nobody reads is not received, and what was
 /// cut off there is no fault.
-#[must_use]
 pub fn robots_limits(limits: &FetchLimits) -> FetchLimits {
     FetchLimits { max_body: limits.max_body.min(MOST + SPARE), ..limits.clone() }
 }

@@ -24,7 +24,6 @@ pub struct Tap {
 
 impl Tap {
     /// Over a wire.
-    #[must_use]
     pub fn new(wire: Box<dyn Wire>) -> Self {
         Self { wire, bytes: 0, first_byte: None, unclosed: false }
     }
@@ -35,19 +34,16 @@ impl Tap {
     }
 
     /// Bytes received.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// When the first byte was received.
-    #[must_use]
     pub fn first_byte(&self) -> Option<Instant> {
         self.first_byte
     }
 
     /// Whether TLS ended without the alert that should close it.
-    #[must_use]
     pub fn unclosed(&self) -> bool {
         self.unclosed
     }

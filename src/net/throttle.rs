@@ -27,7 +27,6 @@ pub struct Throttle {
 
 impl Throttle {
     /// So many bytes a second; at least one.
-    #[must_use]
     pub fn new(rate: u64) -> Self {
         Self { rate: rate.max(1), paid_until: Mutex::default() }
     }

@@ -6,7 +6,6 @@ use super::trouble::{CHECKPOINT, ROBOTS_UNREACHABLE, UPLOAD};
 pub const GENERAL: &str = "see the log";
 
 /// What a reason means and what to do, by its name (`domain::reason`).
-#[must_use]
 pub fn advice(reason: &str) -> &'static str {
     match reason {
         "dns_not_found" => "check how the name is spelt",

@@ -40,7 +40,6 @@ impl Attempts {
     }
 
     /// Those of one URL, newest first.
-    #[must_use]
     pub fn of(&self, url: &UrlKey) -> Vec<Attempt> {
         let kept = lock(&self.0);
         kept.iter().rev().filter(|attempt| attempt.url == *url).take(TOLD).copied().collect()

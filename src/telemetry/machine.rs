@@ -13,7 +13,6 @@ pub struct MemoryLimit {
 
 /// The least of the machine's memory and the limits of the control groups around this process; `None` where Linux' `/proc` is
 /// not to be had.
-#[must_use]
 pub fn memory_limit() -> Option<MemoryLimit> {
     let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_total(&text));
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -18,7 +18,6 @@ pub struct ProcessCollector {
 
 impl ProcessCollector {
     /// `started`: when this process began.
-    #[must_use]
     pub fn new(started: UnixMillis) -> Self {
         Self { started }
     }
@@ -57,7 +56,6 @@ fn gauge(encoder: &mut DescriptorEncoder, name: &str, help: &str, value: f64) ->
 }
 
 /// Processor time of this process so far, user and system together, seconds.
-#[must_use]
 pub fn cpu_seconds() -> Option<f64> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let seconds = |t: nix::sys::time::TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6;
@@ -65,7 +63,6 @@ pub fn cpu_seconds() -> Option<f64> {
 }
 
 /// Memory resident now, bytes.
-#[must_use]
 pub fn resident_bytes() -> Option<u64> {
     status_field("VmRSS:").map(|kib| kib * 1024)
 }

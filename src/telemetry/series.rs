@@ -129,7 +129,6 @@ impl Series {
     }
 
     /// At most `most` samples of the last `since`, oldest first, at equal distances; the newest is among them.
-    #[must_use]
     pub fn last(&self, now: UnixMillis, since: Duration, most: usize) -> (Duration, Vec<Sample>) {
         let rings = lock(&self.0);
         let [fine, coarse] = &*rings;

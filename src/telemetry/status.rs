@@ -133,7 +133,6 @@ pub struct HeldShapeView {
 
 impl HeldBack {
     /// In one sentence; empty when nothing is held back.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let urls = match self.urls {
             0 => return String::new(),
@@ -176,19 +175,16 @@ pub struct HostsOrdered {
 
 impl StatusSnapshot {
     /// Whether the states add up (I2).
-    #[must_use]
     pub fn adds_up(&self) -> bool {
         self.discovered == self.waiting + self.processing + self.done + self.errors + self.rejected
     }
 
     /// Whether any page was fetched: answered with a status of success.
-    #[must_use]
     pub fn fetched_any(&self) -> bool {
         self.statuses.range(200..300).any(|(_, n)| *n > 0)
     }
 
     /// URLs for which a request got an answer: those done, and those whose error is what was answered.
-    #[must_use]
     pub fn visited(&self) -> u64 {
         let answered = |reason: &str| reason.starts_with("status_") || reason == Failure::Poison.as_str();
         let errors = self.errors_by_reason.iter().filter(|(reason, _)| answered(reason)).map(|(_, n)| *n);
@@ -196,7 +192,6 @@ impl StatusSnapshot {
     }
 
     /// Mean time of a fetch per answer kept; `None` before the first.
-    #[must_use]
     pub fn mean_fetch(&self) -> Option<Duration> {
         let answers = self.statuses.values().copied().fold(0, u64::saturating_add);
         if answers == 0 {

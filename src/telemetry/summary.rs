@@ -9,7 +9,6 @@ use crate::base::units::human_size;
 use crate::domain::reason::Rejection;
 
 /// The counts in one line, with fields: for the log.
-#[must_use]
 pub fn line(s: &StatusSnapshot) -> String {
     let mut text = format!(
         "discovered={} waiting={} processing={} done={} errors={} rejected={} stored={} bytes={} pages_per_second={:.1} \
@@ -36,7 +35,6 @@ pub fn line(s: &StatusSnapshot) -> String {
 }
 
 /// The table printed when a crawl ends. `outcome`: why it ended.
-#[must_use]
 pub fn table(s: &StatusSnapshot, outcome: &str) -> String {
     let mut rows = vec![
         ("outcome".to_owned(), outcome.to_owned()),
@@ -75,7 +73,6 @@ fn has_its_own(reason: &str) -> bool {
 }
 
 /// What a terminal shows while crawling.
-#[must_use]
 pub fn short(s: &StatusSnapshot) -> String {
     let left = s.waiting.saturating_add(s.processing);
     let counts = format!("{} done, {} errors, {left} left", s.done, s.errors);

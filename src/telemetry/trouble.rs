@@ -74,21 +74,18 @@ impl Troubles {
     }
 
     /// All of them.
-    #[must_use]
     pub fn all(&self) -> BTreeMap<String, Trouble> {
         let kept = lock(&self.0);
         kept.by_reason.iter().map(|(reason, trouble)| ((*reason).to_owned(), trouble.clone())).collect()
     }
 
     /// When a failure came last, with its example.
-    #[must_use]
     pub fn last(&self, reason: &str) -> Option<(UnixMillis, String)> {
         let kept = lock(&self.0);
         Some((*kept.last.get(reason)?, kept.by_reason.get(reason)?.example.clone()))
     }
 
     /// The latest failure, if there was any: when, its reason and example.
-    #[must_use]
     pub fn latest(&self) -> Option<(UnixMillis, &'static str, String)> {
         let kept = lock(&self.0);
         let (when, reason) = kept.latest?;

@@ -56,25 +56,21 @@ impl AppendFile {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Good bytes: everything appended so far.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
     /// True while nothing has been appended.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Bytes known to be on the disk.
-    #[must_use]
     pub fn synced(&self) -> u64 {
         self.synced
     }

@@ -137,7 +137,6 @@ impl Archive {
     }
 
     /// The lengths to be stored with the next commit.
-    #[must_use]
     pub fn file_lengths(&self) -> FileLengths {
         let warc = self.open.as_ref().map(|o| (o.warc.name().to_string(), o.warc.position()));
         let cdxj = self.open.as_ref().map(|o| (cdxj_name(o.warc.name()), o.cdxj.len()));
@@ -180,7 +179,6 @@ impl Archive {
     }
 
     /// True when the WARC is full or old enough to be closed.
-    #[must_use]
     pub fn rotate_due(&self, now: UnixMillis) -> bool {
         self.open.as_ref().is_some_and(|o| o.warc.rotate_due(now))
     }
@@ -217,7 +215,6 @@ impl Archive {
     }
 
     /// The open WARC as it is named now.
-    #[must_use]
     pub fn open_path(&self) -> Option<&Path> {
         self.open.as_ref().map(|o| o.warc.path())
     }

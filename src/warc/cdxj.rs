@@ -48,7 +48,6 @@ struct Json<'a> {
 impl CdxjEntry {
     /// `url` as in `WARC-Target-URI`; MIME type and status are read from the HTTP head as stored. An unknown type is
     /// written `unk`, an unknown status `-`.
-    #[must_use]
     pub fn new(url: &str, date: UnixMillis, head: &[u8], digest: Option<WarcDigest>, revisit: bool) -> Self {
         let mime = if revisit { Some("warc/revisit".to_owned()) } else { http_head::mime(head) };
         let url = cut(&clean_uri(url), MAX_VALUE).to_owned();
@@ -57,7 +56,6 @@ impl CdxjEntry {
     }
 
     /// The line, with its line end, for a capture that stands at `place`.
-    #[must_use]
     pub fn line(&self, place: &Place) -> String {
         let json = Json {
             url: &self.url,

@@ -13,25 +13,21 @@ fn moment(at: UnixMillis) -> Timestamp {
 }
 
 /// `2024-05-06T07:08:09.012Z`: WARC-Date with milliseconds (WARC 1.1, section 5.4) and the `ts` of `crawl.jsonl`.
-#[must_use]
 pub fn iso(at: UnixMillis) -> String {
     format!("{:.3}", moment(at))
 }
 
 /// `20240506070809`: the 14 digits of CDXJ.
-#[must_use]
 pub fn digits14(at: UnixMillis) -> String {
     moment(at).strftime("%Y%m%d%H%M%S").to_string()
 }
 
 /// `20240506070809012`: the 17 digits of a WARC's file name.
-#[must_use]
 pub fn digits17(at: UnixMillis) -> String {
     moment(at).strftime("%Y%m%d%H%M%S%3f").to_string()
 }
 
 /// Reads a WARC-Date, with or without a fraction. `None` for anything else, and for moments before 1970.
-#[must_use]
 pub fn parse_iso(text: &str) -> Option<UnixMillis> {
     if text.len() > 40 {
         return None;

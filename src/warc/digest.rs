@@ -16,7 +16,6 @@ pub struct WarcDigest(pub [u8; 20]);
 
 impl WarcDigest {
     /// The digest of bytes in memory.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha1::digest(bytes).into())
     }

@@ -99,7 +99,6 @@ impl WarcError {
     }
 
     /// What it says of the disk.
-    #[must_use]
     pub fn fault(&self) -> DiskFault {
         match self {
             Self::Io { source, .. } => DiskFault::of_io(source),

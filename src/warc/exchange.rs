@@ -29,7 +29,6 @@ pub struct Tools {
 
 impl Tools {
     /// For records compressed at this level; what is too long for memory is built in `folder`.
-    #[must_use]
     pub fn new(compression: u32, folder: PathBuf) -> Self {
         let spool = SpoolRule { dir: folder, memory: RECORD_MEMORY };
         Self { builder: RecordBuilder::new(compression, spool), buffer: vec![0; PIECE].into() }
@@ -107,7 +106,6 @@ pub fn payload_of(fetched: &Fetched) -> std::io::Result<WarcDigest> {
 
 /// One letter a hop: links followed from the seed, then what was taken from sitemaps, then redirects. A page that a sitemap names
 /// is one link deeper than the sitemap: that link is its `M`.
-#[must_use]
 pub fn hop_path(entry: &QueueEntry) -> String {
     let letters = |letter: &str, n: usize| letter.repeat(n.min(64));
     let named = usize::from(entry.found == FoundAs::SitemapEntry);

@@ -17,13 +17,11 @@ use crate::base::disk::own;
 pub(super) const NOTE: &str = ".lycosa-owner";
 
 /// Whether the folder was ever claimed: an archive that is not where the settings say has no note.
-#[must_use]
 pub fn is_claimed(dir: &Path) -> bool {
     dir.join(NOTE).exists()
 }
 
 /// The note of whose a folder is, when it is somebody's.
-#[must_use]
 pub fn owner(dir: &Path) -> Option<PathBuf> {
     let note = dir.join(NOTE);
     let text = fs::read_to_string(&note).unwrap_or_default();

@@ -18,7 +18,6 @@ pub struct Gzipper {
 
 impl Gzipper {
     /// `level` is 0 (stored) to 9; more counts as 9.
-    #[must_use]
     pub fn new(level: u32) -> Self {
         let level = level.min(9);
         Self { deflate: Compress::new(Compression::new(level), false), buffer: vec![0; BUFFER], level }

@@ -17,7 +17,6 @@ impl Default for HeaderBlock {
 
 impl HeaderBlock {
     /// A block with the version line alone.
-    #[must_use]
     pub fn new() -> Self {
         Self(b"WARC/1.1\r\n".to_vec())
     }
@@ -40,7 +39,6 @@ impl HeaderBlock {
     }
 
     /// Adds `Content-Length` and the empty line that ends the block.
-    #[must_use]
     pub fn finish(mut self, content_length: u64) -> Vec<u8> {
         self.put("Content-Length", content_length);
         self.0.extend_from_slice(b"\r\n");

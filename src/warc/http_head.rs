@@ -19,7 +19,6 @@ const HEADLESS: &[u8] = b"HTTP/1.0 200 OK\r\nX-Crawl-Protocol: HTTP/0.9\r\n\r\n"
 
 /// The request head with the values of `Authorization`, `Proxy-Authorization`, `Cookie`, and of headers of the operator's that are
 /// named like them ([`is_secret_header`]), replaced by `[redacted]`. It always ends with an empty line.
-#[must_use]
 pub fn redacted_request(head: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(head.len() + 8);
     let mut secret = false;
@@ -47,7 +46,6 @@ pub fn redacted_request(head: &[u8]) -> Vec<u8> {
 /// `Content-Length`, which speaks of another body (RFC 9110, section 8.6). Empty lines before the status line are dropped
 /// (RFC 9112, section 2.2). No head at all is an HTTP/0.9 answer and becomes `HTTP/1.0 200 OK` with a note. It always ends
 /// with an empty line.
-#[must_use]
 pub fn stored_response(head: &[u8], body_len: u64) -> Vec<u8> {
     let head = head.get(blank_lines(head)..).unwrap_or_default();
     if head_end(head) == 0 {
@@ -88,13 +86,11 @@ fn is_plain_status_line(line: &[u8]) -> bool {
 }
 
 /// The response head for a body stored as it came: every byte as it is, and a status line where there was none at all.
-#[must_use]
 pub fn exact_response(head: &[u8]) -> Vec<u8> {
     if head_end(head) == 0 { HEADLESS.to_vec() } else { head.to_vec() }
 }
 
 /// Length of the head that `content` begins with, its empty line included; none when it has no end.
-#[must_use]
 pub fn head_len(content: &[u8]) -> Option<usize> {
     let lines = head_end(content);
     let end = content.get(lines..)?.split_inclusive(|b| *b == b'\n').next()?;
@@ -102,7 +98,6 @@ pub fn head_len(content: &[u8]) -> Option<usize> {
 }
 
 /// Whether the last line of `head` is the empty line that ends it.
-#[must_use]
 pub fn ends_here(head: &[u8]) -> bool {
     let lines = head.strip_suffix(b"\n").unwrap_or_default();
     let begin = lines.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
@@ -110,7 +105,6 @@ pub fn ends_here(head: &[u8]) -> bool {
 }
 
 /// The MIME type in `Content-Type`, lower case and without parameters; `None` when missing or no `type/subtype`.
-#[must_use]
 pub fn mime(head: &[u8]) -> Option<String> {
     let line = fields(head).find(|line| line.is(b"content-type"))?;
     let value = line.value().split(|b| matches!(b, b';' | b',')).next()?.trim_ascii();
@@ -133,7 +127,6 @@ pub enum Coding {
 }
 
 /// The transfer coding that a head names.
-#[must_use]
 pub fn transfer_coding(head: &[u8]) -> Coding {
     let named = fields(head).filter(|line| line.is(b"transfer-encoding")).map(|line| line.value().to_ascii_lowercase());
     named

@@ -10,7 +10,6 @@ pub struct RecordId(pub(super) Uuid);
 
 impl RecordId {
     /// Another name.
-    #[must_use]
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
@@ -39,7 +38,6 @@ pub enum RecordKind {
 
 impl RecordKind {
     /// Its name in `WARC-Type`.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Warcinfo => "warcinfo",

@@ -25,7 +25,6 @@ pub struct WarcInfo {
 
 impl WarcInfo {
     /// The record's content, `application/warc-fields`.
-    #[must_use]
     pub fn to_fields(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         let fields = [

@@ -84,7 +84,6 @@ pub struct CrawlLine<'a> {
 
 impl<'a> CrawlLine<'a> {
     /// A line with time and URL; the rest is set by the caller.
-    #[must_use]
     pub fn new(at: UnixMillis, url: &'a str) -> Self {
         Self { ts: iso(at).into(), url: url.into(), attempt: 1, ..Self::default() }
     }

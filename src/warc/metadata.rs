@@ -42,7 +42,6 @@ pub struct Metadata<'a> {
 
 impl Metadata<'_> {
     /// The record's content, `application/warc-fields`.
-    #[must_use]
     pub fn to_fields(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.outlinks.len().min(10_000) * 80);
         if let Some(via) = self.via {
@@ -92,7 +91,6 @@ pub fn outlinks(fields: &str) -> impl Iterator<Item = Outlink<'_>> {
 }
 
 /// How many links it leaves out.
-#[must_use]
 pub fn omitted_links(fields: &str) -> u64 {
     let omitted = fields.lines().find_map(|line| line.strip_prefix("outlinksOmitted: "));
     omitted.and_then(|n| n.trim().parse().ok()).unwrap_or(0)

@@ -26,19 +26,16 @@ impl Series {
     }
 
     /// The host name as it stands in file names.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// The final name of a WARC.
-    #[must_use]
     pub fn warc_name(&self, at: UnixMillis, serial: u32) -> String {
         format!("{}-{}-{serial:05}-{}{WARC}", self.prefix, digits17(at), self.host)
     }
 
     /// The serial number in a name of this series, open or closed, WARC or CDXJ; `None` for any other file.
-    #[must_use]
     pub fn serial_of(&self, name: &str) -> Option<u32> {
         let name = name.strip_suffix(OPEN).unwrap_or(name);
         let stem = name.strip_suffix(WARC).or_else(|| name.strip_suffix(".cdxj"))?;
@@ -62,19 +59,16 @@ fn clean(what: &'static str, value: &str, also: &str) -> Result<String, WarcErro
 }
 
 /// `x.warc.gz` to `x.cdxj`.
-#[must_use]
 pub fn cdxj_name(warc: &str) -> String {
     format!("{}.cdxj", warc.strip_suffix(WARC).unwrap_or(warc))
 }
 
 /// The name a file has while it is written.
-#[must_use]
 pub fn open_name(name: &str) -> String {
     format!("{name}{OPEN}")
 }
 
 /// The final name of an open file; `None` when it is not open.
-#[must_use]
 pub fn closed_name(open: &str) -> Option<&str> {
     open.strip_suffix(OPEN)
 }

@@ -32,25 +32,21 @@ struct RevisitParts {
 
 impl PageRecords {
     /// The records; the first is the response or revisit, the one that is indexed.
-    #[must_use]
     pub fn records(&self) -> &[RecordBytes] {
         &self.records
     }
 
     /// What the index says of the page, all but its place.
-    #[must_use]
     pub fn entry(&self) -> &CdxjEntry {
         &self.entry
     }
 
     /// Digest of the body without transfer coding.
-    #[must_use]
     pub fn payload_digest(&self) -> WarcDigest {
         self.payload
     }
 
     /// Bytes of all records.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.records.iter().map(|r| r.data.len()).sum()
     }
@@ -77,7 +73,6 @@ impl PageRecords {
     }
 
     /// True when the first record is a revisit.
-    #[must_use]
     pub fn is_revisit(&self) -> bool {
         self.records.first().is_some_and(|r| r.kind == RecordKind::Revisit)
     }

@@ -102,7 +102,6 @@ const WAY: u64 = 16 << 10;
 
 /// The way to the page whose capture begins at `offset`, as its metadata record tells it; none when there is no such record, or the
 /// file is gone.
-#[must_use]
 pub fn way_at(dir: &Path, file: &str, offset: u64, url: &str) -> Option<Way> {
     let mut reader = opened(dir, file, offset).ok()?;
     for _ in 0..OF_A_PAGE {
@@ -133,7 +132,6 @@ fn opened(dir: &Path, file: &str, offset: u64) -> io::Result<WarcReader<io::BufR
 
 impl Picked {
     /// The first value of a field of the HTTP head; bytes that are no UTF-8 are replaced.
-    #[must_use]
     pub fn field(&self, name: &str) -> Option<String> {
         let head = String::from_utf8_lossy(&self.head);
         let found = head.lines().skip(1).filter_map(|line| line.split_once(':'));

@@ -56,7 +56,6 @@ pub enum ReadError {
 
 impl ReadError {
     /// Where the bad record begins: everything before is whole.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         match self {
             Self::Io { offset, .. }
@@ -91,19 +90,16 @@ pub struct WarcHeader {
 
 impl WarcHeader {
     /// The first value of a field; names are compared without case.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
     /// `WARC-Type`, or nothing.
-    #[must_use]
     pub fn kind(&self) -> &str {
         self.get("WARC-Type").unwrap_or_default()
     }
 
     /// `WARC-Target-URI`, without the angle brackets that WARC 1.0 writers put around it.
-    #[must_use]
     pub fn target(&self) -> Option<&str> {
         self.get("WARC-Target-URI").map(|uri| uri.strip_prefix('<').and_then(|u| u.strip_suffix('>')).unwrap_or(uri))
     }

@@ -109,7 +109,6 @@ pub struct RecordBuilder {
 
 impl RecordBuilder {
     /// `level` is gzip's, 0 to 9; 1 is the default of the settings.
-    #[must_use]
     pub fn new(level: u32, spool: SpoolRule) -> Self {
         Self { gzipper: Gzipper::new(level), spool }
     }

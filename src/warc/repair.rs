@@ -45,7 +45,6 @@ pub struct ArchiveRepair {
 
 impl ArchiveRepair {
     /// True for the place of a committed record that is gone.
-    #[must_use]
     pub fn lacks(&self, file: &str, offset: u64) -> bool {
         self.lost.as_ref().is_some_and(|(lost, from)| **lost == *file && offset >= *from)
     }

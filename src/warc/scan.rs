@@ -55,7 +55,6 @@ impl Scanned {
     }
 
     /// What CDXJ says of it; `None` for records that are not indexed (all but `response` and `revisit`).
-    #[must_use]
     pub fn cdxj_entry(&self) -> Option<CdxjEntry> {
         let revisit = match self.header.kind() {
             "response" => false,

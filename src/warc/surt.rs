@@ -12,7 +12,6 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::domain::url::{parse_any, without_stand_in};
 
 /// The key of an absolute http or https URL. Text that is no such URL is its own key, without spaces.
-#[must_use]
 pub fn surt(url: &str) -> String {
     let Some(parsed) = parse_any(url) else { return one_word(url) };
     let (Some(host), true) = (parsed.host_str(), matches!(parsed.scheme(), "http" | "https")) else {

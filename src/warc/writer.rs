@@ -94,19 +94,16 @@ impl WarcWriter {
     }
 
     /// The final name.
-    #[must_use]
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
     /// The file as it is named now.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
     /// Bytes appended so far: the place of the next record.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.file.len()
     }
@@ -134,7 +131,6 @@ impl WarcWriter {
 
     /// True when the file should be closed and another begun: it is full, or old, or from the future, as after a clock was set
     /// back, so that its name and the dates in it agree.
-    #[must_use]
     pub fn rotate_due(&self, now: UnixMillis) -> bool {
         now < self.opened || self.position() >= self.limits.max_size || now.since(self.opened) >= self.limits.max_age
     }

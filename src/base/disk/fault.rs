@@ -32,7 +32,6 @@ const WORDS: [(&str, DiskFault); 6] = [
 
 impl DiskFault {
     /// The kind of a system error.
-    #[must_use]
     pub fn of_io(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Self::Full,
@@ -42,7 +41,6 @@ impl DiskFault {
     }
 
     /// The kind of an error of which only the words are left; `None` when the system had no part in it.
-    #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let known = WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, fault)| *fault);
         known.or_else(|| text.contains("(os error ").then_some(Self::Other))

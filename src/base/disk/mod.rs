@@ -24,7 +24,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// True when both names are of one folder or file, also over links and mounts.
-#[must_use]
 pub fn is_same_folder(a: &Path, b: &Path) -> bool {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     id(a).is_some() && id(a) == id(b)

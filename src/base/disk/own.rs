@@ -7,7 +7,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Options that do not follow a link; for a file whose content matters.
-#[must_use]
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags(nix::libc::O_NOFOLLOW);

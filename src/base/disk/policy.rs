@@ -96,14 +96,12 @@ pub enum Lack {
 
 impl Need {
     /// To begin with: `pause_below` bytes and some inodes; nothing when `pause_below` is 0.
-    #[must_use]
     pub fn to_run(room: &Room, pause_below: u64) -> Self {
         let files = if pause_below == 0 { 0 } else { FILES.min(room.files / 4) };
         Self { bytes: pause_below, files }
     }
 
     /// To go on after a pause: half as much again; after a write that found no space some slack, and the reserve's place.
-    #[must_use]
     pub fn to_go_on(room: &Room, pause_below: u64, was_full: bool, reserve: u64) -> Self {
         let Self { bytes, files } = Self::to_run(room, pause_below);
         let bytes = bytes.saturating_add(bytes / 2);
@@ -114,7 +112,6 @@ impl Need {
 
 impl Room {
     /// Of what there is less than needed.
-    #[must_use]
     pub fn lacks(&self, need: &Need) -> Option<Lack> {
         if self.free < need.bytes {
             Some(Lack::Bytes { free: self.free, needed: need.bytes })

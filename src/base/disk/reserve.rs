@@ -19,13 +19,11 @@ pub struct Reserve {
 
 impl Reserve {
     /// That of `data`, of `size` bytes; none when `size` is 0.
-    #[must_use]
     pub fn of(data: &Path, size: u64) -> Self {
         Self { path: data.join(NAME), size }
     }
 
     /// Bytes that are lacking: 0 when it is there.
-    #[must_use]
     pub fn missing(&self) -> u64 {
         match fs::metadata(&self.path) {
             Ok(found) => self.size.saturating_sub(found.len()),

@@ -41,7 +41,6 @@ impl std::fmt::Display for Shortage {
 
 impl Shortage {
     /// For a log line.
-    #[must_use]
     pub fn fields(&self) -> String {
         let (unit, free, needed) = match self.lack {
             Lack::Bytes { free, needed } => ("bytes", free, needed),
@@ -73,7 +72,6 @@ struct Inner {
 
 impl DiskState {
     /// True while nothing new may be begun.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.holds.load(Ordering::Acquire)
     }
@@ -121,7 +119,6 @@ impl DiskState {
     }
 
     /// Since when spill files cannot be written.
-    #[must_use]
     pub fn spill_since(&self) -> Option<UnixMillis> {
         lock(&self.inner).spill.as_ref().map(|(since, _)| *since)
     }
@@ -142,25 +139,21 @@ impl DiskState {
     }
 
     /// True when space is lacking, by a look or by a write that found none.
-    #[must_use]
     pub fn is_low(&self) -> bool {
         lock(&self.inner).low()
     }
 
     /// True when a write found no space since there was room.
-    #[must_use]
     pub fn was_full(&self) -> bool {
         lock(&self.inner).full.is_some()
     }
 
     /// True while files cannot be written for another reason than space, or are not yet open again.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         lock(&self.inner).broken()
     }
 
     /// Why nothing new is begun, for people.
-    #[must_use]
     pub fn why(&self) -> Option<String> {
         let inner = lock(&self.inner);
         if let Some(low) = &inner.low {

@@ -107,7 +107,6 @@ impl Faults {
     }
 
     /// How often `point` was passed.
-    #[must_use]
     pub fn hits(&self, point: &str) -> u64 {
         lock(&self.plan.hits).get(point).map_or(0, |n| n.load(Ordering::Relaxed))
     }

@@ -21,13 +21,11 @@ pub struct Point {
 
 impl Point {
     /// The room it is in.
-    #[must_use]
     pub fn room(&self) -> &'static str {
         self.name.split('.').next().unwrap_or_default()
     }
 
     /// True when it can do that.
-    #[must_use]
     pub fn offers(&self, fault: Fault) -> bool {
         match fault {
             Fault::Panic | Fault::Kill | Fault::Delay(_) => true,
@@ -191,7 +189,6 @@ pub const POINTS: &[Point] = &[
 ];
 
 /// The point of that name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static Point> {
     POINTS.iter().find(|point| point.name == name)
 }

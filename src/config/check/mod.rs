@@ -97,13 +97,11 @@ impl Settings {
 }
 
 /// Whether a text can be a seed: an absolute http or https URL, or one that lacks its scheme only.
-#[must_use]
 pub fn is_seed(text: &str) -> bool {
     is_web_url(text) || with_schemes(text).is_some_and(|[https, _]| is_web_url(&https))
 }
 
 /// Whether a text is an absolute http or https URL.
-#[must_use]
 pub fn is_web_url(text: &str) -> bool {
     parse_any(text).is_some_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
 }

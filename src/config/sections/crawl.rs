@@ -106,7 +106,6 @@ impl CrawlSection {
     }
 
     /// The URLs of the seeds.
-    #[must_use]
     pub fn seed_urls(&self) -> Vec<&str> {
         self.seeds.iter().map(|seed| seed.url.as_str()).collect()
     }

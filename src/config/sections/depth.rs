@@ -17,7 +17,6 @@ pub enum DepthLimit {
 
 impl DepthLimit {
     /// The number, if there is one.
-    #[must_use]
     pub fn links(self) -> Option<u16> {
         match self {
             Self::Links(links) => Some(links),

@@ -75,7 +75,6 @@ impl Default for PolitenessSection {
 
 impl PolitenessSection {
     /// Whether what is marked `nofollow` is left alone.
-    #[must_use]
     pub fn obeys_nofollow(&self) -> bool {
         self.respect_nofollow.unwrap_or(self.respect_robots)
     }
@@ -197,7 +196,6 @@ impl Default for FetchSection {
 
 impl FetchSection {
     /// The longest that a request may take. While the bandwidth is shared out the time for the body may come twice.
-    #[must_use]
     pub fn slowest(&self) -> Duration {
         let paused = if self.max_bandwidth > 0 { self.timeouts.body } else { Duration::ZERO };
         self.timeouts.slowest().saturating_add(paused)

@@ -50,7 +50,6 @@ pub const ADMIN_TOKEN: &str = "LYCOSA_ADMIN_TOKEN";
 pub const ADMIN_READ_TOKEN: &str = "LYCOSA_ADMIN_READ_TOKEN";
 
 /// Whether the environment holds a token of the admin endpoint.
-#[must_use]
 pub fn admin_token_in_environment() -> bool {
     [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().any(|name| std::env::var_os(name).is_some())
 }

@@ -74,7 +74,6 @@ impl Default for SitemapsSection {
 
 impl SitemapsSection {
     /// Which further sitemaps an index leads to.
-    #[must_use]
     pub fn file_rules(&self) -> FileRules {
         FileRules { in_use: self.in_use, max_files: self.max_files, max_nesting: self.max_nesting }
     }

@@ -22,7 +22,6 @@ pub struct SeedSection {
 }
 
 /// What is told of a seed without a scheme, by its URL with https.
-#[must_use]
 pub fn without_scheme(https: &str) -> String {
     format!("a seed without a scheme is asked for as {https}, and by http when https does not answer")
 }

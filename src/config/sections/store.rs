@@ -31,7 +31,6 @@ impl Default for DedupSection {
 
 impl DedupSection {
     /// Bits and hashes of a filter for `urls` keys: m >= -n ln p / (ln 2)^2 and k = (m/n) ln 2, unless the user says otherwise.
-    #[must_use]
     pub fn filter_size(&self, urls: u64) -> (u64, u32) {
         let per_url = self.bits_per_url();
         let bits = (per_url * urls as f64).ceil().clamp(64.0, 1e13);
@@ -40,13 +39,11 @@ impl DedupSection {
     }
 
     /// Bytes of a filter for `urls` keys.
-    #[must_use]
     pub fn filter_bytes(&self, urls: u64) -> u64 {
         self.filter_size(urls).0.div_ceil(64).saturating_mul(8)
     }
 
     /// Keys for which a filter of `bytes` is made.
-    #[must_use]
     pub fn filter_urls(&self, bytes: u64) -> u64 {
         (bytes as f64 * 8.0 / self.bits_per_url()) as u64
     }
@@ -122,13 +119,11 @@ impl Default for StoreSection {
 
 impl StoreSection {
     /// Whether an answer of this status goes into the WARC.
-    #[must_use]
     pub fn keeps_status(&self, status: u16) -> bool {
         self.statuses.is_empty() || statuses::is_among(&self.statuses, status)
     }
 
     /// Whether a page of this media type is left out of the archive.
-    #[must_use]
     pub fn leaves_out(&self, mime: &str) -> bool {
         mime::is_among(&self.skip_types, mime)
     }
@@ -227,7 +222,6 @@ impl Default for DiskSection {
 
 impl DiskSection {
     /// Free bytes below which the crawl pauses, on a disk of `total` bytes.
-    #[must_use]
     pub fn pause_below(&self, total: u64) -> u64 {
         self.pause_below.unwrap_or_else(|| (10_u64 << 30).max(total / 20))
     }

@@ -147,13 +147,11 @@ fn is_text(content_type: &str) -> bool {
 
 impl<'r> Decoded<'r> {
     /// How the body ended; [`DecodedEnd::Whole`] as long as it has not ended.
-    #[must_use]
     pub fn end(&self) -> DecodedEnd {
         self.end
     }
 
     /// What was odd about the codings; final once `read` has returned 0.
-    #[must_use]
     pub fn notes(&self) -> Vec<Note> {
         let end = match self.end {
             DecodedEnd::Whole => None,

@@ -77,7 +77,6 @@ impl std::fmt::Debug for Cookie {
 
 impl Jar {
     /// An empty one.
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, domains: Mutex::default() }
     }
@@ -104,7 +103,6 @@ impl Jar {
     }
 
     /// The `Cookie` header for a request of `url` (section 5.8).
-    #[must_use]
     pub fn header(&self, url: &PageUrl, now: UnixMillis) -> Option<HeaderValue> {
         let mut domains = lock(&self.domains);
         domains.turn += 1;
@@ -132,13 +130,11 @@ impl Jar {
     }
 
     /// How many are kept.
-    #[must_use]
     pub fn len(&self) -> usize {
         lock(&self.domains).by_name.values().map(|domain| domain.cookies.len()).sum()
     }
 
     /// Whether none is kept.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

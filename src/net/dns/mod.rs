@@ -91,7 +91,6 @@ impl Default for DnsSection {
 }
 
 /// `ADDRESS[:PORT]` of a name server.
-#[must_use]
 pub fn server(text: &str) -> Option<SocketAddr> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     text.parse().or_else(|_| bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53))).ok()
@@ -113,7 +112,6 @@ pub enum DnsFault {
 
 impl DnsFault {
     /// The reason as stored.
-    #[must_use]
     pub fn failure(&self) -> Failure {
         match self {
             Self::NotFound => Failure::DnsNotFound,
@@ -141,7 +139,6 @@ pub struct DnsStats {
 
 impl DnsStats {
     /// Look-ups that gave no address.
-    #[must_use]
     pub fn faults(&self) -> u64 {
         self.not_found + self.failed + self.timed_out
     }
@@ -192,7 +189,6 @@ impl Resolver {
     }
 
     /// The addresses of a name, or why there are none, if that is known without asking anybody.
-    #[must_use]
     pub fn known(&self, host: &str) -> Option<Result<Vec<IpAddr>, DnsFault>> {
         let name = match self.shared.overrides.find(host) {
             Some((Destination::Address(ip), _)) => return Some(Ok(vec![*ip])),
@@ -204,19 +200,16 @@ impl Resolver {
     }
 
     /// The counters since the start.
-    #[must_use]
     pub fn stats(&self) -> DnsStats {
         *lock(&self.shared.stats)
     }
 
     /// A look-up that takes longer hangs: what a name may take, and the same again for its turn.
-    #[must_use]
     pub fn patience(&self) -> Duration {
         self.shared.config.timeout.saturating_mul(2 * worker::QUERIES + 2)
     }
 
     /// Names with an answer in the cache; bounded.
-    #[must_use]
     pub fn names_kept(&self) -> usize {
         lock(&self.shared.cache).len()
     }

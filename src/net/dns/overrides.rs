@@ -62,13 +62,11 @@ impl Overrides {
 }
 
 /// Whether a text can be the target of an override.
-#[must_use]
 pub fn is_target(text: &str) -> bool {
     parse_target(text).is_some()
 }
 
 /// The address in the target of an override, if it is no name.
-#[must_use]
 pub fn target_address(text: &str) -> Option<IpAddr> {
     match parse_target(text)? {
         (Destination::Address(ip), _) => Some(ip),

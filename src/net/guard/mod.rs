@@ -66,7 +66,6 @@ impl HostPattern {
     }
 
     /// Whether a host (lower-case ASCII) is meant.
-    #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
         if self.wild { host.len() > self.suffix.len() && host.ends_with(&self.suffix) } else { host == self.suffix }
@@ -198,7 +197,6 @@ impl std::error::Error for Refused {}
 
 impl AddressPolicy {
     /// Public addresses only, but for `allow`.
-    #[must_use]
     pub fn new(allow: Vec<AllowRule>, own: Vec<SocketAddr>) -> Self {
         Self { allow, own }
     }
@@ -232,13 +230,11 @@ fn is_same_listener(own: SocketAddr, address: SocketAddr) -> bool {
 }
 
 /// Whether an address is a public one.
-#[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     class_of(ip).is_none()
 }
 
 /// Why an address is not public, as a phrase; none for a public one. IANA special-purpose registries (RFC 6890).
-#[must_use]
 pub fn class_of(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => class_of_v4(ip),

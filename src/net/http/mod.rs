@@ -82,7 +82,6 @@ pub struct HttpConfig {
 
 impl HttpConfig {
     /// Idle connections are kept 30 s, 256 at most; certificates are recorded.
-    #[must_use]
     pub fn new(policy: Arc<AddressPolicy>, spill: SpillConfig) -> Self {
         let (idle, max_idle, faults) = (Duration::from_secs(30), 256, Faults::default());
         let (source, access, throttle) = (Source::default(), Access::default(), None);
@@ -123,13 +122,11 @@ impl Http {
     }
 
     /// A module with a TLS set-up of your own, whose `verify` and `old` count.
-    #[must_use]
     pub fn with_tls(config: HttpConfig, tls: TlsClient) -> Self {
         Self { tls, pool: Pool::new(config.idle, config.max_idle), config }
     }
 
     /// Connections waiting to be used again.
-    #[must_use]
     pub fn idle_connections(&self) -> usize {
         self.pool.len()
     }

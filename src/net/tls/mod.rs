@@ -141,13 +141,11 @@ impl TlsClient {
     }
 
     /// What is done about servers of old TLS.
-    #[must_use]
     pub fn old(&self) -> TlsOld {
         self.old
     }
 
     /// Whether the server of `origin` spoke nothing newer when it was last asked.
-    #[must_use]
     pub fn is_known_old(&self, origin: &str) -> bool {
         self.old.is_spoken() && self.known_old.has(origin)
     }
@@ -160,33 +158,28 @@ impl TlsClient {
 
     /// What speaks old TLS.
     #[cfg(feature = "old-tls")]
-    #[must_use]
     pub fn speaker(&self) -> &old::Speaker {
         &self.speaker
     }
 
     /// Whether the server proved its key in a way that is too weak for rustls (RSA of 1,024 bits, say), which is no reason not to
     /// fetch unless `strict` is asked for.
-    #[must_use]
     pub fn is_weak(&self, error: &std::io::Error) -> bool {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         self.verify != TlsVerify::Strict && matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
     }
 
     /// What is wrong with the certificates of a finished handshake, under `strict`.
-    #[must_use]
     pub fn refused(&self, name: &ServerName<'_>, chain: &[CertificateDer<'_>]) -> Option<TlsFault> {
         if self.verify == TlsVerify::Strict { self.judged(name, Some(chain)) } else { None }
     }
 
     /// The configuration for a connection.
-    #[must_use]
     pub fn config(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.config)
     }
 
     /// What is wrong with the certificates of a finished handshake, under `record`; asked for resumed sessions too.
-    #[must_use]
     pub fn fault(&self, name: &ServerName<'_>, chain: Option<&[CertificateDer<'_>]>) -> Option<TlsFault> {
         if self.verify == TlsVerify::Record { self.judged(name, chain) } else { None }
     }
@@ -233,7 +226,6 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// The remark on a capture, under `record`.
-    #[must_use]
     pub fn note(self) -> Note {
         match self {
             Self::Expired => Note::TlsExpired,
@@ -245,7 +237,6 @@ impl FaultKind {
     }
 
     /// The reason of the failure, under `strict`.
-    #[must_use]
     pub fn failure(self) -> Failure {
         match self {
             Self::Expired => Failure::TlsExpired,
@@ -293,7 +284,6 @@ fn is_self_signed(leaf: &CertificateDer<'_>) -> bool {
 }
 
 /// The reason and the words for a handshake that failed.
-#[must_use]
 pub fn handshake_fault(error: &std::io::Error) -> (Failure, String) {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(cause)))) => {

@@ -28,13 +28,11 @@ pub enum TlsOld {
 
 impl TlsOld {
     /// Whether this build can speak with them, and shall.
-    #[must_use]
     pub fn is_spoken(self) -> bool {
         cfg!(feature = "old-tls") && self != Self::Strict
     }
 
     /// What to do about a server that is not spoken to.
-    #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
             Self::Strict => "tls.old = strict refuses it; \"record\" fetches and notes tls_old",
@@ -53,7 +51,6 @@ pub struct Known(Arc<Mutex<BTreeSet<String>>>);
 
 impl Known {
     /// Whether `origin` is one.
-    #[must_use]
     pub fn has(&self, origin: &str) -> bool {
         lock(&self.0).contains(origin)
     }
@@ -72,7 +69,6 @@ impl Known {
 
 /// Whether a failed handshake may mean that there is no suite or version in common. Servers of Windows 2003 and 2008, and some
 /// appliances, close or reset the connection then in place of an alert.
-#[must_use]
 pub fn is_no_common_ground(error: &io::Error) -> bool {
     use rustls::Error as E;
     match error.get_ref().and_then(|inner| inner.downcast_ref::<E>()) {
@@ -159,14 +155,12 @@ mod speak {
 
     impl OldStream {
         /// The server's certificate, and those it sent with it.
-        #[must_use]
         pub fn chain(&self) -> Vec<CertificateDer<'static>> {
             let sent = self.0.ssl().peer_cert_chain().into_iter().flatten();
             sent.filter_map(|certificate| certificate.to_der().ok()).map(CertificateDer::from).collect()
         }
 
         /// Whether rustls could have spoken so.
-        #[must_use]
         pub fn is_modern(&self) -> bool {
             let ssl = self.0.ssl();
             let suite = ssl.current_cipher().and_then(|cipher| cipher.standard_name());
@@ -178,7 +172,6 @@ mod speak {
         }
 
         /// Version and suite, for people.
-        #[must_use]
         pub fn spoken(&self) -> String {
             let ssl = self.0.ssl();
             let suite = ssl.current_cipher().and_then(|cipher| cipher.standard_name()).unwrap_or("unknown suite");

@@ -46,25 +46,21 @@ impl Events {
     }
 
     /// The number of the latest event, told or not.
-    #[must_use]
     pub fn last(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
 
     /// How many listen.
-    #[must_use]
     pub fn listeners(&self) -> usize {
         self.listening.load(Ordering::Relaxed)
     }
 
     /// Events that went by listeners that were too slow.
-    #[must_use]
     pub fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
     }
 
     /// Listens from now on; `None` when [`LISTENERS`] do.
-    #[must_use]
     pub fn listen(&self) -> Option<Listener> {
         let room = |n| (n < LISTENERS).then_some(n + 1);
         self.listening.fetch_update(Ordering::AcqRel, Ordering::Acquire, room).ok()?;

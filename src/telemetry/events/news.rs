@@ -59,13 +59,11 @@ kinds! {
 
 impl StateChange {
     /// True for what an operator must look at.
-    #[must_use]
     pub fn degrades(self) -> bool {
         matches!(self, Self::DiskLow | Self::DiskBroken | Self::MemoryShort | Self::CheckpointFailed | Self::Failing)
     }
 
     /// How such a change is logged.
-    #[must_use]
     pub fn level(self) -> log::Level {
         match self {
             Self::DiskLow | Self::DiskBroken | Self::CheckpointFailed => log::Level::Error,
@@ -119,7 +117,6 @@ pub struct News {
 
 impl News {
     /// News without more than this.
-    #[must_use]
     pub fn new(kind: EventKind, reason: &str) -> Self {
         Self {
             kind,
@@ -135,7 +132,6 @@ impl News {
     }
 
     /// The node changed its state.
-    #[must_use]
     pub fn state(change: StateChange, text: String) -> Self {
         Self { text: Some(text), ..Self::new(EventKind::State, change.as_str()) }
     }

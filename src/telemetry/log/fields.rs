@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// Parts a message at its first field: what comes before it, and the fields with their values, numbers as numbers. A field
 /// begins behind the start, or behind `: `, with a name of `[a-z0-9_]`; its value goes on to the next such name, or is quoted.
-#[must_use]
 pub(super) fn parted(message: &str) -> (&str, Vec<(&str, Value)>) {
     let first = (0..message.len()).find(|at| begins(message, *at) && name_at(message, *at).is_some());
     let Some(first) = first else { return (message, Vec::new()) };

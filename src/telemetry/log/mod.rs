@@ -57,7 +57,6 @@ static INSTALLED: OnceLock<&'static Counting> = OnceLock::new();
 static SINK: Mutex<Option<Sink>> = Mutex::new(None);
 
 /// Lines logged at level error since the process began, whatever the level written; tests assert on it.
-#[must_use]
 pub fn errors_logged() -> u64 {
     ERRORS.load(Ordering::Relaxed)
 }
@@ -243,14 +242,12 @@ fn json_text(time: &str, level: Level, target: &str, message: &str) -> String {
 }
 
 /// Characters that move a cursor, end a line or turn the reading direction.
-#[must_use]
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text with unsafe characters written as `\n` or `\u{1b}`.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

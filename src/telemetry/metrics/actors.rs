@@ -40,7 +40,6 @@ impl Metrics {
     }
 
     /// Messages that actors of this kind have handled.
-    #[must_use]
     pub fn handled_so_far(&self, actor: ActorKind) -> u64 {
         self.0.actors.handled.get(actor.place()).map_or(0, Counter::get)
     }
@@ -53,7 +52,6 @@ impl Metrics {
     }
 
     /// Messages in an actor's mailbox.
-    #[must_use]
     pub fn queued(&self, actor: ActorKind) -> i64 {
         self.0.actors.queue.get(actor.place()).map_or(0, Gauge::get)
     }
@@ -69,13 +67,11 @@ impl Metrics {
     }
 
     /// How often that was asked for of actors of this kind.
-    #[must_use]
     pub fn restarts_asked(&self, actor: ActorKind) -> u64 {
         self.0.actors.asked.get(actor.place()).map_or(0, Counter::get)
     }
 
     /// How often actors of this kind died.
-    #[must_use]
     pub fn restarts(&self, actor: ActorKind) -> u64 {
         self.0.actors.restarts.get(actor.place()).map_or(0, Counter::get)
     }

@@ -13,7 +13,6 @@ pub enum Form {
 
 impl Form {
     /// The form that an `Accept` header prefers (RFC 9110, 12.5.1); the text form when it is absent, or has no preference.
-    #[must_use]
     pub fn accepted(accept: Option<&str>) -> Self {
         let weight = |of: &str| {
             let ranges = accept.unwrap_or("*/*").split(',').filter_map(range);
@@ -27,7 +26,6 @@ impl Form {
     }
 
     /// Its content type.
-    #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -36,7 +34,6 @@ impl Form {
     }
 
     /// A text of OpenMetrics in this form.
-    #[must_use]
     pub fn write(self, open_metrics: String) -> String {
         match self {
             Self::OpenMetrics => open_metrics,

@@ -86,7 +86,6 @@ pub struct Metrics(Arc<Inner>);
 
 impl Metrics {
     /// Registers every metric. `started`: when this process began.
-    #[must_use]
     pub fn new(started: UnixMillis) -> Self {
         let mut registry = Names::default();
         let mut register = parts::Register(&mut registry);
@@ -97,7 +96,6 @@ impl Metrics {
     }
 
     /// All metrics as OpenMetrics text; [`Form`] writes them otherwise.
-    #[must_use]
     pub fn text(&self) -> String {
         self.0.program.refresh();
         let mut text = String::new();

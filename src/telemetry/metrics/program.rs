@@ -80,7 +80,6 @@ impl Metrics {
     }
 
     /// The entries of a registry as last told.
-    #[must_use]
     pub fn entries_of(&self, registry: Registry) -> i64 {
         self.0.program.entries.get(registry.place()).map_or(0, Gauge::get)
     }
