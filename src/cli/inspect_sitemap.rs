@@ -55,7 +55,7 @@ pub fn run(bytes: &[u8], asked: &Asked<'_>, rules: &Rules, out: &mut dyn Write) 
     let (url, modules) = (at.to_url(), &rules.modules);
     let content_type = asked.content_type.or(Some("application/xml"));
     let body = Body::sniffed(&url, content_type, bytes).found_as_sitemap(true);
-    let module = modules.of(&body).map(|m| m.name()).filter(|name| matches!(*name, "sitemap" | "feed" | "json-feed"));
+    let module = modules.of(&body).filter(|module| module.lists_urls()).map(|module| module.name());
     let module =
         module.ok_or_else(|| CliError::usage("it is neither a sitemap nor a feed, by its type and its first bytes"))?;
     let page = modules.read(&body, &rules.parse).unwrap_or_default();

@@ -19,6 +19,10 @@ impl MimeModule for JsonFeed {
         "json-feed"
     }
 
+    fn lists_urls(&self) -> bool {
+        true
+    }
+
     fn takes(&self, body: &Body<'_>) -> bool {
         let typed = essence(body.content_type.unwrap_or_default()) == "application/feed+json";
         json_feed::begins_as_json_feed(body.head, typed)

@@ -100,6 +100,11 @@ pub trait MimeModule: Send + Sync {
     /// Its name, for people.
     fn name(&self) -> &'static str;
 
+    /// Whether what it reads is a list of URLs, as a sitemap or a feed is.
+    fn lists_urls(&self) -> bool {
+        false
+    }
+
     /// Whether it reads this body.
     fn takes(&self, body: &Body<'_>) -> bool;
 

@@ -26,6 +26,10 @@ impl MimeModule for Feed {
         "feed"
     }
 
+    fn lists_urls(&self) -> bool {
+        true
+    }
+
     fn takes(&self, body: &Body<'_>) -> bool {
         let root = || root_of(body.content_type, body.head);
         matches!(body.kind, Kind::Xml | Kind::Text) && root().is_some_and(|root| feed::Collector::reads(&root))
@@ -44,6 +48,10 @@ pub struct Sitemap;
 impl MimeModule for Sitemap {
     fn name(&self) -> &'static str {
         "sitemap"
+    }
+
+    fn lists_urls(&self) -> bool {
+        true
     }
 
     fn takes(&self, body: &Body<'_>) -> bool {

@@ -197,6 +197,7 @@ mod tests {
     use crate::content::html::{ExtractOptions, PageReader};
     use crate::content::modules::HeaderDirectives;
     use crate::document::Document;
+    use crate::domain::cases::unescaped;
     use crate::domain::robots::RobotsRules;
 
     fn onward(status: u16, headers: &[(&str, &str)], html: Option<&str>) -> Redirect {
@@ -240,17 +241,6 @@ mod tests {
         assert!(to_b.followed(true).is_some(), "a redirect is no link");
     }
 
-    /// The bytes that a cell of the table means.
-    fn unescape(cell: &str) -> Vec<u8> {
-        let mut parts = cell.split("\\x");
-        let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
-        for part in parts {
-            out.push(u8::from_str_radix(&part[..2], 16).unwrap());
-            out.extend_from_slice(&part.as_bytes()[2..]);
-        }
-        out
-    }
-
     /// Where bytes at that place lead from `http://h.test/dir/page`.
     fn led(place: &str, bytes: Vec<u8>) -> String {
         let canon = Canonicaliser::default();
@@ -276,7 +266,7 @@ mod tests {
         let rows: Vec<&str> = table.lines().filter(|row| !row.starts_with('#')).collect();
         for row in &rows {
             let [place, bytes, wanted, _source] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
-            assert_eq!(led(place, unescape(bytes)), wanted, "{row}");
+            assert_eq!(led(place, unescaped(bytes)), wanted, "{row}");
         }
         assert!(rows.len() > 10);
     }
