@@ -1,13 +1,19 @@
 //! Tables for spreadsheets: RFC 4180, with a line of names before.
 
-/// A value as a field of a table.
-pub(crate) trait Row {
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::base::time::UnixMillis;
+use crate::warc::date::iso;
+
+/// A value as a line of a table: each column is a field of its JSON, or of the orders in it.
+pub(crate) trait Row: Serialize {
     /// The names of the columns.
     const NAMES: &'static [&'static str];
-
-    /// The fields, in the order of the names.
-    fn fields(&self) -> Vec<String>;
 }
+
+/// Columns that are moments.
+const MOMENTS: [&str; 4] = ["when", "added", "paused", "blocked"];
 
 /// The whole table.
 pub(crate) fn table<R: Row>(rows: &[R]) -> String {
@@ -21,8 +27,21 @@ pub(crate) fn names<R: Row>() -> String {
 
 /// The line of a row.
 pub(crate) fn line<R: Row>(row: &R) -> String {
-    let fields: Vec<String> = row.fields().iter().map(|field| cell(field)).collect();
-    fields.join(",") + "\r\n"
+    let json = serde_json::to_value(row).unwrap_or_default();
+    let field = |name: &&str| json.get(name).or_else(|| json.get("orders")?.get(name)).map(|value| text(name, value));
+    let cells: Vec<String> = R::NAMES.iter().map(|name| cell(&field(name).unwrap_or_default())).collect();
+    cells.join(",") + "\r\n"
+}
+
+/// A field as text; one that is missing is empty.
+fn text(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(texts) => texts.iter().map(|one| text(name, one)).collect::<Vec<_>>().join(" "),
+        Value::Number(at) if MOMENTS.contains(&name) => iso(UnixMillis(at.as_u64().unwrap_or_default())),
+        other => other.to_string(),
+    }
 }
 
 /// A field, quoted where it must be. What a spreadsheet would take for a formula gets an apostrophe before it: texts come from
@@ -31,11 +50,6 @@ fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let safe = if formula { format!("'{text}") } else { text.to_owned() };
     if safe.contains([',', '"', '\r', '\n']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
-}
-
-/// A number or text that may be missing.
-pub(crate) fn some<T: ToString>(value: Option<&T>) -> String {
-    value.map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -57,5 +71,20 @@ mod tests {
         ] {
             assert_eq!(cell(text), field);
         }
+    }
+
+    #[test]
+    fn a_column_is_a_field_a_moment_is_a_date_and_what_is_missing_is_empty() {
+        #[derive(Serialize)]
+        struct Line(serde_json::Map<String, Value>);
+        impl Row for Line {
+            const NAMES: &'static [&'static str] = &["url", "when", "status", "tags", "paused", "bytes"];
+        }
+        let json = serde_json::json!({
+            "url": "a,b", "when": 1_000, "status": null, "tags": ["x", "y"], "orders": { "paused": 0 }, "bytes": 7,
+        });
+        let row = Line(json.as_object().cloned().unwrap());
+        let line = "\"a,b\",1970-01-01T00:00:01.000Z,,x y,1970-01-01T00:00:00.000Z,7\r\n";
+        assert_eq!(table(&[row]), format!("url,when,status,tags,paused,bytes\r\n{line}"));
     }
 }

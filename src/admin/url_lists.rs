@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ControlError;
 use super::body::query;
 use super::bounded::reading;
-use super::csv::{Row, some};
+use super::csv::Row;
 use super::find::unread;
 use super::orders::command::range_of;
 use super::paging::{How, Paging, records, written};
@@ -61,11 +61,6 @@ pub(super) struct Which {
 
 impl Row for RejectedUrl {
     const NAMES: &'static [&'static str] = &["url", "reason", "via", "depth", "generation"];
-
-    fn fields(&self) -> Vec<String> {
-        let (via, depth, generation) = (some(self.via.as_ref()), self.depth.to_string(), self.generation.to_string());
-        vec![self.url.clone(), self.reason.clone(), via, depth, generation]
-    }
 }
 
 /// URLs turned away, by reason and host; those of one host stand together. Kept while `scope.record_rejected` is on.
@@ -100,7 +95,7 @@ pub(super) async fn failed(request: HttpRequest, node: Data<Node>) -> Answer {
 }
 
 /// `named`: the reasons that a name stands for.
-async fn answer<T: Table<Value: 'static>, F: PartialEq + 'static, R: Row + Serialize + Send + 'static>(
+async fn answer<T: Table<Value: 'static>, F: PartialEq + 'static, R: Row + Send + 'static>(
     request: &HttpRequest,
     node: Data<Node>,
     named: fn(&str) -> Result<Vec<F>, ControlError>,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::admin::body::{json, query};
 use crate::admin::bounded::reading;
-use crate::admin::csv::{Row, some};
+use crate::admin::csv::Row;
 use crate::admin::jobs::JobView;
 use crate::admin::paging::{How, Paging, written};
 use crate::admin::problem::{Answer, Refusal};
@@ -85,11 +85,6 @@ pub struct HoldersPage {
 
 impl Row for HeldLink {
     const NAMES: &'static [&'static str] = &["url", "reason", "status", "page", "context", "pages"];
-
-    fn fields(&self) -> Vec<String> {
-        let (page, context) = (some(self.page.as_ref()), some(self.context.as_ref()));
-        vec![self.url.clone(), self.reason.clone(), some(self.status.as_ref()), page, context, self.pages.to_string()]
-    }
 }
 
 /// Dead links with the pages that hold them, as the last job found them.

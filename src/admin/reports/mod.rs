@@ -5,7 +5,7 @@ mod rows;
 
 use actix_web::HttpRequest;
 use actix_web::web::Data;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::body::query;
@@ -26,7 +26,7 @@ pub(super) struct WhichLinks {
 }
 
 /// A page of lines, in the form asked for.
-async fn page<R: Row + Serialize + Send + 'static>(
+async fn page<R: Row + Send + 'static>(
     request: &HttpRequest,
     read: impl FnOnce(&Paging) -> Result<Page<R>, ControlError> + Send + 'static,
 ) -> Answer {

@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::admin::csv::{Row, some};
+use crate::admin::csv::Row;
 use crate::admin::orders::OrdersView;
 use crate::base::time::UnixMillis;
-use crate::warc::date::iso;
 
 /// A URL that was given up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -89,48 +88,21 @@ pub struct TypeLine {
 
 impl Row for DeadLink {
     const NAMES: &'static [&'static str] = &["url", "reason", "status", "when", "attempts", "page", "seed"];
-
-    fn fields(&self) -> Vec<String> {
-        let (url, reason, when) = (self.url.clone(), self.reason.clone(), iso(self.when));
-        let (page, seed) = (some(self.page.as_ref()), some(self.seed.as_ref()));
-        vec![url, reason, some(self.status.as_ref()), when, self.attempts.to_string(), page, seed]
-    }
 }
 
 impl Row for SeedLine {
     const NAMES: &'static [&'static str] = &["url", "state", "reason", "added", "rank", "max_depth", "tags"];
-
-    fn fields(&self) -> Vec<String> {
-        let (rank, depth) = (some(self.rank.as_ref()), some(self.max_depth.as_ref()));
-        let reason = some(self.reason.as_ref());
-        vec![self.url.clone(), self.state.clone(), reason, iso(self.added), rank, depth, self.tags.join(" ")]
-    }
 }
 
 impl Row for HostLine {
     const NAMES: &'static [&'static str] =
         &["host", "queued", "retries", "done", "errors", "bytes", "paused", "blocked", "min_delay_ms"];
-
-    fn fields(&self) -> Vec<String> {
-        let since = |at: Option<UnixMillis>| at.map(iso).unwrap_or_default();
-        let numbers = [self.queued, self.retries, self.done, self.errors, self.bytes].map(|n| n.to_string());
-        let orders = [since(self.orders.paused), since(self.orders.blocked), some(self.orders.min_delay_ms.as_ref())];
-        [vec![self.host.clone()], numbers.to_vec(), orders.to_vec()].concat()
-    }
 }
 
 impl Row for StatusLine {
     const NAMES: &'static [&'static str] = &["status", "captures"];
-
-    fn fields(&self) -> Vec<String> {
-        vec![self.status.to_string(), self.captures.to_string()]
-    }
 }
 
 impl Row for TypeLine {
     const NAMES: &'static [&'static str] = &["media_type", "captures", "bytes"];
-
-    fn fields(&self) -> Vec<String> {
-        vec![self.media_type.clone(), self.captures.to_string(), self.bytes.to_string()]
-    }
 }
