@@ -60,7 +60,7 @@ pub(super) fn made(made: &Changed, now: &InForce) -> String {
     if made.job.is_none() && change.changed.iter().any(may_widen) {
         text += READMIT;
     }
-    made.job.as_ref().map_or(text.clone(), |job| text + &started(job))
+    text + &made.job.as_ref().map(started).unwrap_or_default()
 }
 
 /// The value in force; of a key that went back, also whose it is.

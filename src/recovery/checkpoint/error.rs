@@ -100,7 +100,7 @@ pub enum CheckpointError {
     Injected(#[from] Injected),
 }
 
-/// A result about checkpoints.
+/// What is done with checkpoints. Where no other error is named it is [`CheckpointError::Io`], or one that the arguments bring along.
 pub type Result<T> = std::result::Result<T, CheckpointError>;
 
 impl CheckpointError {

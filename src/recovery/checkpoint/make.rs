@@ -46,9 +46,6 @@ impl Position {
 }
 
 /// The archive's files that are closed, with their lengths.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
 pub fn closed_files(warc_dir: &Path) -> Result<Vec<Stored>> {
     let mut closed = Vec::new();
     for file in files::names(warc_dir)? {
@@ -92,9 +89,6 @@ fn named_after(shelf: &Shelf, at: UnixMillis) -> Result<UnixMillis> {
 
 impl Draft {
     /// Begins one; what a kill left of others is swept away. One at a time: the caller sees to that.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn begin(shelf: &Shelf, at: UnixMillis, run: u32) -> Result<Self> {
         files::make_dir(shelf.dir())?;
         let swept = shelf.sweep()?;

@@ -104,15 +104,9 @@ pub trait Place {
     fn put(&self, key: &str, from: &Path, most: u64) -> Result<(u64, String)>;
 
     /// Hands all bytes of an object to `each`; gives their number and digest. `None` when there is none.
-    ///
-    /// # Errors
-    /// [`CheckpointError`].
     fn get(&self, key: &str, each: Each<'_>) -> Result<Option<(u64, String)>>;
 
     /// Names of the folders directly below.
-    ///
-    /// # Errors
-    /// [`CheckpointError`].
     fn folders(&self) -> Result<Vec<String>>;
 
     /// True when the object of this key is the file itself, by whatever way it is reached.

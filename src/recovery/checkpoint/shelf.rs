@@ -50,9 +50,6 @@ impl Shelf {
     }
 
     /// Names of the checkpoints, the oldest first. What is half made or half removed has another name.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn names(&self) -> Result<Vec<String>> {
         Ok(files::names(&self.0)?.into_iter().filter(|name| is_name(name)).collect())
     }
@@ -74,17 +71,11 @@ impl Shelf {
     }
 
     /// Every checkpoint with a good manifest, the oldest first.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn all(&self) -> Result<Vec<Manifest>> {
         Ok(self.names()?.iter().filter_map(|name| Manifest::read(&self.path(name)).ok()).collect())
     }
 
     /// What there is, and what it costs; `db` is the database's folder.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn listing(&self, db: &Path) -> Result<Listing> {
         let mut listing = Listing { held_bytes: self.held(db)?, ..Listing::default() };
         for name in self.names()? {
@@ -97,9 +88,6 @@ impl Shelf {
     }
 
     /// Removes what a kill left half made or half removed; gives the names.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn sweep(&self) -> Result<Vec<String>> {
         let mut left = files::names(&self.0)?;
         left.retain(|name| {
@@ -112,9 +100,6 @@ impl Shelf {
 
     /// Removes the oldest periodic ones until `keep` of them are left; gives the names of the removed. Those made by hand stay.
     /// Each loses its name first, so that a half removed one is none.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn prune(&self, keep: usize) -> Result<Vec<String>> {
         // By their own time, and whole ones only: the one just made is never among the old, whatever the others are called.
         let mut whole = self.all()?;
@@ -145,9 +130,6 @@ impl Shelf {
     }
 
     /// Bytes on the disk that only checkpoints hold: those of files that are not (any more) in the database's folder `db`.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn held(&self, db: &Path) -> Result<u64> {
         let inode = |path: &Path| fs::metadata(path).ok().map(|m| ((m.dev(), m.ino()), m.len()));
         let live: HashSet<_> = files::names(db)?.iter().filter_map(|n| inode(&db.join(n))).map(|(id, _)| id).collect();

@@ -37,9 +37,6 @@ pub struct Line {
 }
 
 /// The list of a data folder; a torn line, as a kill may leave one, is passed over: its file is copied again.
-///
-/// # Errors
-/// [`CheckpointError::Io`].
 pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>> {
     let path = data.join(LIST);
     let text = if_there(fs::read(&path)).map_err(CheckpointError::io("read", &path))?;
@@ -66,9 +63,6 @@ pub struct Uploads<'p> {
 
 impl Uploads<'_> {
     /// Closed files that are not on the list, in the order of their names.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn due(&self) -> Result<Vec<Stored>> {
         let listed = read_list(&self.data)?;
         let mut due = make::closed_files(&self.warc_dir)?;
@@ -106,9 +100,6 @@ impl Uploads<'_> {
 
     /// Removes files that are on the list with their present length, but `needed`, which the database still names as the
     /// one being written; gives their names. Does nothing unless that was asked for.
-    ///
-    /// # Errors
-    /// [`CheckpointError::Io`].
     pub fn remove_listed(&self, needed: Option<&str>) -> Result<Vec<String>> {
         if !self.delete {
             return Ok(Vec::new());
