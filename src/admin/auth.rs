@@ -139,13 +139,11 @@ impl Keys {
     }
 
     /// True when nobody is asked for a token.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What an `Authorization` header admits to; `None` when it must stay outside. Every token is compared.
-    #[must_use]
     pub fn role(&self, authorization: Option<&str>) -> Option<Role> {
         if self.is_empty() {
             return Some(Role::Full);
@@ -180,13 +178,11 @@ impl std::fmt::Debug for Token {
 
 impl Token {
     /// Keeps the digest only.
-    #[must_use]
     pub fn new(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
     /// Whether an `Authorization` header carries the token.
-    #[must_use]
     pub fn admits(&self, authorization: Option<&str>) -> bool {
         let given =
             authorization.and_then(|a| a.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));

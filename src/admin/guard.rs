@@ -36,7 +36,6 @@ pub struct Entrance {
 
 impl Entrance {
     /// With these tokens, at the usual rates.
-    #[must_use]
     pub fn new(keys: Keys) -> Self {
         let twice =
             |n: NonZeroU32| Quota::per_second(n).allow_burst(n.saturating_mul(NonZeroU32::MIN.saturating_add(1)));

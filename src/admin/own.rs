@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 
 /// Whether an address can be reached from this machine only.
-#[must_use]
 pub fn is_loopback(address: SocketAddr) -> bool {
     match address.ip() {
         IpAddr::V4(ip) => ip.is_loopback(),
@@ -14,7 +13,6 @@ pub fn is_loopback(address: SocketAddr) -> bool {
 /// Whether a Host header names this endpoint. A page of another name that resolves to loopback (DNS rebinding) does not.
 ///
 /// On loopback: `localhost` or the address, with the port. Elsewhere the token decides and every name will do.
-#[must_use]
 pub fn is_own_host(host: Option<&str>, listening: SocketAddr) -> bool {
     if !is_loopback(listening) {
         return true;
@@ -31,7 +29,6 @@ pub fn is_own_host(host: Option<&str>, listening: SocketAddr) -> bool {
 }
 
 /// Whether a changing request comes from no web page (no Origin) or from one of this endpoint's own.
-#[must_use]
 pub fn is_own_origin(origin: Option<&str>, fetch_site: Option<&str>, host: Option<&str>) -> bool {
     let from_elsewhere = matches!(fetch_site, Some("cross-site" | "same-site"));
     match origin {

@@ -75,7 +75,6 @@ impl Paging {
 }
 
 /// The cursor that goes on after this key.
-#[must_use]
 pub fn cursor(key: &[u8]) -> String {
     HEXLOWER.encode(key)
 }

@@ -24,7 +24,6 @@ pub struct Problem {
 
 impl Problem {
     /// A problem with this status.
-    #[must_use]
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Error").to_owned();
         Self { status: status.as_u16(), title, detail: detail.into() }

@@ -77,7 +77,6 @@ impl Listening {
     }
 
     /// The address, with the real port.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -130,7 +129,6 @@ impl AdminServer {
     }
 
     /// The address it listens on, with the real port.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -16,7 +16,6 @@ const HELD_SHAPES: usize = 20;
 
 /// Counts as of the last commit. I2: `processing` are URLs in somebody's hands, taken from the queued ones, so that the
 /// states always add up.
-#[must_use]
 pub fn status(node: &Node) -> StatusSnapshot {
     let c = node.crawl.counters();
     let processing = (node.crawl.leases.len() as u64).min(c.queued);

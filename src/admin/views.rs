@@ -38,7 +38,6 @@ pub struct CanonicalView {
 
 impl CanonicalView {
     /// Of `url`, the canonical form of `input`.
-    #[must_use]
     pub fn new(input: &str, url: &PageUrl) -> Self {
         Self {
             url: url.as_str().to_owned(),
@@ -241,7 +240,6 @@ pub enum WaitWhy {
 
 impl WaitWhy {
     /// In words.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Gap => "the gap between two requests",
@@ -257,7 +255,6 @@ impl WaitWhy {
     }
 
     /// True for what every host waits for between two requests; the rest is trouble.
-    #[must_use]
     pub fn is_ordinary(self) -> bool {
         matches!(self, Self::Gap | Self::CrawlDelay)
     }

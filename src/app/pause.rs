@@ -9,7 +9,6 @@ use std::path::Path;
 const NAME: &str = "paused";
 
 /// Whether a pause stands.
-#[must_use]
 pub(super) fn stands(data: &Path) -> bool {
     data.join(NAME).exists()
 }

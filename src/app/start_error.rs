@@ -56,7 +56,6 @@ pub enum StartError {
 
 impl StartError {
     /// What it says of the disk, if that has a part in it.
-    #[must_use]
     pub fn fault(&self) -> Option<DiskFault> {
         match self {
             Self::Storage(e) => Some(e.fault()),

@@ -171,7 +171,6 @@ fn addresses(settings: &Settings) -> Result<(), CliError> {
 
 /// What SIGHUP does first: reads file, environment and flags once more, and names those changes that take effect at the next
 /// start. Seeds are not read again (`lycosa ctl seeds add` adds them).
-#[must_use]
 pub fn on_hangup(args: &RunArgs, in_force: &Settings) -> ReadAgain {
     let args = RunArgs { seeds_file: None, ..args.clone() };
     let in_force = in_force.clone();

@@ -28,13 +28,11 @@ impl CliError {
     }
 
     /// The error for machines: `title`, `detail`, `exit`.
-    #[must_use]
     pub fn json(&self) -> String {
         serde_json::json!({ "title": self.exit.as_str(), "detail": self.message, "exit": self.exit.code() }).to_string()
     }
 
     /// The message on one line, with nothing in it that moves a cursor.
-    #[must_use]
     pub fn line(&self) -> String {
         escaped(&self.message.lines().map(str::trim).collect::<Vec<_>>().join("; "))
     }

@@ -26,7 +26,6 @@ pub struct Progress {
 
 impl Progress {
     /// Starts it. `live`: a terminal is wanted (and used when stderr is one); `every`: interval of log lines, zero for none.
-    #[must_use]
     pub fn start(status: Status, live: bool, every: Duration) -> Self {
         let (stop, stopped) = mpsc::channel();
         let live = live && std::io::stderr().is_terminal();

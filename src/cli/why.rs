@@ -24,7 +24,6 @@ fn advice_at(reason: &str, example: &str) -> String {
 }
 
 /// Why no page was fetched: the first seed that was not taken, else the most frequent trouble, with an example and what to do.
-#[must_use]
 pub fn nothing_fetched(s: &StatusSnapshot, refused: &[RejectedSeed]) -> String {
     if let Some(told) = not_taken(refused).filter(|_| s.discovered == 0) {
         return told;
@@ -88,7 +87,6 @@ fn most_of(counts: &BTreeMap<String, u64>) -> Option<(&str, u64)> {
 }
 
 /// `1 URL`, `7 URLs`.
-#[must_use]
 pub fn urls(n: u64) -> String {
     if n == 1 { "1 URL".into() } else { format!("{n} URLs") }
 }
@@ -98,7 +96,6 @@ pub const HELD_BACK: &str = "--readmit-held-back";
 
 /// Remarks for the end of a run that brought pages, but perhaps not what was meant. `typed`: the command that began it, if it may be
 /// told; again it goes on.
-#[must_use]
 pub fn notes(outcome: &Outcome, typed: Option<&str>) -> Vec<String> {
     let s = &outcome.status;
     let mut notes = Vec::new();

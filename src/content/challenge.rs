@@ -130,7 +130,6 @@ pub enum Sign {
 pub struct Suspects(u16);
 
 /// Looks at the headers, name and value each.
-#[must_use]
 pub fn of_headers<'h>(headers: impl IntoIterator<Item = (&'h str, &'h [u8])>) -> Sign {
     let mut bits = 0;
     for (name, value) in headers {
@@ -176,7 +175,6 @@ fn holds(value: &[u8], text: &str) -> bool {
 
 impl Suspects {
     /// The firewall whose challenge a body is that came with `status` and begins with `head` ([`HEAD`] bytes of it, decoded).
-    #[must_use]
     pub fn in_body(self, status: u16, head: &[u8]) -> Option<&'static str> {
         let all = |words: &[&str]| {
             words.iter().all(|word| memchr::memmem::find(head, word.as_bytes()).is_some()) && is_hidden(words, head)

@@ -62,7 +62,6 @@ enum Field {
 
 impl Collector {
     /// For the feed at `page`.
-    #[must_use]
     pub fn new(page: Url, limits: FeedLimits) -> Self {
         Self {
             fields: Fields::new(MAX_TEXT),
@@ -78,13 +77,11 @@ impl Collector {
     }
 
     /// True for the name of a root element that it reads: `<rss>`, Atom's `<feed>`, `<rdf:RDF>`.
-    #[must_use]
     pub fn reads(root: &str) -> bool {
         matches!(root, "rss" | "feed" | "rdf")
     }
 
     /// What was collected.
-    #[must_use]
     pub fn finish(mut self) -> Feed {
         self.end_item();
         Feed { title: self.title, links: self.links, cut: self.cut }

@@ -18,7 +18,6 @@ const VERSION: &str = "jsonfeed.org/version/";
 
 /// Whether a body that begins so is such a feed: an object that names the format, slashes escaped or not; `typed`: its media type
 /// says so too.
-#[must_use]
 pub fn begins_as_json_feed(head: &[u8], typed: bool) -> bool {
     let head = String::from_utf8_lossy(head);
     let start = head.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -26,7 +25,6 @@ pub fn begins_as_json_feed(head: &[u8], typed: bool) -> bool {
 }
 
 /// What a feed says; nothing when it turns out to be some other object.
-#[must_use]
 pub fn read(text: &str, limits: FeedLimits) -> Feed {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let mut found = Found { limits, is_feed: false, feed: Feed::default() };

@@ -19,26 +19,22 @@ pub struct HeaderLink {
 
 impl HeaderLink {
     /// Whether its `rel` has this word.
-    #[must_use]
     pub fn is(&self, relation: &str) -> bool {
         self.rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(relation))
     }
 
     /// As what it is followed, as `<link>` of the same `rel` is: as a page or a sitemap; an alternate style sheet is neither.
-    #[must_use]
     pub fn followed_as(&self) -> Option<LinkKind> {
         kind_of_rel(&self.rel).filter(|kind| matches!(kind, LinkKind::LinkRel | LinkKind::SitemapFile))
     }
 }
 
 /// The links in the values of every `Link` header. One with `anchor` speaks of another page than this and is left out.
-#[must_use]
 pub fn links<'v>(values: impl IntoIterator<Item = &'v str>) -> Vec<HeaderLink> {
     values.into_iter().flat_map(|value| Scan { rest: value }).take(MOST).collect()
 }
 
 /// The first target of relation `canonical`.
-#[must_use]
 pub fn canonical(links: &[HeaderLink]) -> Option<&str> {
     links.iter().find(|link| link.is("canonical")).map(|link| link.target.as_str())
 }

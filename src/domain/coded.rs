@@ -13,17 +13,14 @@ macro_rules! codes {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The byte it has on disk; never reused for another meaning.
-            #[must_use]
             pub fn code(self) -> u8 { self as u8 }
 
             /// The one with this byte, if there is one.
-            #[must_use]
             pub fn from_code(code: u8) -> Option<Self> {
                 match code { $($code => Some(Self::$variant),)* _ => None }
             }
 
             /// Its name in logs, metrics, files and the admin API.
-            #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }

@@ -25,13 +25,11 @@ macro_rules! key {
             pub const WIDTH: usize = $width;
 
             /// Its bytes, as they stand in storage keys.
-            #[must_use]
             pub fn as_bytes(&self) -> &[u8] {
                 &self.0
             }
 
             /// The key in the first bytes of `bytes`, when there are enough.
-            #[must_use]
             pub fn from_slice(bytes: &[u8]) -> Option<Self> {
                 bytes.first_chunk::<$width>().copied().map(Self)
             }
@@ -134,19 +132,16 @@ pub struct Fingerprinter {
 
 impl Fingerprinter {
     /// `seed` is drawn once per data folder and kept in it.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
     /// The key of a canonical host name.
-    #[must_use]
     pub fn host(&self, host: &str) -> HostKey {
         HostKey(xxh3_64_with_seed(host.as_bytes(), self.seed).to_be_bytes())
     }
 
     /// The key of a canonical URL.
-    #[must_use]
     pub fn url(&self, url: &PageUrl) -> UrlKey {
         let [a, b, c, d, e, f, g, h, i, j, k, l, ..] =
             xxh3_128_with_seed(url.as_str().as_bytes(), self.seed).to_be_bytes();
@@ -156,7 +151,6 @@ impl Fingerprinter {
 
 impl ContentDigest {
     /// The digest of a whole content.
-    #[must_use]
     pub fn of(content: &[u8]) -> Self {
         let mut hasher = ContentHasher::default();
         hasher.update(content);
@@ -170,7 +164,6 @@ pub struct ContentHasher(Sha256);
 
 impl ContentHasher {
     /// A hasher that has seen nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -181,7 +174,6 @@ impl ContentHasher {
     }
 
     /// The digest of all pieces.
-    #[must_use]
     pub fn finish(self) -> ContentDigest {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..]: [u8; 32] = self.0.finalize().into();
         ContentDigest([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])

@@ -27,7 +27,6 @@ pub enum FoundAs {
 
 impl FoundAs {
     /// The number it has on disk, below 32.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Link => LINK,
@@ -38,7 +37,6 @@ impl FoundAs {
     }
 
     /// The one with this number, if there is one.
-    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         match code {
             LINK => Some(Self::Link),
@@ -53,13 +51,11 @@ impl FoundAs {
     }
 
     /// True when a sitemap is expected there.
-    #[must_use]
     pub fn is_sitemap(self) -> bool {
         matches!(self, Self::WellKnown | Self::SitemapFile { .. })
     }
 
     /// Indexes on the way to it.
-    #[must_use]
     pub fn nesting(self) -> u8 {
         match self {
             Self::SitemapFile { nesting } => nesting,
@@ -68,7 +64,6 @@ impl FoundAs {
     }
 
     /// How many hops of a sitemap end the way to it.
-    #[must_use]
     pub fn sitemap_hops(self) -> usize {
         match self {
             Self::Link => 0,

@@ -18,7 +18,6 @@ pub struct Heads<K: Ord + Copy> {
 
 impl<K: Ord + Copy> Heads<K> {
     /// No partition has anything.
-    #[must_use]
     pub fn new() -> Self {
         Self { sorted: BTreeSet::new(), of: HashMap::new() }
     }
@@ -45,7 +44,6 @@ impl<K: Ord + Copy> Heads<K> {
     }
 
     /// The partition with the smallest bound.
-    #[must_use]
     pub fn first(&self) -> Option<(K, u16)> {
         self.sorted.first().copied()
     }
@@ -56,13 +54,11 @@ impl<K: Ord + Copy> Heads<K> {
     }
 
     /// Their number.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.sorted.len()
     }
 
     /// True when nothing may be there.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
@@ -74,13 +70,11 @@ pub struct Cursors([u64; RANKS]);
 
 impl Cursors {
     /// Cursors that begin at known lower bounds.
-    #[must_use]
     pub fn starting_at(heads: [u64; RANKS]) -> Self {
         Self(heads)
     }
 
     /// First order of `rank` that may be live and not yet leased.
-    #[must_use]
     pub fn from(&self, rank: u8) -> u64 {
         self.0.get(usize::from(rank)).copied().unwrap_or(0)
     }
@@ -107,7 +101,6 @@ impl Cursors {
 
 /// The ranks below the best one that has URLs, in the order in which they are asked at their `turn`: each is the first in
 /// turn, so that none starves while better URLs keep coming.
-#[must_use]
 pub fn lower_ranks(queued: &[u64; RANKS], turn: u64) -> Vec<u8> {
     let filled = (0_u8..).zip(queued).filter(|(_, n)| **n > 0).map(|(rank, _)| rank);
     let mut lower: Vec<u8> = filled.skip(1).collect();

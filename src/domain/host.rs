@@ -10,7 +10,6 @@ const MAX_LABEL_LENGTH: usize = 63;
 /// section: `a.b.github.io` gives `b.github.io`).
 ///
 /// An IP address, a single label and a public suffix are their own. `host` is canonical (lower-case ASCII).
-#[must_use]
 pub fn registrable_domain(host: &str) -> &str {
     if is_ip_literal(host) {
         return host;
@@ -19,7 +18,6 @@ pub fn registrable_domain(host: &str) -> &str {
 }
 
 /// The host without a leading `www.`, unless only a public suffix or a single label would be left (`www.co.uk`).
-#[must_use]
 pub fn without_www(host: &str) -> &str {
     match host.strip_prefix("www.") {
         Some(rest) if rest.contains('.') && !is_ip_literal(rest) && psl::domain_str(rest).is_some() => rest,
@@ -29,7 +27,6 @@ pub fn without_www(host: &str) -> &str {
 
 /// A host as a user writes it, as it stands in a canonical URL: letters beyond ASCII in the form of DNS, addresses as the standards
 /// write them. A name whose label `xn--…` is no Punycode stands for itself. None for what is no host.
-#[must_use]
 pub fn parse_host(text: &str) -> Option<String> {
     let itself = || {
         let name = text.to_ascii_lowercase();
@@ -41,7 +38,6 @@ pub fn parse_host(text: &str) -> Option<String> {
 
 /// A host as a user writes it, perhaps with `*.` before it, with letters beyond ASCII in the form of DNS (`xn--`); unchanged where
 /// there are none, or no such form.
-#[must_use]
 pub fn ascii_pattern(text: &str) -> String {
     let (wild, name) = text.strip_prefix("*.").map_or(("", text), |name| ("*.", name));
     match url::Host::parse(name) {
@@ -51,7 +47,6 @@ pub fn ascii_pattern(text: &str) -> String {
 }
 
 /// Whether the host of a canonical URL is an address: IPv4 in four decimal parts, or IPv6 in brackets.
-#[must_use]
 pub fn is_ip_literal(host: &str) -> bool {
     match host.as_bytes() {
         [b'[', .., b']'] => true,
@@ -64,7 +59,6 @@ pub fn is_ip_literal(host: &str) -> bool {
 /// lower-case letters, digits, `-`, `_` and `.` without empty or over-long labels.
 ///
 /// WHATWG admits more characters in a host; none of them resolves, and `Host` headers and file names are safer without.
-#[must_use]
 pub fn is_canonical_host(host: &str) -> bool {
     match host.as_bytes() {
         [b'[', inner @ .., b']'] => std::str::from_utf8(inner).is_ok_and(is_canonical_ipv6),

@@ -5,7 +5,6 @@ use url::{Position, Url};
 
 /// Why a seed, or another URL that was typed, is not taken: it has a user name or a password, and what to write in its place. Neither of them is
 /// repeated. None when it has neither.
-#[must_use]
 pub fn login_refused(text: &str) -> Option<String> {
     let text = text.trim();
     let of_web = |url: &Url| matches!(url.scheme(), "http" | "https");

@@ -53,7 +53,6 @@ impl MemoryPlan {
 
 /// How many of `all` page permits may be in use when `resident` of `max` bytes are and `now` permits are allowed: half as many
 /// above 95 %, an eighth more below 85 %, as many as now in between, so that it does not swing.
-#[must_use]
 pub fn permits_wanted(resident: u64, max: u64, now: usize, all: usize) -> usize {
     let percent = |n: u64| max / 100 * n;
     if resident > percent(95) {

@@ -61,26 +61,22 @@ impl HostOrders {
     }
 
     /// True when nothing of the host may be requested.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.refusal().is_some() || self.paused.is_some()
     }
 
     /// Why nothing of the host may be queued, if that is so.
-    #[must_use]
     pub fn refusal(&self) -> Option<Rejection> {
         let blocked = self.blocked.map(|_| Rejection::Blocked);
         blocked.or(self.dropping.map(|_| Rejection::Dropped))
     }
 
     /// True when nothing stands.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// What stands, in words, since when.
-    #[must_use]
     pub fn told(&self) -> Vec<(&'static str, UnixMillis)> {
         let all = [
             ("blocked by the operator", self.blocked),

@@ -18,7 +18,6 @@ pub struct Partition(pub u16);
 impl Partition {
     /// The partition of a canonical host: XXH3 (seed 0) of its registrable domain, modulo [`PARTITIONS`], so that the
     /// hosts of one domain stay together and every node computes the same.
-    #[must_use]
     pub fn of_host(host: &str) -> Self {
         let nth = xxh3_64(registrable_domain(host).as_bytes()) % u64::from(PARTITIONS);
         Self(u16::try_from(nth).unwrap_or_default())

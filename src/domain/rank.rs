@@ -61,7 +61,6 @@ impl Default for Ranker {
 impl Ranker {
     /// `depth_weights[d]` is the importance at depth `d`, the last one that of everything deeper; no weights stand for
     /// [`DEFAULT_DEPTH_WEIGHTS`]. A weight that is negative or no number counts as 0, no ranks as one.
-    #[must_use]
     pub fn new(order: Order, depth_weights: Vec<f64>, ranks: u8) -> Self {
         let sane = |weight: f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
         let given = if depth_weights.is_empty() { DEFAULT_DEPTH_WEIGHTS.to_vec() } else { depth_weights };
@@ -69,19 +68,16 @@ impl Ranker {
     }
 
     /// The order it ranks for.
-    #[must_use]
     pub fn order(&self) -> Order {
         self.order
     }
 
     /// How many ranks there are; every rank given lies below.
-    #[must_use]
     pub fn ranks(&self) -> u8 {
         self.ranks
     }
 
     /// The importance of a page `depth` links away from a seed.
-    #[must_use]
     pub fn importance(&self, depth: u16) -> f64 {
         self.weights.get(usize::from(depth)).or(self.weights.last()).copied().unwrap_or_default()
     }
@@ -90,7 +86,6 @@ impl Ranker {
     ///
     /// Equal importances have equal ranks, and a larger one never a worse rank. With the defaults 10, 8, 5, 2, 0.5 give
     /// the ranks 0, 1, 4, 6, 7.
-    #[must_use]
     pub fn rank_of(&self, importance: f64) -> u8 {
         let largest = self.weights.iter().copied().fold(0.0, f64::max);
         if largest <= 0.0 || importance.is_nan() {
@@ -112,7 +107,6 @@ impl Ranker {
     ///
     /// Where links are counted, a walk that goes deep first would come to most pages by long ways, and to many once more when a
     /// way that leads further is found ([`Reach`](super::reach::Reach)): what leads furthest first spares that.
-    #[must_use]
     pub fn place(&self, depth: u16, left: Option<u16>, seq: u64) -> Place {
         let counted = |first: u16| (u64::from(first) << SEQ_BITS) | (seq & ((1 << SEQ_BITS) - 1));
         match (self.order, left) {
@@ -126,20 +120,17 @@ impl Ranker {
     }
 
     /// The place of the `seq`-th URL found that is to come after all others of its host, in every order.
-    #[must_use]
     pub fn last_place(seq: u64) -> Place {
         Place { rank: LAST_RANK, order: LAST << SEQ_BITS | (seq & ((1 << SEQ_BITS) - 1)) }
     }
 
     /// Whether an order is one of [`Ranker::last_place`].
-    #[must_use]
     pub fn is_last(order: u64) -> bool {
         order >> SEQ_BITS == LAST
     }
 
     /// The rank of a page whose site says how important it is among its own, in hundredths (sitemaps.org: 0 to 1, by default 0.5):
     /// half as important as others of its depth at 0, half as much again at 100. `None` when ranks are not by importance.
-    #[must_use]
     pub fn rank_with_priority(&self, depth: u16, priority: u8) -> Option<u8> {
         let factor = 0.5 + f64::from(priority.min(100)) / 100.0;
         (self.order == Order::Best).then(|| self.rank_of(self.importance(depth) * factor))
@@ -147,14 +138,12 @@ impl Ranker {
 
     /// A host's order in its front queue, by its sequence number: first come first served, the last found first when the
     /// whole crawl goes depth first.
-    #[must_use]
     pub fn host_order(&self, seq: u64) -> u64 {
         if self.order == Order::Depth { last_first(seq) } else { seq }
     }
 
     /// The sequence number in an order that [`Ranker::place`] or [`Ranker::host_order`] gave, whichever order the crawl had
     /// then: numbers below 2^48, depths below 65,535.
-    #[must_use]
     pub fn number_of(order: u64) -> u64 {
         let newest_first = order >> SEQ_BITS == u64::from(u16::MAX);
         if newest_first { (!order).saturating_sub(1) } else { order & ((1 << SEQ_BITS) - 1) }
@@ -185,7 +174,6 @@ const GROUPS: u8 = 8;
 
 impl RankChooser {
     /// A chooser among `ranks` ranks (0 counts as 1).
-    #[must_use]
     pub fn new(ranks: u8) -> Self {
         Self { ranks: ranks.max(1), draws: 0 }
     }
@@ -197,7 +185,6 @@ impl RankChooser {
     }
 
     /// The same without memory: the choice of draw number `draw` (a counter, or a random number for random choice).
-    #[must_use]
     pub fn chosen(ranks: u8, draw: u64, ready: impl Fn(u8) -> bool) -> Option<u8> {
         let preferred = preferred(ranks.max(1), draw);
         let better = (0..=preferred).rev().find(|rank| ready(*rank));
@@ -205,7 +192,6 @@ impl RankChooser {
     }
 
     /// Within how many draws every rank that always has something is chosen.
-    #[must_use]
     pub fn bound(&self) -> u64 {
         (1 << GROUPS) * u64::from(self.ranks.div_ceil(GROUPS))
     }

@@ -19,7 +19,6 @@ impl Reach {
     pub const BEST: Self = Self { depth: 0, limit: None };
 
     /// Links that may still be followed when the crawl follows `most` from any seed; `None` when there is no end.
-    #[must_use]
     pub fn left(self, most: Option<u16>) -> Option<u16> {
         let limit = match (self.limit, most) {
             (Some(limit), Some(most)) => limit.min(most),
@@ -29,13 +28,11 @@ impl Reach {
     }
 
     /// Whether more links may be followed this way than the other way.
-    #[must_use]
     pub fn leads_further(self, other: Self, most: Option<u16>) -> bool {
         ends_later(self.left(most), other.left(most))
     }
 
     /// Whether it leads further, or as far by fewer links.
-    #[must_use]
     pub fn beats(self, other: Self, most: Option<u16>) -> bool {
         let (own, others) = (self.left(most), other.left(most));
         ends_later(own, others) || own == others && self.depth < other.depth

@@ -127,7 +127,6 @@ codes! {
 impl Failure {
     /// Whether nobody speaks https there: of a seed without a scheme http is asked for then. A bad certificate is an answer, and no
     /// reason to go on without TLS.
-    #[must_use]
     pub fn is_no_https(self) -> bool {
         matches!(self, Self::ConnectRefused | Self::ConnectTimeout | Self::Tls | Self::TlsTimeout | Self::Reset)
     }
@@ -136,13 +135,11 @@ impl Failure {
 impl Rejection {
     /// True when its shape is held back because many of its pages brought nothing new: a suspicion, taken back by
     /// `lycosa ctl urls readmit --held-back`.
-    #[must_use]
     pub fn is_held_back(self) -> bool {
         matches!(self, Self::NoNovelty | Self::SelfLinking | Self::Session | Self::Permuted)
     }
 
     /// True when it is for what the sitemap is that names the URL, whatever the rules.
-    #[must_use]
     pub fn is_of_sitemaps(self) -> bool {
         matches!(self, Self::SitemapForeign | Self::SitemapNesting)
     }

@@ -27,7 +27,6 @@ codes! {
 
 impl RequeueReason {
     /// True when it is a redirect that leads back to it.
-    #[must_use]
     pub fn is_led(self) -> bool {
         matches!(self, Self::Cookies | Self::Spelling)
     }
@@ -49,7 +48,6 @@ impl LastVisit {
     /// Whether a sitemap's `lastmod` is reason to fetch the page again. Not when it lies in the future, for it would be newer than
     /// every visit; and not before the page has rested: `gap`, doubled for each time in a row that it had not changed after all.
     /// So a site that says "now" of every page at every reading is believed less and less.
-    #[must_use]
     pub fn is_outdated_by(&self, lastmod: UnixMillis, now: UnixMillis, gap: Duration) -> bool {
         if self.captured > now {
             return lastmod <= now; // dated by a clock that was wrong: when it was fetched nobody knows

@@ -11,7 +11,6 @@ const HARMLESS: [&str; 5] = ["author", "keyboard", "keyword", "monkey", "turkey"
 
 /// Whether the value of a header of this name looks like a credential: `X-Api-Key`, `Private-Token`, `X-AuthToken`, `Cookie`. In
 /// doubt it does.
-#[must_use]
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());

@@ -30,7 +30,6 @@ pub fn check_said(rank: Option<u8>, tags: &[String]) -> Result<(), String> {
 }
 
 /// A list as UTF-8: one in UTF-16, as editors of Windows write it, is decoded, with a byte order mark or without.
-#[must_use]
 pub fn in_utf8(list: &[u8]) -> Cow<'_, [u8]> {
     let marked = Encoding::for_bom(list).map(|(encoding, _)| encoding);
     let unmarked = || match list {

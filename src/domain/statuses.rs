@@ -1,13 +1,11 @@
 //! Sets of HTTP statuses as people write them: `404`, `2xx`.
 
 /// Whether a text is a status, 100 to 999, or a class of them such as `4xx`.
-#[must_use]
 pub fn is_status_glob(text: &str) -> bool {
     matches!(text.as_bytes(), [b'1'..=b'9', rest @ ..] if is_any(rest) || (rest.len() == 2 && rest.iter().all(u8::is_ascii_digit)))
 }
 
 /// Whether one of `globs` covers a status.
-#[must_use]
 pub fn is_among(globs: &[String], status: u16) -> bool {
     let covers = |glob: &String| match glob.as_bytes() {
         [class, rest @ ..] if is_any(rest) => u16::from(class.wrapping_sub(b'0')) == status / 100,

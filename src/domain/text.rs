@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// As much of a text from its begin as fits into `max` bytes, whole characters only.
-#[must_use]
 pub fn cut_at(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text.get(..end).unwrap_or_default()
@@ -12,7 +11,6 @@ pub fn cut_at(text: &str, max: usize) -> &str {
 
 /// A URL as its bytes were sent: what is no UTF-8 is percent-encoded byte by byte, as browsers do and curl does by keeping the
 /// bytes. Replacement characters would lead to another URL.
-#[must_use]
 pub fn url_text(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.into();

@@ -24,7 +24,6 @@ impl Signal {
     pub const ALL: [Self; 2] = [Self::Content, Self::Usage];
 
     /// Its name in robots.txt and in a head.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Content => "Content-Signal",
@@ -40,7 +39,6 @@ impl fmt::Display for Signal {
 }
 
 /// The path in front of a value of robots.txt, if there is one, and the value: `/ai/ train-ai=y`.
-#[must_use]
 pub fn split_path(value: &[u8]) -> (Option<&[u8]>, &[u8]) {
     if !matches!(value.first(), Some(b'/' | b'*')) {
         return (None, value);
@@ -58,7 +56,6 @@ pub struct Statements {
 
 impl Statements {
     /// Goes on from what [`finish`](Self::finish) gave.
-    #[must_use]
     pub fn from(earlier: Option<&str>) -> Self {
         Self { text: earlier.unwrap_or_default().to_owned() }
     }
@@ -84,7 +81,6 @@ impl Statements {
     }
 
     /// What is recorded; none when nothing was stated.
-    #[must_use]
     pub fn finish(self) -> Option<String> {
         (!self.text.is_empty()).then_some(self.text)
     }

@@ -35,7 +35,6 @@ pub struct Batch {
 
 impl Batch {
     /// An empty batch.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,25 +78,21 @@ impl Batch {
     }
 
     /// The changes in order.
-    #[must_use]
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
     /// Number of changes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.ops.len()
     }
 
     /// True when there is nothing to write.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
     /// Bytes of all keys and values.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -116,25 +116,21 @@ pub enum StorageError {
 
 impl StorageError {
     /// True when only the operator can help by freeing space (exit code 3).
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.fault() == DiskFault::Full
     }
 
     /// True when the database itself cannot be read or opened, be it damaged or the disk's fault (exit code 3).
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         matches!(self, Self::Engine { .. } | Self::Full { .. } | Self::Key { .. } | Self::Value { .. })
     }
 
     /// True when the store refuses because an earlier write failed, or is just being opened again: it is to be asked later.
-    #[must_use]
     pub fn is_latched(&self) -> bool {
         matches!(self, Self::Latched { .. })
     }
 
     /// What it says of the disk.
-    #[must_use]
     pub fn fault(&self) -> DiskFault {
         match self {
             Self::Full { .. } => DiskFault::Full,

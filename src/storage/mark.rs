@@ -43,7 +43,6 @@ impl Mark {
 }
 
 /// How far the database was synced, as far as is known.
-#[must_use]
 pub fn read(data: &Path) -> Option<u64> {
     let found = fs::read_to_string(data.join(MARK)).ok()?;
     let sequence = found.get(..20)?.parse().ok()?;

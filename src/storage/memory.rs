@@ -28,7 +28,6 @@ struct Inner {
 
 impl MemoryStorage {
     /// An empty store.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -59,13 +58,11 @@ impl MemoryStorage {
     }
 
     /// The sequence number up to which writes were synced.
-    #[must_use]
     pub fn synced(&self) -> u64 {
         self.read().synced
     }
 
     /// A copy of what is stored: what another process would find after a kill.
-    #[must_use]
     pub fn snapshot(&self) -> Self {
         Self { inner: RwLock::new(self.read().clone()), ..Self::default() }
     }

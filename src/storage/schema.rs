@@ -15,7 +15,6 @@ macro_rules! families {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Its name on disk.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -58,13 +57,11 @@ families! {
 
 impl Family {
     /// Its place in [`Family::ALL`].
-    #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
     /// The family with this name on disk, if there is one.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|family| family.name() == name)
     }

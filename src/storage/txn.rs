@@ -14,7 +14,6 @@ pub struct Txn<'s> {
 
 impl<'s> Txn<'s> {
     /// No changes yet.
-    #[must_use]
     pub fn new(storage: &'s dyn Storage) -> Self {
         Self { storage, overlay: KeyMap::default() }
     }
@@ -76,7 +75,6 @@ impl<'s> Txn<'s> {
 
     /// All changes as one atomic write, in the order of their keys: the engine's memory table finds the place of a key that
     /// follows the one before at once, and searches for any other.
-    #[must_use]
     pub fn into_batch(self) -> Batch {
         let mut batch = Batch::new();
         let mut changes: Vec<_> = self.overlay.into_iter().collect();

@@ -25,7 +25,6 @@ const TRAPS: [&str; 10] = [
 ];
 
 /// The facts, in the order in which they decide.
-#[must_use]
 pub fn deciding(e: &Explanation, now: UnixMillis) -> Vec<FactView> {
     let found = [
         Some(("URL", url(e))),

@@ -53,7 +53,6 @@ pub enum CharsetSource {
 
 impl CharsetSource {
     /// Its name for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bom => "bom",
@@ -66,13 +65,11 @@ impl CharsetSource {
 }
 
 /// The encoding of a body that was sent as `content_type` and begins with `head` (as much as there is, up to [`HEAD`]).
-#[must_use]
 pub fn detect(content_type: Option<&str>, head: &[u8]) -> (&'static Encoding, CharsetSource) {
     detect_in_domain(content_type, head, None)
 }
 
 /// As [`detect`]; the top-level domain of the page's host, in lower case (`cn`), helps the guess.
-#[must_use]
 pub fn detect_in_domain(
     content_type: Option<&str>,
     head: &[u8],
@@ -242,13 +239,11 @@ impl std::fmt::Debug for Decoder {
 
 impl Decoder {
     /// For a body in `encoding`; its byte order mark, if any, is removed.
-    #[must_use]
     pub fn new(encoding: &'static Encoding) -> Self {
         Self { encoding, inner: encoding.new_decoder_with_bom_removal(), buffer: String::with_capacity(BUFFER) }
     }
 
     /// The encoding being decoded.
-    #[must_use]
     pub fn encoding(&self) -> &'static Encoding {
         self.encoding
     }

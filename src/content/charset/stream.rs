@@ -33,7 +33,6 @@ pub struct Decoded {
 
 impl TextStream {
     /// For the body of `url`, sent with `content_type`.
-    #[must_use]
     pub fn new(content_type: Option<&str>, url: &Url, max: u64) -> Self {
         Self {
             content_type: content_type.map(str::to_owned),
@@ -75,13 +74,11 @@ impl TextStream {
     }
 
     /// Whether the cap was reached.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
     /// Bytes held back.
-    #[must_use]
     pub fn held(&self) -> usize {
         self.head.capacity()
     }

@@ -276,19 +276,16 @@ pub struct ExtractRules(Vec<ExtractRule>);
 
 impl ExtractRules {
     /// In the order given; of two with one name the first that finds something counts.
-    #[must_use]
     pub fn new(rules: Vec<ExtractRule>) -> Self {
         Self(rules)
     }
 
     /// Whether any rule is meant for the page at this URL, in canonical form.
-    #[must_use]
     pub fn are_meant_for(&self, url: &str) -> bool {
         self.0.iter().any(|rule| rule.is_meant(url))
     }
 
     /// What they find on a page, by name.
-    #[must_use]
     pub fn on(&self, url: &str, page: &Document) -> Found {
         let (mut room, work) = (MAX_PAGE, Work::new(MAX_WORK));
         let mut found = BTreeMap::new();

@@ -24,7 +24,6 @@ const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-pr
 
 impl Directives {
     /// From the `content` of a robots `<meta>`.
-    #[must_use]
     pub fn from_meta(content: &str) -> Self {
         let mut all = Self::default();
         for part in content.split(',').filter(|p| !p.contains(':')) {
@@ -34,7 +33,6 @@ impl Directives {
     }
 
     /// From the values of every `X-Robots-Tag` header of an answer; `tokens` are the names our agent goes by.
-    #[must_use]
     pub fn from_header<'a>(values: impl IntoIterator<Item = &'a str>, tokens: &[impl AsRef<str>]) -> Self {
         let mut all = Self::default();
         for value in values {

@@ -50,7 +50,6 @@ pub const HAS_TEXT: u32 = 200;
 
 impl PageFacts {
     /// The URL that relative links resolve against: the page's `<base>`, else the page itself.
-    #[must_use]
     pub fn base_url(&self, page: &Url) -> Url {
         self.base.as_deref().and_then(parse_any).unwrap_or_else(|| page.clone())
     }
@@ -107,7 +106,6 @@ pub enum LinkKind {
 
 impl LinkKind {
     /// Its name in JSON and for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::A => "a",

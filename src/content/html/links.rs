@@ -80,7 +80,6 @@ impl<'a> Rel<'a> {
 }
 
 /// What a link with this `rel` is, in an element or in a header; none leads nowhere.
-#[must_use]
 pub fn kind_of_rel(rel: &str) -> Option<LinkKind> {
     Rel(Cow::Borrowed(rel)).kind()
 }

@@ -44,7 +44,6 @@ impl Default for Page {
 
 impl Page {
     /// What these facts and this reading of the bytes make.
-    #[must_use]
     pub fn of(facts: PageFacts, decoded: Decoded) -> Self {
         let Decoded { charset, source, bytes, cut } = decoded;
         Self { facts, charset, charset_source: source, bytes, cut, ..Self::default() }
@@ -60,13 +59,11 @@ pub struct PageReader {
 
 impl PageReader {
     /// For the page at `url` sent with `content_type`; reads at most `max_parse` bytes of it.
-    #[must_use]
     pub fn new(content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
         Self::of_kind(mime::sniff(content_type, b""), content_type, url, opts, max_parse)
     }
 
     /// The same for what the first bytes showed to be of this kind.
-    #[must_use]
     pub fn of_kind(kind: Kind, content_type: Option<&str>, url: &Url, opts: ExtractOptions, max_parse: u64) -> Self {
         let xhtml = kind == Kind::Xhtml;
         Self {
@@ -81,7 +78,6 @@ impl PageReader {
     }
 
     /// The body has ended.
-    #[must_use]
     pub fn finish(mut self) -> Page {
         let decoded = self.stream.finish(|text| self.extractor.feed(text));
         Page::of(self.extractor.finish(), decoded)

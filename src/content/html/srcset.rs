@@ -35,7 +35,6 @@ fn space(c: char) -> bool {
 
 /// Seconds and URL of a refresh, as in `<meta http-equiv=refresh content>` and the header `Refresh`; none if it only reloads or
 /// is malformed (WHATWG HTML, 4.2.5.3, "shared declarative refresh steps"). Parts of a second do not count.
-#[must_use]
 pub fn parse_refresh(content: &str) -> Option<(u32, &str)> {
     let text = content.trim_start_matches(space);
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());

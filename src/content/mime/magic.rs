@@ -42,7 +42,6 @@ const SIGNATURES: &[Signature] = &[
 ];
 
 /// The media type that the first bytes of a body tell, if they are one of the signatures.
-#[must_use]
 pub fn media_type(head: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, want: &[u8]| head.get(offset..offset + want.len()) == Some(want);
     let is =

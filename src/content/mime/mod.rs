@@ -32,7 +32,6 @@ pub enum Kind {
 
 impl Kind {
     /// Its name for people.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -44,7 +43,6 @@ impl Kind {
     }
 
     /// The media type of all that is of this kind, if there is one.
-    #[must_use]
     pub fn media_type(self) -> Option<&'static str> {
         match self {
             Self::Html => Some("text/html"),
@@ -66,19 +64,16 @@ pub struct Declared<'a> {
 }
 
 /// Whether a value of `X-Content-Type-Options` forbids to sniff: the first of its list counts (Fetch, 3.7).
-#[must_use]
 pub fn is_nosniff(value: &str) -> bool {
     value.split(',').next().is_some_and(|first| first.trim().eq_ignore_ascii_case("nosniff"))
 }
 
 /// The kind of a body that begins with `head` and was sent as `content_type`, when nothing forbids to sniff.
-#[must_use]
 pub fn sniff(content_type: Option<&str>, head: &[u8]) -> Kind {
     sniff_declared(Declared { content_type, nosniff: false }, head)
 }
 
 /// The kind of a body that begins with `head` and was declared so.
-#[must_use]
 pub fn sniff_declared(declared: Declared<'_>, head: &[u8]) -> Kind {
     let head = head.get(..HEAD).unwrap_or(head);
     let essence = essence(declared.content_type.unwrap_or_default());
@@ -114,7 +109,6 @@ enum Supplied {
 }
 
 /// `text/html` of `Text/HTML; charset=x`, in lower case; of several types joined by commas the last.
-#[must_use]
 pub fn essence(content_type: &str) -> String {
     let last = content_type.rsplit(',').find(|part| part.contains('/')).unwrap_or(content_type);
     last.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()

@@ -1,7 +1,6 @@
 //! Lists of media types, as settings name them.
 
 /// Whether a text is a media type without parameters, or all of one kind: `image/png`, `image/*`.
-#[must_use]
 pub fn is_type_glob(text: &str) -> bool {
     let token =
         |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b));
@@ -9,7 +8,6 @@ pub fn is_type_glob(text: &str) -> bool {
 }
 
 /// Whether one of `globs` covers a media type without parameters.
-#[must_use]
 pub fn is_among(globs: &[String], essence: &str) -> bool {
     let covers = |glob: &String| match glob.strip_suffix('*') {
         Some(kind) => essence.get(..kind.len()).is_some_and(|start| start.eq_ignore_ascii_case(kind)),

@@ -33,7 +33,6 @@ pub struct HeaderDirectives {
 
 impl HeaderDirectives {
     /// Of an answer's header lines; `tokens` are the names this crawler goes by.
-    #[must_use]
     pub fn of(headers: &[(String, Vec<u8>)], tokens: &[String]) -> Self {
         let all = |name: &'static str| -> Vec<String> {
             let named = headers.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name));
@@ -50,13 +49,11 @@ impl HeaderDirectives {
     }
 
     /// What head and page forbid together.
-    #[must_use]
     pub fn directives(&self, page: Option<&Page>) -> Directives {
         page.map_or(self.robots, |page| self.robots.and(page.facts.robots))
     }
 
     /// The page's canonical URL, absolute: that of its markup, else that of the head.
-    #[must_use]
     pub fn canonical(&self, page: Option<&Page>, url: &Url) -> Option<String> {
         let of_page = page.and_then(|page| page.facts.canonical.clone());
         let of_head = || {
@@ -67,7 +64,6 @@ impl HeaderDirectives {
     }
 
     /// What is to be noted of it.
-    #[must_use]
     pub fn notes(&self, page: Option<&Page>) -> Vec<Note> {
         let directives = self.directives(page);
         let of_page = |what: fn(&Page) -> bool| page.is_some_and(what);
@@ -87,7 +83,6 @@ impl HeaderDirectives {
 }
 
 /// What is said of the use of the content: by robots.txt, as found for the URL, and by the head.
-#[must_use]
 pub fn usage(of_robots: Option<&str>, headers: &[(String, Vec<u8>)]) -> Option<String> {
     let mut all = Statements::from(of_robots);
     all.add_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())));

@@ -48,13 +48,11 @@ pub struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// With the kind that declaration and first bytes make it.
-    #[must_use]
     pub fn sniffed(url: &'a Url, content_type: Option<&'a str>, head: &'a [u8]) -> Self {
         Self::declared(url, Declared { content_type, nosniff: false }, head)
     }
 
     /// With the kind that all the head says of it and its first bytes make it.
-    #[must_use]
     pub fn declared(url: &'a Url, declared: Declared<'a>, head: &'a [u8]) -> Self {
         let (content_type, kind) = (declared.content_type, mime::sniff_declared(declared, head));
         Self { url, content_type, kind, head, sitemap: false }

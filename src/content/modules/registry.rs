@@ -29,7 +29,6 @@ impl fmt::Debug for MimeModules {
 
 impl MimeModules {
     /// No module: everything is stored, nothing is read.
-    #[must_use]
     pub fn none() -> Self {
         Self { modules: Vec::new() }
     }
@@ -42,13 +41,11 @@ impl MimeModules {
     }
 
     /// The module that reads this body, if one does.
-    #[must_use]
     pub fn of(&self, body: &Body<'_>) -> Option<&dyn MimeModule> {
         self.modules.iter().rev().find(|m| m.takes(body)).map(|m| &**m)
     }
 
     /// Reads a body whose `head` is the whole of it; `None` when no module takes it.
-    #[must_use]
     pub fn read(&self, whole: &Body<'_>, rules: &ParseRules) -> Option<Page> {
         let mut sink = self.of(whole)?.open(whole, rules);
         sink.push(whole.head);

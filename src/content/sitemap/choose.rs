@@ -42,19 +42,16 @@ pub struct Chooser {
 
 impl Chooser {
     /// For a sitemap that may name URLs of these sites.
-    #[must_use]
     pub fn new(sites: Sites, map: FoundAs, rules: FileRules) -> Self {
         Self { sites, map, rules, files: 0 }
     }
 
     /// The sites it may name URLs of.
-    #[must_use]
     pub fn sites(&self) -> &Sites {
         &self.sites
     }
 
     /// As what an entry is found.
-    #[must_use]
     pub fn found_as(&self, entry: &Entry) -> FoundAs {
         match entry.file {
             true => FoundAs::SitemapFile { nesting: self.map.nesting().saturating_add(1) },
@@ -77,7 +74,6 @@ impl Chooser {
 }
 
 /// The most urgent first; last where what is found last is taken first. What is as urgent stays in the order of the file.
-#[must_use]
 pub fn by_urgency(entries: &[Entry], order: Order) -> Vec<&Entry> {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| Reverse(entry.urgency()));

@@ -64,19 +64,16 @@ impl Open {
 
 impl Collector {
     /// Takes at most `max_urls` entries.
-    #[must_use]
     pub fn new(max_urls: usize) -> Self {
         Self { fields: Fields::new(MAX_TEXT), entries: Vec::new(), max_urls, full: false, index: false, open: None }
     }
 
     /// True for the name of a root element that it reads.
-    #[must_use]
     pub fn reads(root: &str) -> bool {
         matches!(root, "urlset" | "sitemapindex")
     }
 
     /// The entries, and whether the document was closed and all of them were taken.
-    #[must_use]
     pub fn finish(mut self) -> (Vec<Entry>, bool) {
         let closed = self.fields.path().depth() == 0;
         self.settle(); // the file may end behind the address

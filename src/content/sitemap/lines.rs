@@ -14,7 +14,6 @@ pub struct Lines {
 
 impl Lines {
     /// Takes at most `max_urls` entries.
-    #[must_use]
     pub fn new(max_urls: usize) -> Self {
         Self { entries: Vec::new(), max_urls, line: String::new(), too_long: false, full: false }
     }
@@ -33,13 +32,11 @@ impl Lines {
     }
 
     /// True when nothing more is taken.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.full
     }
 
     /// The entries, and whether all were taken. `whole`: the last line is not broken off.
-    #[must_use]
     pub fn finish(mut self, whole: bool) -> (Vec<Entry>, bool) {
         if whole {
             self.end_line();

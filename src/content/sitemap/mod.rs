@@ -82,7 +82,6 @@ impl End {
     pub const ALL: &'static [Self] = &[Self::Done, Self::Cut, Self::Malformed];
 
     /// Its name for people and metrics.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -98,13 +97,11 @@ impl Entry {
     }
 
     /// Its name among the kinds of links.
-    #[must_use]
     pub fn kind(&self) -> LinkKind {
         if self.file { LinkKind::SitemapFile } else { LinkKind::SitemapEntry }
     }
 
     /// What else it says, for people: `lastmod 2005-01-01T00:00:00Z, priority 0.8`.
-    #[must_use]
     pub fn said(&self) -> String {
         let at = |ms: UnixMillis| jiff::Timestamp::from_millisecond(i64::try_from(ms.0).unwrap_or(i64::MAX)).ok();
         let lastmod = self.lastmod.and_then(at).map(|at| format!("lastmod {at}"));
@@ -113,7 +110,6 @@ impl Entry {
     }
 
     /// What comes first of two entries: the more important, then the one that was changed later. Ascending.
-    #[must_use]
     pub fn urgency(&self) -> (u8, Option<UnixMillis>) {
         (self.priority.unwrap_or(DEFAULT_PRIORITY), self.lastmod)
     }

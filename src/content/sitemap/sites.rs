@@ -20,7 +20,6 @@ pub struct Sites {
 impl Sites {
     /// Of the sitemap at `file` that was found at `via`. `expected` is false for what turned out to be a sitemap though nobody
     /// had said so: then a link to it proves nothing.
-    #[must_use]
     pub fn of(file: &PageUrl, via: Option<&str>, expected: bool) -> Self {
         let led = via.filter(|_| expected).and_then(|via| PageUrl::from_canonical(via).ok());
         Self { own: site(file).to_owned(), led: led.map(|via| site(&via).to_owned()), all: false }
@@ -33,20 +32,17 @@ impl Sites {
     }
 
     /// Whether the operator has given it.
-    #[must_use]
     pub fn are_all(&self) -> bool {
         self.all
     }
 
     /// Whether it may name this URL.
-    #[must_use]
     pub fn hold(&self, url: &PageUrl) -> bool {
         let site = site(url);
         self.all || site == self.own || self.led.as_deref() == Some(site)
     }
 
     /// True when another site led to the sitemap.
-    #[must_use]
     pub fn are_two(&self) -> bool {
         self.led.as_deref().is_some_and(|led| led != self.own)
     }
@@ -58,7 +54,6 @@ fn site(url: &PageUrl) -> &str {
 
 /// Whether a URL is expected to be a sitemap, and that was said by robots.txt, by a page, by nobody but the operator, or it lies on
 /// the site that led to it: it is then fetched even when pages there are not wanted.
-#[must_use]
 pub fn is_announced(file: &PageUrl, found: FoundAs, via: Option<&str>) -> bool {
     if !found.is_sitemap() || found == (FoundAs::SitemapFile { nesting: 0 }) {
         return found.is_sitemap();
@@ -68,7 +63,6 @@ pub fn is_announced(file: &PageUrl, found: FoundAs, via: Option<&str>) -> bool {
 }
 
 /// Whether a seed names the sitemap, or speaks for the index that does.
-#[must_use]
 pub fn is_named_by_seed(found: FoundAs, via: Option<&str>, origin: Option<&str>) -> bool {
     found.is_sitemap() && via.is_some() && via == origin
 }

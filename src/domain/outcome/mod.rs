@@ -65,7 +65,6 @@ pub struct Answer {
 
 impl Answer {
     /// A whole answer with this status and nothing special.
-    #[must_use]
     pub fn of(status: u16) -> Self {
         Self { status, ..Self::default() }
     }
@@ -86,7 +85,6 @@ impl Default for RetryRules {
 
 impl RetryRules {
     /// The wait after a fault of this machine, which `before` others in a row have preceded: each doubles it, up to an hour.
-    #[must_use]
     pub fn own_fault(&self, before: u32) -> Duration {
         const MOST: Duration = Duration::from_secs(60 * 60);
         let first = self.delays.first().copied().unwrap_or(Duration::from_secs(60));
@@ -138,7 +136,6 @@ pub enum FinalState {
 
 impl Verdict {
     /// The state the URL ends in; `None` when it will be tried again.
-    #[must_use]
     pub fn final_state(&self) -> Option<FinalState> {
         match *self {
             Self::Store | Self::Follow | Self::NotModified | Self::KeepHalf | Self::StoreOnly(None) => {
@@ -151,13 +148,11 @@ impl Verdict {
     }
 
     /// Whether the answer goes into the archive.
-    #[must_use]
     pub fn stores(&self) -> bool {
         matches!(self, Self::Store | Self::StoreHalf { .. } | Self::StoreOnly(_) | Self::Follow | Self::NotModified)
     }
 
     /// Whether the body is parsed for links.
-    #[must_use]
     pub fn parses(&self) -> bool {
         matches!(self, Self::Store | Self::StoreHalf { .. })
     }
@@ -181,7 +176,6 @@ impl Verdict {
 }
 
 /// What follows from `outcome`. `attempts` is the number of earlier attempts at this URL, this one not counted.
-#[must_use]
 pub fn judge(outcome: &FetchOutcome, attempts: u8, now: UnixMillis, rules: &RetryRules) -> Verdict {
     match *outcome {
         FetchOutcome::Answer(answer) => judge_answer(&answer, attempts, now, rules),
@@ -258,7 +252,6 @@ fn judge_fault(failure: Failure, attempts: u8, now: UnixMillis, rules: &RetryRul
 }
 
 /// What `outcome` says about how its host feels.
-#[must_use]
 pub fn pace_signal(outcome: &FetchOutcome) -> PaceSignal {
     match *outcome {
         FetchOutcome::Answer(answer) => answer_signal(&answer),

@@ -68,7 +68,6 @@ impl PaceWhy {
     pub const ALL: [Self; 6] = [Self::Gap, Self::CrawlDelay, Self::RetryAfter, Self::Backoff, Self::Brake, Self::Work];
 
     /// Its name in logs and the admin API.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Gap => "gap",
@@ -113,68 +112,57 @@ impl Default for Pace {
 
 impl Pace {
     /// A host never asked before: ready at once.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The first moment a request may start.
-    #[must_use]
     pub fn earliest(&self) -> UnixMillis {
         self.earliest
     }
 
     /// Why no request may start before.
-    #[must_use]
     pub fn why(&self) -> PaceWhy {
         self.why
     }
 
     /// The Crawl-delay in force.
-    #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
 
     /// Steps of back-off; zero when all is well.
-    #[must_use]
     pub fn backoff(&self) -> u8 {
         self.backoff
     }
 
     /// Refusals (403, 429, challenges) in a row so far.
-    #[must_use]
     pub fn hostile_run(&self) -> u32 {
         self.hostile_run
     }
 
     /// The gap in force: the largest of `min_delay`, the Crawl-delay and `delay_factor` times the last response, of
     /// which only the last is bounded by `max_delay`.
-    #[must_use]
     pub fn gap(&self, rules: &PaceRules) -> Duration {
         self.reasoned_gap(rules).0
     }
 
     /// What asks for the gap in force: [`PaceWhy::CrawlDelay`] or [`PaceWhy::Gap`].
-    #[must_use]
     pub fn gap_why(&self, rules: &PaceRules) -> PaceWhy {
         self.reasoned_gap(rules).1
     }
 
     /// The end of the last answer.
-    #[must_use]
     pub fn last_end(&self) -> Option<UnixMillis> {
         self.last_end
     }
 
     /// How long the last answer took.
-    #[must_use]
     pub fn last_took(&self) -> Duration {
         self.last_took
     }
 
     /// Ready, or until when and why not.
-    #[must_use]
     pub fn state(&self, now: UnixMillis) -> PaceState {
         if now >= self.earliest { PaceState::Ready } else { PaceState::Waiting { until: self.earliest, why: self.why } }
     }

@@ -32,7 +32,6 @@ pub enum PaceRecordError {
 
 impl Pace {
     /// This pace as [`PACE_RECORD_LEN`] bytes.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let last_end = if self.last_end.is_some() { HAS_LAST_END } else { 0 };
         let crawl_delay = if self.crawl_delay.is_some() { HAS_CRAWL_DELAY } else { 0 };

@@ -14,7 +14,6 @@ impl RetryAfter {
 
     /// How long `value` asks to wait from `now`: whole seconds, or an HTTP date in any of its three forms. A date that
     /// has passed asks for no wait. `None` when it is neither; the caller then backs off by itself.
-    #[must_use]
     pub fn parse(value: &str, now: UnixMillis) -> Option<Duration> {
         let value = value.trim_matches([' ', '\t']);
         let wait = if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {

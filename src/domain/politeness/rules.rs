@@ -38,7 +38,6 @@ impl Default for PaceRules {
 
 impl PaceRules {
     /// The same with another least gap, which also caps the multiple of the answer's time.
-    #[must_use]
     pub fn with_min_delay(&self, delay: Duration) -> Self {
         Self { min_delay: delay, max_delay: delay, ..self.clone() }
     }

@@ -14,7 +14,6 @@ const TIMES: u32 = 50;
 
 /// How long a host waits for a page that took the processor so long, of so many bytes received; zero for what is usual. The caller
 /// bounds it.
-#[must_use]
 pub fn wait_for_work(took: Duration, bytes: u64) -> Duration {
     let worth = Duration::try_from_secs_f64(bytes as f64 / BYTES_A_SECOND).unwrap_or(Duration::MAX);
     took.saturating_sub(ALLOWANCE).saturating_sub(worth).saturating_mul(TIMES)

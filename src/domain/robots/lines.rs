@@ -109,7 +109,6 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
 
 /// What is read of a text: all of it up to [`MAX_ROBOTS_BYTES`], the whole lines within them of a longer one. So whoever keeps
 /// a text must have read one byte more than the limit before it is cut here: half a rule would mean another rule.
-#[must_use]
 pub fn within_limit(text: &[u8]) -> &[u8] {
     match text.get(..MAX_ROBOTS_BYTES) {
         Some(head) if text.len() > MAX_ROBOTS_BYTES => whole_lines(head),
@@ -118,7 +117,6 @@ pub fn within_limit(text: &[u8]) -> &[u8] {
 }
 
 /// The lines of `text` that have an end; of a text that broke off, nobody knows how its last line goes on.
-#[must_use]
 pub fn whole_lines(text: &[u8]) -> &[u8] {
     let end = memchr::memrchr2(b'\n', b'\r', text).unwrap_or(0);
     text.get(..end).unwrap_or_default()

@@ -18,7 +18,6 @@ const MAX_USAGE_RULES: usize = 256;
 impl RobotsRules {
     /// What `text` tells a crawler whose product tokens are `tokens`, the most specific first: the groups of the first
     /// token that the text names, all merged, else those for `*`. Never fails; see [`super::MAX_ROBOTS_BYTES`].
-    #[must_use]
     pub fn parse(text: &[u8], tokens: &[&str]) -> Self {
         let choice = choose(text, tokens);
         let mut collected = Collected::default();

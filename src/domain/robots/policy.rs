@@ -21,7 +21,6 @@ pub enum RobotsStatus {
 /// What the final status code of a request for robots.txt means. Redirects are followed up to five before this, so a
 /// 3xx here is one too many, or one that leads nowhere, and means that there is none (section 2.3.1.2). 429 asks for
 /// patience and is taken like a server error. Network faults are [`RobotsStatus::Unreachable`] without asking here.
-#[must_use]
 pub fn classify(status: u16) -> RobotsStatus {
     match status {
         200..=299 => RobotsStatus::Found,
@@ -80,7 +79,6 @@ pub struct RobotsCopy {
 
 impl RobotsCachePolicy {
     /// Whether the copy says nothing any more: one must be fetched before anything else of its host.
-    #[must_use]
     pub fn is_due(&self, copy: &RobotsCopy, now: UnixMillis) -> bool {
         match copy.retry_at {
             Some(at) => at <= now,
@@ -89,7 +87,6 @@ impl RobotsCachePolicy {
     }
 
     /// What to go by with this copy, whether it is due or not.
-    #[must_use]
     pub fn standing(&self, copy: &RobotsCopy, now: UnixMillis) -> RobotsAccess {
         let status = if copy.failures > 0 { RobotsStatus::Unreachable } else { classify(copy.status) };
         self.access(status, Some(copy.fetched).filter(|at| at.0 > 0), now)
@@ -97,14 +94,12 @@ impl RobotsCachePolicy {
 
     /// Whether a copy fetched at `fetched_at` may be used without asking again. A copy from the future (the clock was
     /// set back) is not.
-    #[must_use]
     pub fn fresh(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
         fetched_at <= now && now.since(fetched_at) < self.max_age
     }
 
     /// When to ask again after `failures` failed requests in a row (at least one). It counts from `earliest`, the host's next
     /// request: else each of them would be one for robots.txt, which asks for more patience, and no page would ever have a turn.
-    #[must_use]
     pub fn retry_at(&self, earliest: UnixMillis, failures: u32) -> UnixMillis {
         let step = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         let wait = self.error_retry.get(step).or(self.error_retry.last()).copied();
@@ -112,13 +107,11 @@ impl RobotsCachePolicy {
     }
 
     /// Whether a copy fetched at `fetched_at` may still stand in for one that cannot be reached.
-    #[must_use]
     pub fn usable_stale(&self, now: UnixMillis, fetched_at: UnixMillis) -> bool {
         now.since(fetched_at) <= self.keep_stale
     }
 
     /// What to go by after a request that brought `status`, with an older copy fetched at `kept` if there is one.
-    #[must_use]
     pub fn access(&self, status: RobotsStatus, kept: Option<UnixMillis>, now: UnixMillis) -> RobotsAccess {
         match status {
             RobotsStatus::Found => RobotsAccess::Fetched,

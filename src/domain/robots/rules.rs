@@ -70,13 +70,11 @@ impl Span {
 
 impl RobotsRules {
     /// Everything may be fetched: there is no robots.txt (RFC 9309, section 2.3.1.3).
-    #[must_use]
     pub fn allow_all() -> Self {
         Self::whole(true)
     }
 
     /// Nothing may be fetched: robots.txt could not be reached (RFC 9309, section 2.3.1.4).
-    #[must_use]
     pub fn disallow_all() -> Self {
         Self::whole(false)
     }
@@ -97,7 +95,6 @@ impl RobotsRules {
 
     /// Whether `tail` (path and query of a URL, beginning with `/`) may be fetched: the longest matching rule decides,
     /// of equally long ones the one that allows; `/robots.txt` itself may always be fetched.
-    #[must_use]
     pub fn verdict(&self, tail: &str) -> RobotsVerdict {
         match self.deciding(tail) {
             Decision::Rule(rule) => {
@@ -109,7 +106,6 @@ impl RobotsRules {
     }
 
     /// The verdict and why, in words: the line that decides, or why there is none.
-    #[must_use]
     pub fn explain(&self, tail: &str) -> (bool, String) {
         let RobotsVerdict { allowed, line } = self.verdict(tail);
         let no_line = || match self.group {
@@ -121,7 +117,6 @@ impl RobotsRules {
     }
 
     /// As [`Self::verdict`], without the line: nothing is allocated for it.
-    #[must_use]
     pub fn allows(&self, tail: &str) -> bool {
         match self.deciding(tail) {
             Decision::Rule(rule) => rule.allow,
@@ -130,49 +125,41 @@ impl RobotsRules {
     }
 
     /// Crawl-delay of our groups; the longest, if they name several.
-    #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
 
     /// The values of all Sitemap lines, wherever they stand, as written.
-    #[must_use]
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
 
     /// What our groups say of the use of content, in the order of the file.
-    #[must_use]
     pub fn usage_rules(&self) -> &[UsageRule] {
         &self.usage
     }
 
     /// What they say of the use of this one, as it is recorded: of each kind the statements with the longest matching path.
-    #[must_use]
     pub fn usage(&self, tail: &str) -> Option<String> {
         usage::of(&self.usage, tail)
     }
 
     /// Whose rules these are.
-    #[must_use]
     pub fn group(&self) -> RobotsGroup {
         self.group
     }
 
     /// Number of rules kept.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
     /// Whether there are no rules.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Bytes of memory in use, for a cache that is bounded by them.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let sitemaps: usize = self.sitemaps.iter().map(|s| s.capacity() + size_of::<String>()).sum();
         let usage: usize = self.usage.iter().map(UsageRule::memory).sum();

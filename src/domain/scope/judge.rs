@@ -116,7 +116,6 @@ impl Scope {
     }
 
     /// Hosts that joined and are to be kept over a restart, sorted; [`Scope::kept`] says that some are.
-    #[must_use]
     pub fn unkept(&self) -> &BTreeSet<String> {
         &self.unkept
     }

@@ -104,7 +104,6 @@ impl Default for Printer {
 
 impl Printer {
     /// Of a page whose URL has these words, in path and query.
-    #[must_use]
     pub fn new(of_url: &str) -> Self {
         let mut tokens = Tokens::default();
         tokens.find(&(percent_encoding::percent_decode_str(of_url).decode_utf8_lossy() + "\n"));
@@ -134,7 +133,6 @@ impl Printer {
     }
 
     /// The text has ended. A text without a token has no print.
-    #[must_use]
     pub fn finish(mut self) -> (Option<TextPrint>, Told) {
         self.part();
         self.take(); // the last token has ended

@@ -73,7 +73,6 @@ impl TrapRules {
 
     /// Whether the URL looks like one of an endless subtree: very deep, going round in circles, with very many parameters, or of a month that
     /// hardly a page is about. It is taken last.
-    #[must_use]
     pub fn is_odd(&self, url: &PageUrl, now: UnixMillis) -> bool {
         let segments = segments(url);
         (self.max_segments.is_none() && over(segments.len(), SEGMENTS))

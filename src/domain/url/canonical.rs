@@ -31,7 +31,6 @@ impl Default for Canonicaliser {
 
 impl Canonicaliser {
     /// Compiles the rules.
-    #[must_use]
     pub fn new(rules: CleanRules) -> Self {
         Self { cleaner: Cleaner::new(&rules), max_length: rules.max_url_length.min(MAX_PAGE_URL_LENGTH) }
     }
@@ -104,14 +103,12 @@ impl Canonicaliser {
     /// Joins the links of one page: the same as [`Canonicaliser::join`], several times as fast for most links.
     ///
     /// `base` and `query_encoding` are as there.
-    #[must_use]
     pub fn joiner(&self, base: Url, query_encoding: Option<&'static Encoding>) -> Joiner<'_> {
         Joiner::new(Cow::Borrowed(self), base, query_encoding)
     }
 
     /// The same for all `links` of one page or list. Marks of sessions that name pages there stay: those in whose values alone links
     /// differ, and one that a single link has, and nothing else in its query, while others have none.
-    #[must_use]
     pub fn joiner_of<'l>(
         &self,
         links: impl Iterator<Item = &'l str>,

@@ -9,7 +9,6 @@ use super::percent::{normal, standard_path};
 const SHOWN: usize = 60;
 
 /// What is different in `url`, the canonical form of `input`; empty when nothing is.
-#[must_use]
 pub fn changes(input: &str, url: &PageUrl) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(parsed) = Url::parse(input) else { return found };

@@ -48,7 +48,6 @@ impl Default for CleanRules {
 
 impl CleanRules {
     /// Removes nothing; the length limit is the default.
-    #[must_use]
     pub fn keep_all() -> Self {
         Self { tracking: Vec::new(), sessions: Vec::new(), session_tokens: Vec::new(), ..Self::default() }
     }

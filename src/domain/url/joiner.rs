@@ -43,7 +43,6 @@ impl<'a> Joiner<'a> {
     }
 
     /// The base that links are joined to.
-    #[must_use]
     pub fn base(&self) -> &Url {
         &self.base
     }

@@ -49,13 +49,11 @@ impl UrlError {
     pub const ALL: [Self; 3] = [Self::Scheme, Self::Malformed, Self::TooLong];
 
     /// True for what was meant as a page's URL: another scheme leads elsewhere by right.
-    #[must_use]
     pub fn is_fault(self) -> bool {
         self != Self::Scheme
     }
 
     /// The same as a reason that storage, logs and metrics know.
-    #[must_use]
     pub fn rejection(self) -> Rejection {
         match self {
             Self::Scheme => Rejection::Scheme,

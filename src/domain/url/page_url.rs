@@ -27,7 +27,6 @@ pub enum Scheme {
 
 impl Scheme {
     /// Its name in a URL, without the colon.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -36,7 +35,6 @@ impl Scheme {
     }
 
     /// The port that a URL need not name.
-    #[must_use]
     pub fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -45,13 +43,11 @@ impl Scheme {
     }
 
     /// The byte it has on disk.
-    #[must_use]
     pub fn code(self) -> u8 {
         self as u8
     }
 
     /// The scheme with this byte, if there is one.
-    #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         match code {
             0 => Some(Self::Http),
@@ -95,37 +91,31 @@ pub struct PageUrl {
 
 impl PageUrl {
     /// The whole URL.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// http or https.
-    #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
     /// The host: lower-case ASCII; an IPv6 address stands in brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         self.slice(self.scheme.prefix().len(), usize::from(self.host_end))
     }
 
     /// The port a connection goes to: the one named, or the scheme's own.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Path and query; begins with `/`.
-    #[must_use]
     pub fn tail(&self) -> &str {
         self.slice(usize::from(self.tail_start), self.text.len())
     }
 
     /// The path; begins with `/`.
-    #[must_use]
     pub fn path(&self) -> &str {
         self.tail().split_once('?').map_or(self.tail(), |(path, _)| path)
     }
@@ -139,32 +129,27 @@ impl PageUrl {
     }
 
     /// The query without its `?`; never empty.
-    #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.tail().split_once('?').map(|(_, query)| query)
     }
 
     /// `host`, or `host:port` when the port is not the scheme's own.
-    #[must_use]
     pub fn authority(&self) -> String {
         self.slice(self.scheme.prefix().len(), usize::from(self.tail_start)).to_owned()
     }
 
     /// The same as it is asked for, perhaps with a final dot of the host: the value of a `Host` header.
-    #[must_use]
     pub fn asked_authority(&self) -> String {
         let (host, port) = (self.host(), self.slice(usize::from(self.host_end), usize::from(self.tail_start)));
         format!("{host}{}{port}", if self.has_final_dot() { "." } else { "" })
     }
 
     /// Path and query as they are asked for.
-    #[must_use]
     pub fn asked_tail(&self) -> &str {
         self.spelling().map_or(self.tail(), |spelling| spelling.strip_prefix('.').unwrap_or(spelling))
     }
 
     /// The whole URL as it is asked for.
-    #[must_use]
     pub fn asked(&self) -> Cow<'_, str> {
         match self.spelling {
             None => Cow::Borrowed(self.as_str()),
@@ -173,7 +158,6 @@ impl PageUrl {
     }
 
     /// The spelling under which it is asked for, where that is not the canonical one: what stands behind the host, the port left out.
-    #[must_use]
     pub fn spelling(&self) -> Option<&str> {
         self.spelling.as_deref()
     }
@@ -229,7 +213,6 @@ impl PageUrl {
 
     /// The URL as it is asked for, as the `url` crate's value, for joining links. A host that the crate refuses has a stand-in there
     /// ([`without_stand_in`](super::without_stand_in)).
-    #[must_use]
     #[expect(clippy::expect_used, reason = "every constructor admits only hosts that the url crate accepts (proptest)")]
     pub fn to_url(&self) -> Url {
         parse_any(&self.asked()).or_else(|| parse_any(&self.text)).expect("a page's URL parses")

@@ -72,20 +72,17 @@ impl UrlPatterns {
     }
 
     /// There are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.written.is_empty()
     }
 
     /// Whether one of them matches a canonical URL.
-    #[must_use]
     pub fn is_match(&self, url: &str) -> bool {
         !self.is_empty()
             && (self.canonical.is_match(url) || self.read(url, |set, form| set.is_match(form).then_some(())).is_some())
     }
 
     /// The first that matches a canonical URL, as the user wrote it.
-    #[must_use]
     pub fn first(&self, url: &str) -> Option<&str> {
         let first = |set: &RegexSet, form: &str| set.matches(form).into_iter().next();
         let readable = self.read(url, first);

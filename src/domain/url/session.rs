@@ -17,7 +17,6 @@ const CAPITALS: usize = 20;
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
 /// Whether a parameter's value looks like a session id, whatever its name.
-#[must_use]
 pub(super) fn looks_like_session(value: &str) -> bool {
     let is_separator = |c: char| matches!(c, '-' | '_' | '.' | ',');
     let mut parts = value.split(is_separator);

@@ -12,13 +12,11 @@ const PREFIX: &str = "xn--";
 const STAND_IN: &str = "xn=-";
 
 /// A URL of any host, which has a stand-in where the `url` crate refuses its name.
-#[must_use]
 pub fn parse_any(text: &str) -> Option<Url> {
     Url::parse(text).ok().or_else(|| Url::parse(&masked(text)?).ok())
 }
 
 /// The same for a reference and its base.
-#[must_use]
 pub fn join_any(base: &Url, href: &str) -> Option<Url> {
     base.join(href).ok().or_else(|| base.join(&masked(href)?).ok())
 }
@@ -48,7 +46,6 @@ pub(super) fn masked(text: &str) -> Option<String> {
 }
 
 /// A host, or a text with one, as it is named.
-#[must_use]
 pub fn named(text: &str) -> Cow<'_, str> {
     if !text.contains(STAND_IN) {
         return Cow::Borrowed(text);

@@ -2,7 +2,6 @@
 
 /// The text under each scheme it may mean, https first as browsers take it. Nothing when it has a scheme, or does not begin
 /// with something that can only be a host: a name with a dot, a bracketed address, `localhost`, or a name with a port.
-#[must_use]
 pub fn with_schemes(text: &str) -> Option<[String; 2]> {
     let text = text.trim();
     let bare = text.strip_prefix("//").unwrap_or(text);

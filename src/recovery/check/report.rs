@@ -18,25 +18,21 @@ macro_rules! faults {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Its name in reports; stable.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
             /// The number of the invariant it breaks (`docs/invariants.md`).
-            #[must_use]
             pub fn invariant(self) -> &'static str {
                 match self { $(Self::$variant => $invariant,)* }
             }
 
             /// What is wrong.
-            #[must_use]
             pub fn what(self) -> &'static str {
                 match self { $(Self::$variant => $what,)* }
             }
 
             /// What `--repair` does about it.
-            #[must_use]
             pub fn repair(self) -> &'static str {
                 match self { $(Self::$variant => $repair,)* }
             }
@@ -113,13 +109,11 @@ pub enum Note {
 
 impl Note {
     /// Its name in reports; stable.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.told().0
     }
 
     /// What it says.
-    #[must_use]
     pub fn what(self) -> &'static str {
         self.told().1
     }
@@ -211,25 +205,21 @@ pub struct Report {
 
 impl Report {
     /// True when nothing is wrong (any more).
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 
     /// How often a fault was found.
-    #[must_use]
     pub fn count(&self, fault: Fault) -> u64 {
         self.findings.get(&fault).map_or(0, |t| t.count)
     }
 
     /// All findings together.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.findings.values().map(|t| t.count).fold(0, u64::saturating_add)
     }
 
     /// URLs known.
-    #[must_use]
     pub fn urls(&self) -> u64 {
         self.records.get("seen").copied().unwrap_or(0)
     }

@@ -105,7 +105,6 @@ pub type Result<T> = std::result::Result<T, CheckpointError>;
 
 impl CheckpointError {
     /// What it says of the disk, if that has a part in it.
-    #[must_use]
     pub fn fault(&self) -> Option<DiskFault> {
         match self {
             Self::Storage(e) => Some(e.fault()),

@@ -102,7 +102,6 @@ impl Draft {
     }
 
     /// Where the database is to be linked.
-    #[must_use]
     pub fn db(&self) -> PathBuf {
         self.dir.join("db")
     }

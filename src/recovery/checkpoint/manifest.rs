@@ -139,13 +139,11 @@ impl From<&Manifest> for Summary {
 }
 
 /// The name of a checkpoint: the moment and the run. Names sort by time.
-#[must_use]
 pub fn name(at: UnixMillis, run: u32) -> String {
     format!("{}-r{run:05}", digits17(at))
 }
 
 /// The moment in a name.
-#[must_use]
 pub fn moment(name: &str) -> Option<UnixMillis> {
     let time = name.split_once("-r")?.0;
     let part = |range: std::ops::Range<usize>| time.get(range);
@@ -155,7 +153,6 @@ pub fn moment(name: &str) -> Option<UnixMillis> {
 }
 
 /// True for what [`name`] gives.
-#[must_use]
 pub fn is_name(text: &str) -> bool {
     let digits = |t: &str, n: usize| t.len() >= n && t.bytes().all(|b| b.is_ascii_digit());
     text.split_once("-r").is_some_and(|(time, run)| digits(time, 17) && time.len() == 17 && digits(run, 5))
@@ -210,14 +207,12 @@ impl Manifest {
     }
 
     /// The manifest as it is written.
-    #[must_use]
     pub fn text(&self) -> Vec<u8> {
         // Texts and numbers; writing them into memory cannot fail. An empty manifest would be refused by every reader.
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
     /// Bytes of its own files.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|f| f.bytes).sum()
     }

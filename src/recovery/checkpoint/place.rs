@@ -53,7 +53,6 @@ impl Target {
     }
 
     /// The same, one step below.
-    #[must_use]
     pub fn below(&self, name: &str) -> Self {
         match self {
             Self::Folder(dir) => Self::Folder(dir.join(name)),

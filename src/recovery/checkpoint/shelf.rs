@@ -32,19 +32,16 @@ pub struct Shelf(PathBuf);
 
 impl Shelf {
     /// The checkpoints in `dir`, which need not be there.
-    #[must_use]
     pub fn new(dir: PathBuf) -> Self {
         Self(dir)
     }
 
     /// The folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.0
     }
 
     /// Where a checkpoint is.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

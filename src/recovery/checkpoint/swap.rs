@@ -59,7 +59,6 @@ impl Swap {
     }
 
     /// Where the new state is to be built, forced to the disk.
-    #[must_use]
     pub fn staging(&self) -> PathBuf {
         self.data.join(STAGING)
     }

@@ -28,7 +28,6 @@ pub struct Report {
 
 impl Report {
     /// True when nothing is wrong.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.damage.is_empty() && self.missing.is_empty()
     }

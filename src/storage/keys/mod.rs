@@ -231,25 +231,21 @@ impl From<ContentDigest> for ContentKey {
 
 impl HostAt {
     /// This host in `crawl`.
-    #[must_use]
     pub fn crawl(self, crawl: CrawlId) -> HostCrawl {
         HostCrawl { partition: self.partition, host: self.host, crawl }
     }
 
     /// Its robots.txt of this scheme and port.
-    #[must_use]
     pub fn robots(self, scheme: Scheme, port: u16) -> RobotsKey {
         RobotsKey { partition: self.partition, host: self.host, scheme, port }
     }
 
     /// Its entry in `waiting`.
-    #[must_use]
     pub fn waiting(self, rank: u8, order: u64) -> WaitingKey {
         WaitingKey { partition: self.partition, rank, order, host: self.host }
     }
 
     /// Its entry in `parked`.
-    #[must_use]
     pub fn parked(self, time: UnixMillis) -> ParkedKey {
         ParkedKey { partition: self.partition, time, host: self.host }
     }
@@ -257,19 +253,16 @@ impl HostAt {
 
 impl HostCrawl {
     /// The host, whatever the crawl.
-    #[must_use]
     pub fn host_at(self) -> HostAt {
         HostAt { partition: self.partition, host: self.host }
     }
 
     /// One URL of this host and crawl.
-    #[must_use]
     pub fn url(self, url: UrlKey) -> SeenKey {
         SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url }
     }
 
     /// A queue entry of this host and crawl.
-    #[must_use]
     pub fn queue(self, rank: u8, order: u64) -> QueueKey {
         QueueKey { partition: self.partition, host: self.host, crawl: self.crawl, rank, order }
     }
@@ -277,20 +270,17 @@ impl HostCrawl {
 
 impl SeenKey {
     /// The host and crawl of this URL.
-    #[must_use]
     pub fn host_crawl(self) -> HostCrawl {
         HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
     }
 
     /// The capture of this URL at that time.
-    #[must_use]
     pub fn page(self, captured: UnixMillis) -> PageKey {
         let Self { partition, host, crawl, url } = self;
         PageKey { partition, host, crawl, url, captured: Reverse(captured) }
     }
 
     /// This URL in the row of retries and revisits.
-    #[must_use]
     pub fn due(self, time: UnixMillis) -> DueKey {
         let Self { partition, host, crawl, url } = self;
         DueKey { partition, time, host, crawl, url }
@@ -299,7 +289,6 @@ impl SeenKey {
 
 impl QueueKey {
     /// The host and crawl of this entry.
-    #[must_use]
     pub fn host_crawl(self) -> HostCrawl {
         HostCrawl { partition: self.partition, host: self.host, crawl: self.crawl }
     }
@@ -307,7 +296,6 @@ impl QueueKey {
 
 impl DueKey {
     /// The URL, whatever the time.
-    #[must_use]
     pub fn seen(self) -> SeenKey {
         SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
     }
@@ -315,7 +303,6 @@ impl DueKey {
 
 impl PageKey {
     /// The URL, whatever the capture.
-    #[must_use]
     pub fn seen(self) -> SeenKey {
         SeenKey { partition: self.partition, host: self.host, crawl: self.crawl, url: self.url }
     }
@@ -323,7 +310,6 @@ impl PageKey {
 
 impl WaitingKey {
     /// The host of this entry.
-    #[must_use]
     pub fn host_at(self) -> HostAt {
         HostAt { partition: self.partition, host: self.host }
     }
@@ -331,7 +317,6 @@ impl WaitingKey {
 
 impl ParkedKey {
     /// The host of this entry.
-    #[must_use]
     pub fn host_at(self) -> HostAt {
         HostAt { partition: self.partition, host: self.host }
     }

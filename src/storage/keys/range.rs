@@ -15,38 +15,32 @@ pub struct KeyRange {
 
 impl KeyRange {
     /// Every key that begins with `prefix`.
-    #[must_use]
     pub fn prefix(prefix: Vec<u8>) -> Self {
         let until = successor(&prefix);
         Self { from: prefix, until }
     }
 
     /// The whole family.
-    #[must_use]
     pub fn all() -> Self {
         Self { from: Vec::new(), until: Vec::new() }
     }
 
     /// Every key of a partition (all families but `content` and `meta`).
-    #[must_use]
     pub fn partition(partition: Partition) -> Self {
         Self::prefix(partition.0.to_be_bytes().to_vec())
     }
 
     /// A host's keys (`host_state`, `host_counts`, `queue`, `seen`, `pages`, `rejected`, `failed`, `robots`).
-    #[must_use]
     pub fn host(host: HostAt) -> Self {
         Self::prefix(host.encode())
     }
 
     /// A host's keys in one crawl (`host_counts`, `queue`, `seen`, `pages`, `rejected`).
-    #[must_use]
     pub fn host_crawl(host: HostCrawl) -> Self {
         Self::prefix(host.encode())
     }
 
     /// `queue`: a host's entries of one rank, from `from_order` on.
-    #[must_use]
     pub fn queue_rank(host: HostCrawl, rank: u8, from_order: u64) -> Self {
         let mut prefix = host.encode();
         prefix.push(rank);
@@ -54,7 +48,6 @@ impl KeyRange {
     }
 
     /// `waiting`: hosts of one rank, from `from_order` on.
-    #[must_use]
     pub fn waiting_rank(partition: Partition, rank: u8, from_order: u64) -> Self {
         let mut prefix = partition.0.to_be_bytes().to_vec();
         prefix.push(rank);
@@ -62,7 +55,6 @@ impl KeyRange {
     }
 
     /// `parked` or `due`: what lies at `from` or later, up to and including `now`.
-    #[must_use]
     pub fn until_time(partition: Partition, from: UnixMillis, now: UnixMillis) -> Self {
         let at = |time: UnixMillis| {
             let mut key = partition.0.to_be_bytes().to_vec();
@@ -73,7 +65,6 @@ impl KeyRange {
     }
 
     /// `pages`: the captures of a URL, newest first.
-    #[must_use]
     pub fn captures(url: SeenKey) -> Self {
         Self::prefix(url.encode())
     }
@@ -86,7 +77,6 @@ impl KeyRange {
 }
 
 /// The smallest key above every key with this prefix; empty when there is none.
-#[must_use]
 pub fn successor(prefix: &[u8]) -> Vec<u8> {
     let mut next = prefix.to_vec();
     while let Some(last) = next.pop() {
@@ -99,7 +89,6 @@ pub fn successor(prefix: &[u8]) -> Vec<u8> {
 }
 
 /// The smallest key above `key`: where a scan goes on.
-#[must_use]
 pub fn after(key: &[u8]) -> Vec<u8> {
     let mut next = key.to_vec();
     next.push(0);

@@ -45,13 +45,11 @@ impl NewUrl {
     pub const LAST: u8 = u8::MAX;
 
     /// A seed, of which nothing is said.
-    #[must_use]
     pub fn seed(url: PageUrl) -> Self {
         Self { seed: true, ..Self::link(url, 0) }
     }
 
     /// A link, so many links from its seed; whose and where it stood is not known.
-    #[must_use]
     pub fn link(url: PageUrl, depth: u16) -> Self {
         Self {
             url,
@@ -68,7 +66,6 @@ impl NewUrl {
     }
 
     /// The way to it.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         Reach { depth: self.depth, limit: self.limit }
     }
@@ -146,7 +143,6 @@ pub struct PageChange {
 
 impl PageChange {
     /// What there is of the page: its capture, or the half that it is done with.
-    #[must_use]
     pub fn record(&self) -> Option<&PageRecord> {
         let half = if let Ending::Kept(half) = &self.ending { Some(&**half) } else { None };
         self.capture.as_ref().or(half)
@@ -177,7 +173,6 @@ pub struct LinkChange {
 impl LinkChange {
     /// Judged links, new and turned away, in changes of at most `most`; at least one. Each may be committed for itself, and again:
     /// what the first ones queue is known to whoever finds it once more.
-    #[must_use]
     pub fn in_chunks(self, most: usize) -> Vec<Self> {
         let (generation, most) = (self.generation, most.max(1));
         if self.new.len() + self.turned.len() <= most {

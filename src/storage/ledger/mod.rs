@@ -93,19 +93,16 @@ impl Ledger {
     }
 
     /// The counters of the last commit.
-    #[must_use]
     pub fn committed(&self) -> &Counters {
         &self.committed
     }
 
     /// Hosts kept in memory between commits; bounded.
-    #[must_use]
     pub fn hosts_kept(&self) -> usize {
         self.hosts.kept()
     }
 
     /// Key of a URL in `seen`.
-    #[must_use]
     pub fn seen_key(&self, url: &PageUrl) -> SeenKey {
         let at = HostAt { partition: Partition::of_host(url.host()), host: self.rules.prints.host(url.host()) };
         at.crawl(self.rules.crawl).url(self.rules.prints.url(url))
@@ -155,7 +152,6 @@ impl Ledger {
     }
 
     /// Number of the commit under construction, for its list of unsynced pages.
-    #[must_use]
     pub fn number(&self) -> u64 {
         self.counters.next_commit
     }

@@ -75,7 +75,6 @@ impl RocksStorage {
     }
 
     /// The data folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }

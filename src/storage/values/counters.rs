@@ -28,13 +28,11 @@ fields! {
 
 impl FrontierCounts {
     /// What one host has a part in it.
-    #[must_use]
     pub fn of(host: &HostCounts) -> Self {
         Self { ranks: host.queued, retries: host.due, hosts_held: u64::from(host.place == Place::Held) }
     }
 
     /// URLs in `queue` and `due`.
-    #[must_use]
     pub fn urls(&self) -> u64 {
         self.ranks.iter().fold(self.retries, |sum, n| sum.saturating_add(*n))
     }
@@ -103,13 +101,11 @@ fn sum(counts: &BTreeMap<u8, u64>) -> u64 {
 
 impl Counters {
     /// URLs given up, whatever the reason.
-    #[must_use]
     pub fn error(&self) -> u64 {
         sum(&self.errors)
     }
 
     /// URLs turned away, whatever the reason.
-    #[must_use]
     pub fn rejected_total(&self) -> u64 {
         sum(&self.rejected)
     }
@@ -163,14 +159,12 @@ impl Counters {
     }
 
     /// I2: every URL is in exactly one state.
-    #[must_use]
     pub fn balanced(&self) -> bool {
         let states = [self.queued, self.done, self.error(), self.rejected_total()];
         states.iter().fold(0_u64, |sum, n| sum.saturating_add(*n)) == self.discovered
     }
 
     /// I2: every queued URL is in the queue or among the retries of one host.
-    #[must_use]
     pub fn queues_add_up(&self) -> bool {
         self.frontier.urls() == self.queued
     }

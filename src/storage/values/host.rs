@@ -68,13 +68,11 @@ fields! {
 
 impl HostCounts {
     /// URLs in `queue`, all ranks together.
-    #[must_use]
     pub fn queued_total(&self) -> u64 {
         self.queued.iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
     /// The best rank that has URLs.
-    #[must_use]
     pub fn best_rank(&self) -> Option<u8> {
         self.queued.iter().position(|n| *n > 0).and_then(|rank| u8::try_from(rank).ok())
     }

@@ -34,7 +34,6 @@ codes! {
 
 impl DoneKind {
     /// True when its record in the archive refers to an earlier one.
-    #[must_use]
     pub fn is_revisit(self) -> bool {
         matches!(self, Self::Duplicate | Self::NotModified)
     }
@@ -139,7 +138,6 @@ fields! {
 
 impl PageRecord {
     /// A capture of which nothing is said but when it was made and how it ended.
-    #[must_use]
     pub fn new(url: &PageUrl, fetched: UnixMillis, how: DoneKind) -> Self {
         Self {
             url: url.as_str().to_owned(),
@@ -170,7 +168,6 @@ impl PageRecord {
     }
 
     /// The URL as it was asked for: the `WARC-Target-URI` of its record.
-    #[must_use]
     pub fn asked(&self) -> Cow<'_, str> {
         match (&self.spelling, PageUrl::from_canonical(&self.url)) {
             (Some(spelling), Ok(url)) => Cow::Owned(url.spelled(Some(spelling)).asked().into_owned()),

@@ -94,7 +94,6 @@ pub struct QueueEntry {
 
 impl QueueEntry {
     /// A link found now, so many links from its seed, of which nothing else is known.
-    #[must_use]
     pub fn new(url: &PageUrl, depth: u16, discovered: UnixMillis) -> Self {
         Self {
             scheme: url.scheme(),
@@ -124,7 +123,6 @@ impl QueueEntry {
     }
 
     /// The way to it.
-    #[must_use]
     pub fn reach(&self) -> Reach {
         Reach { depth: self.depth, limit: self.limit }
     }
@@ -286,7 +284,6 @@ fields! {
 
 impl SeedValue {
     /// True when something was said of it by its name.
-    #[must_use]
     pub fn says(&self) -> bool {
         self.rank.is_some() || self.max_depth.is_some() || !self.tags.is_empty()
     }

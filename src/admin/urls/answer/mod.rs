@@ -11,7 +11,6 @@ use crate::telemetry::advice::advice;
 use crate::warc::date::iso;
 
 /// The answer, from everything else in the explanation.
-#[must_use]
 pub fn answer(e: &Explanation, now: UnixMillis) -> String {
     match e.state {
         UrlState::Unknown => format!("Not crawled: nobody found a link to it yet; {}.", would_be(e)),

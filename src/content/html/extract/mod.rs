@@ -61,14 +61,12 @@ pub struct Extractor {
 
 impl Extractor {
     /// For the HTML page at `page_url`.
-    #[must_use]
     pub fn new(page_url: &Url, opts: ExtractOptions) -> Self {
         let collector = Collector::new(opts, Printer::new(&page_url[Position::BeforePath..Position::AfterQuery]));
         Self { tokenizer: Tokenizer::new(false), collector, page: page_url.clone() }
     }
 
     /// For a page sent as XHTML: `<script/>` is closed, CDATA sections are text.
-    #[must_use]
     pub fn for_xhtml(page_url: &Url, opts: ExtractOptions) -> Self {
         Self { tokenizer: Tokenizer::new(true), ..Self::new(page_url, opts) }
     }
@@ -80,7 +78,6 @@ impl Extractor {
 
     /// Bytes gone through so far, those looked at twice included: a measure of the work, at most about three times what
     /// was fed.
-    #[must_use]
     pub fn work(&self) -> u64 {
         self.tokenizer.work()
     }
@@ -111,7 +108,6 @@ impl Extractor {
     }
 
     /// The page has ended.
-    #[must_use]
     pub fn finish(mut self) -> PageFacts {
         self.tokenizer.finish(&mut self.collector);
         self.collector.finish(&self.page)

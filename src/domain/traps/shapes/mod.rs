@@ -202,7 +202,6 @@ impl Shapes {
     }
 
     /// When a URL is taken that is known and waits to come last, now that it is found again.
-    #[must_use]
     pub fn turn(&self, finder: Option<&Finder>, host: HostKey, url: &PageUrl, odd: bool, rules: &ShapeRules) -> Turn {
         let within = finder.filter(|finder| finder.host == host);
         match self.hosts.get(&host) {
@@ -235,7 +234,6 @@ impl Shapes {
     }
 
     /// Shapes of which URLs are held back, most URLs first, at most `most`; and the number of all URLs held back since the process began.
-    #[must_use]
     pub fn held_back(&self, most: usize) -> (Vec<HeldShape>, u64) {
         self.held.list(most)
     }
@@ -246,13 +244,11 @@ impl Shapes {
     }
 
     /// Hosts known at the moment.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
 
     /// Whether nothing has been found yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty()
     }

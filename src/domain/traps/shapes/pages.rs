@@ -44,7 +44,6 @@ struct OfPage {
 
 impl Finder {
     /// The page at this URL, found on the page `via`.
-    #[must_use]
     pub fn new(host: HostKey, url: &PageUrl, via: Option<&str>) -> Self {
         let of_domain = domain(url);
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok());
