@@ -248,8 +248,8 @@ pub fn ending_of_verdict(verdict: &Verdict, half: Option<&PageRecord>) -> Ending
 #[must_use]
 pub fn ending_of(node: &Node, outcome: &FetchOutcome, lease: &Lease, last: Option<&PageRecord>) -> Ending {
     let half = half_of(lease, last);
-    let verdict = judge(&outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
-    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), &outcome), half)
+    let verdict = judge(outcome, lease.entry.attempts, node.clock.now(), &node.crawl.live().retry);
+    ending_of_verdict(&verdict.beside_half(half.map(|half| half.bytes), outcome), half)
 }
 
 fn robots_answer(node: &Node, tools: &mut Tools, url: &PageUrl, begun: UnixMillis, fetched: &Fetched) -> RobotsAnswer {
