@@ -89,7 +89,7 @@ pub fn run<W>(
     Keys::check(&settings).map_err(AdminError::from)?; // before anything is written
     let listening = settings.admin_listen.map(Listening::bind).transpose()?; // nor when its port is taken
     settings.admin_listen = listening.as_ref().map(Listening::address);
-    let (running, _closed_last) = open(settings)?;
+    let (_closed_last, running) = open(settings)?; // dropped from the right: the node first, whatever fails below
     let node = running.node.clone();
     super::checkpoint::sweep(&node);
     if held_back {
@@ -128,8 +128,8 @@ pub fn run<W>(
     Ok(outcome(&node, why, clean, refused, left, next_try))
 }
 
-/// Opens the data folder and starts the node.
-fn open(mut settings: Settings) -> Result<(Running, Closing), RunError> {
+/// Opens the data folder and starts the node. The database is closed when the first of the two is dropped.
+fn open(mut settings: Settings) -> Result<(Closing, Running), RunError> {
     crate::base::disk::outlive_file_limit()?;
     files::allow(&settings)?;
     share_out(&mut settings).map_err(StartError::from)?;
@@ -139,7 +139,7 @@ fn open(mut settings: Settings) -> Result<(Running, Closing), RunError> {
     let closing = Closing(storage.clone());
     let clock = Clock::real();
     let (placement, modules) = (Placement::Spread, MimeModules::default());
-    Ok((start(settings, Parts { storage, seed, clock, faults, placement, modules })?, closing))
+    Ok((closing, start(settings, Parts { storage, seed, clock, faults, placement, modules })?))
 }
 
 /// How long what is in flight is waited for.

@@ -56,7 +56,8 @@ fn carry_out(args: &CheckpointArgs, settings: &Settings, faults: &Faults, out: &
     match &args.command {
         CheckpointCommand::Create { admin, token_file } => {
             let admin = admin.clone().or_else(|| settings.admin_listen.map(|listen| listen.to_string()));
-            let (token_file, config, json) = (token_file.clone(), args.config.clone(), args.json);
+            let token_file = token_file.clone().or_else(|| settings.admin.token_file.clone());
+            let (config, json) = (args.config.clone(), args.json);
             let folder = Some(settings.store.data_dir.clone());
             let command = CtlCommand::Checkpoint;
             let crawl = CtlArgs { admin, token_file, config, timeout: None, json, folder, command };

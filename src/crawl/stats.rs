@@ -146,13 +146,13 @@ impl ActorStats {
         }
     }
 
-    /// Waits until it runs in a later life than that of this number.
+    /// Waits until it runs in a later life than that of this number, or has stopped for good.
     pub async fn lives_beyond(&self, life: u64) {
         loop {
             let news = self.news.notified();
             tokio::pin!(news);
             news.as_mut().enable();
-            if self.lives() > life && self.life() == Life::Running {
+            if self.lives() > life && self.life() == Life::Running || self.life() == Life::Stopped {
                 return;
             }
             news.await;

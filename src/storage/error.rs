@@ -78,7 +78,9 @@ pub enum StorageError {
         path: PathBuf,
     },
     /// The folder holds other things than a crawl.
-    #[error("{path} is not empty and no data folder of Lycosa's (no FORMAT file); name another folder with --data")]
+    #[error(
+        "{path} is not empty and no data folder of Lycosa's (no FORMAT file of its kind); name another folder with --data"
+    )]
     NotADataFolder {
         /// The folder refused.
         path: PathBuf,

@@ -38,6 +38,19 @@ fn checkpoint_commands_on_a_folder_that_holds_no_crawl_say_so_and_make_nothing()
 }
 
 #[test]
+fn a_start_that_fails_late_leaves_the_folder_as_cleanly_as_a_stop_does() {
+    let (mut sandbox, _) = done();
+    let mut daemon = sandbox.start(&["--set", "admin.token_file=/proc/lycosa.token"], None);
+    let code = daemon.wait().code();
+    let said = daemon.log();
+    assert!(code != Some(0) && said.contains("token"), "{code:?}: {said}");
+    assert!(!said.contains("not closed cleanly"), "{said}");
+    let check = program().args(["check", "--json", "--data"]).arg(sandbox.data()).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&check.stdout).unwrap();
+    assert!(check.status.success() && !report.to_string().contains("unclean_end"), "{report}");
+}
+
+#[test]
 fn a_report_in_json_is_the_only_object_also_when_the_checkpoint_is_damaged() {
     let (sandbox, name) = done();
     fs::write(sandbox.data().join("checkpoints").join(&name).join("FORMAT"), "x").unwrap();

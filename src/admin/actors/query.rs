@@ -38,6 +38,9 @@ pub(super) async fn restart(node: Arc<Node>, kind: Kind, instance: &str) -> Resu
     let life = stats.lives();
     stats.ask_restart();
     stats.lives_beyond(life).await;
+    if stats.lives() == life {
+        return Err(absent()); // it retired meanwhile
+    }
     Ok(view(&node, &stats))
 }
 

@@ -104,8 +104,9 @@ fn request_of(node: &Node, fetch: &Fetch) -> FetchRequest {
     }
 }
 
-/// The condition under which a page that was fetched before is asked for, where the last capture was whole and its server gave validators. A recrawl that the operator has ordered asks for
-/// everything, and so do one for the sake of the page's links and a sitemap that says what was not heeded yet.
+/// The condition under which a page that was fetched before is asked for: where the last capture was whole and its server gave
+/// validators. A recrawl that the operator has ordered asks for everything, and so do one for the sake of the page's links and a
+/// sitemap that says what was not heeded yet.
 fn condition(lease: &Lease, last: Option<&PageRecord>) -> Option<Conditional> {
     let (again, last) = (lease.entry.again.as_ref()?, last?);
     let needed = matches!(again.why, RequeueReason::Recrawl | RequeueReason::Depth)

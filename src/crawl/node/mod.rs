@@ -340,13 +340,14 @@ impl DeathListener for Node {
             death.why,
             death.rest.map_or_else(|| "none".into(), |r| r.as_millis().to_string()),
         );
+        // The last death is told at once, and before what follows from it: the Supervisor may not come to it any more.
         if death.rest.is_none() {
+            self.tell_death(&death);
             let (kind, why) = (death.kind.as_str(), &death.why);
             let line = format!("an actor died too often, the node ends: kind={kind} why={why:?}");
             self.changed(StateChange::Failing, line);
             self.stop_with(Stop::Supervisor(format!("{kind} died too often: {why}")));
-        }
-        if let Some(mailboxes) = self.actors.mailboxes.get() {
+        } else if let Some(mailboxes) = self.actors.mailboxes.get() {
             mailboxes.supervisor.tell(crate::crawl::supervisor::Died(death));
         }
     }
