@@ -49,7 +49,7 @@ fn records(pass: &mut Pass<'_>, name: &str, warc: &Warc, lined: &Found, mut offs
         if let Some((offset, why)) = broken
             && !lined.contains(&offset)
         {
-            pass.note(Note::Unreferenced, || format!("{name}: {why}"));
+            pass.note(Note::DamagedBytes, || format!("{name}: {why}"));
         }
     }
     if (found.len() as u64) < warc.pages { not_found(pass, name, warc, &found) } else { Ok(()) }
@@ -103,7 +103,7 @@ fn one(pass: &mut Pass<'_>, name: &str, record: &Scanned, found: &mut Found) -> 
         }),
         None => {
             if let Err(fault) = record.check_digests() {
-                pass.note(Note::Unreferenced, || format!("{name}: {} at {offset}: {fault}", record.header.kind()));
+                pass.note(Note::DamagedBytes, || format!("{name}: {} at {offset}: {fault}", record.header.kind()));
             }
         }
     }

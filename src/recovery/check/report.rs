@@ -102,6 +102,7 @@ pub enum Note {
     UncleanEnd,
     KeptElsewhere,
     Unreferenced,
+    DamagedBytes,
     OldLine,
     NotKept,
     FailureNotKept,
@@ -139,9 +140,16 @@ impl Note {
                 "an archive record or index line that no capture refers to: where a robots.txt redirected to, or what a restore or a \
                  lost commit has left; nothing is to be done",
             ),
-            Self::OldLine => {
-                ("old_line", "a line of crawl.jsonl whose URL is not finished now, as after a power failure")
-            }
+            Self::DamagedBytes => (
+                "damaged_bytes",
+                "bytes of an archive file that are no whole record: other readers may stop there. No capture refers to them (any more); \
+                 what stands before and behind is whole. Put a good copy of the file in its place, or have readers go on at the next \
+                 offset that its index names",
+            ),
+            Self::OldLine => (
+                "old_line",
+                "an earlier line of crawl.jsonl: its URL was fetched again since, or is not finished now, as after a power failure",
+            ),
             Self::NotKept => ("not_kept", "a rejected URL that is not kept in full (scope.record_rejected = false)"),
             Self::FailureNotKept => ("failure_not_kept", "a URL given up that is not kept in full"),
         }

@@ -41,6 +41,16 @@ fn each_damage_is_found_under_its_name_and_mended() {
 }
 
 #[test]
+fn bytes_at_which_readers_stop_are_told_also_when_no_capture_refers_to_them_any_more() {
+    let fork = MIDDLE.fork();
+    let (_, damage, _) = harmless().find(|(what, ..)| *what == "a response is damaged").unwrap();
+    damage(fork.storage(), fork.data());
+    repair(&fork);
+    let notes = check(&fork).notes;
+    assert!(notes[&Note::DamagedBytes].examples[0].contains(".warc.gz: "), "{notes:?}");
+}
+
+#[test]
 fn garbage_in_any_family_is_found_and_removed() {
     for family in Family::ALL {
         for (key_too, garbage) in
