@@ -53,6 +53,31 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Docs that name a file that was moved send their reader nowhere.
+#[test]
+fn every_file_and_folder_of_the_source_that_a_document_names_is_there() {
+    let src = root().join("src");
+    let rooms: Vec<String> = fs::read_dir(&src)
+        .unwrap()
+        .map(|e| e.unwrap())
+        .filter(|e| e.path().is_dir())
+        .map(|e| e.file_name().into_string().unwrap())
+        .collect();
+    let named = regex::Regex::new(&format!(r"`((?:src/)?(?:{})/[\w/]*(?:/|\.rs))`", rooms.join("|"))).unwrap();
+    let mut documents = manuals();
+    documents.extend(fs::read_dir(root().join("docs/adr")).unwrap().map(|e| e.unwrap().path()));
+    let mut count = 0;
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        for path in named.captures_iter(&text).map(|found| found[1].to_owned()) {
+            count += 1;
+            let there = src.join(path.trim_start_matches("src/")).exists();
+            assert!(there, "{} names {path}", document.display());
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
 #[test]
 fn every_command_of_the_manuals_is_one_that_the_program_takes() {
     let mut tried = 0;
