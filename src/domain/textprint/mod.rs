@@ -22,8 +22,8 @@ const RUN: u64 = 3;
 const BITS: usize = 1 << 16;
 /// Bytes of text that are cut into tokens together.
 const MUCH: usize = 2_048;
-/// Words of a URL that are left out.
-const OF_URL: usize = 64;
+/// Distinct words of a URL that are left out: all of one within the usual limit of its length.
+const OF_URL: usize = 1_024;
 /// Distinct words of a page that are told; of one with more nobody says which are new.
 const VOCABULARY: usize = 2_048;
 const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -81,6 +81,7 @@ pub struct Printer {
 /// What the tokens so far have made.
 #[derive(Debug)]
 struct Made {
+    /// Sorted.
     of_url: SmallVec<[u64; 16]>,
     /// A bit for each of `of_url`, by its highest six.
     maybe: u64,
@@ -107,7 +108,10 @@ impl Printer {
     pub fn new(of_url: &str) -> Self {
         let mut tokens = Tokens::default();
         tokens.find(&(percent_encoding::percent_decode_str(of_url).decode_utf8_lossy() + "\n"));
-        let words = tokens.found.iter().copied().take(OF_URL).collect();
+        let mut words: SmallVec<[u64; 16]> = tokens.found.iter().copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        words.truncate(OF_URL);
         Self { text: String::with_capacity(2 * MUCH), much: MUCH, tokens, made: Made::without(words) }
     }
 
@@ -166,7 +170,7 @@ impl Made {
             let of_words = if is_word(*token) { *token } else { 0 };
             whole = mixed(whole, *token);
             words = if is_word(*token) { mixed(words, *token) } else { words };
-            if self.maybe >> (token >> 58) & 1 == 0 || !self.of_url.contains(token) {
+            if self.maybe >> (token >> 58) & 1 == 0 || self.of_url.binary_search(token).is_err() {
                 told = told.wrapping_add(*token);
                 told_words = told_words.wrapping_add(of_words);
                 self.meet(*token);

@@ -103,6 +103,10 @@ fn near_texts_have_near_prints_and_others_do_not() {
     assert_eq!(print(&(text.clone() + &text)).unwrap().features, page.features + 2, "a repeat adds its joints alone");
 }
 
+fn letters(n: u32) -> String {
+    n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect()
+}
+
 #[test]
 fn the_words_of_the_url_are_no_news() {
     let told = |text, url| told(text, url).1;
@@ -111,13 +115,15 @@ fn the_words_of_the_url_are_no_news() {
     assert_eq!(page.vocabulary.len(), 2);
     assert_eq!(told("上海 was found", "/%E4%B8%8A%E6%B5%B7").words, told("was found", "/").words);
     assert_eq!(told("page 7", "/page/7"), Told::default());
+    let deep: String = (0..300).map(|n| format!("/{}", letters(n))).collect();
+    let echo = format!("{deep} was found");
+    assert_eq!(told(&echo, &deep), told("was found", "/"), "of a deep path too");
     assert_eq!(told("at 13:20", "/").words, told("at 13:21", "/").words);
     assert_ne!(told("at 13:20", "/").whole, told("at 13:21", "/").whole);
 }
 
 #[test]
 fn of_a_page_with_very_many_words_nobody_says_which_are_new() {
-    let letters = |n: u32| n.to_string().bytes().map(|b| char::from(b - b'0' + b'a')).collect::<String>();
     let page = |n: u32| (0..n).map(|n| letters(n * 7_919) + " ").collect::<String>();
     assert!(!told(&page(1_000), "").1.many);
     assert!(told(&page(4_000), "").1.many);
