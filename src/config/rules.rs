@@ -66,7 +66,6 @@ impl Settings {
             max_segments: self.traps.max_segments,
             max_repeats: self.traps.max_repeats,
             max_params: self.traps.max_params,
-            calendar: self.traps.calendar,
         }
     }
 

@@ -256,7 +256,7 @@ fn the_folders_above_a_page_are_asked_for_when_they_are_wanted() {
 #[test]
 fn endless_spaces_end_at_the_page_limit() {
     let web = TestWebConfig { hosts: 2, pages: 20, traps: "all".parse().unwrap(), ..small() };
-    let sandbox = Sandbox::new(web).set("crawl.max_pages=300").set("traps.calendar=false");
+    let sandbox = Sandbox::new(web).set("crawl.max_pages=300");
     let sandbox = sandbox.set("traps.barren_pages=0").set("traps.sessions=false").set("traps.permutations=false");
     let live = sandbox.start();
     assert_eq!(live.until_stop(), lycosa::crawl::node::Stop::Pages);

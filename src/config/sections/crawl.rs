@@ -203,14 +203,12 @@ impl Default for FrontierSection {
 pub struct TrapsSection {
     /// Longest URL, bytes.
     pub max_url_length: usize,
-    /// Most path segments; when absent more than 20 are only suspicious.
+    /// Most path segments; no limit when absent.
     pub max_segments: Option<usize>,
-    /// How often a path segment may repeat; when absent more than twice is only suspicious.
+    /// How often a path segment may repeat; no limit when absent.
     pub max_repeats: Option<usize>,
-    /// Most query parameters; when absent more than 20 are only suspicious.
+    /// Most query parameters; no limit when absent.
     pub max_params: Option<usize>,
-    /// Whether months more than two years ahead are suspicious, and in queries those before 1300.
-    pub calendar: bool,
     /// New URLs of any one shape at a host, numbers and values left out; no limit when absent.
     pub pages_per_pattern: Option<u32>,
     /// Whether identifiers in URLs are taken for session numbers when their pages come again under others.
@@ -232,7 +230,6 @@ impl Default for TrapsSection {
             max_segments: None,
             max_repeats: None,
             max_params: None,
-            calendar: true,
             pages_per_pattern: None,
             sessions: true,
             permutations: true,

@@ -265,8 +265,7 @@ impl Deduper {
             return Ok(());
         }
         let live = self.node.crawl.live();
-        let odd = live.traps.is_odd(&new.url, self.node.clock.date());
-        let turn = lock(&self.node.crawl.shapes).admit(finder, key.host, &new.url, odd, &live.shapes)?;
+        let turn = lock(&self.node.crawl.shapes).admit(finder, key.host, &new.url, &live.shapes)?;
         if turn == Turn::Last {
             new.rank = Some(NewUrl::LAST);
         }
@@ -276,8 +275,7 @@ impl Deduper {
     /// Whether a URL that waits to come last still does, now that it is found again.
     fn comes_last(&self, key: SeenKey, new: &NewUrl, finder: Option<&Finder>) -> bool {
         let live = self.node.crawl.live();
-        let odd = live.traps.is_odd(&new.url, self.node.clock.date());
-        let turn = lock(&self.node.crawl.shapes).turn(finder, key.host, &new.url, odd, &live.shapes);
+        let turn = lock(&self.node.crawl.shapes).turn(finder, key.host, &new.url, &live.shapes);
         turn == Turn::Last && !is_chosen(new)
     }
 

@@ -1,28 +1,12 @@
-//! Dates in URLs: calendars lead on for ever, into years of which no page can tell.
+//! Dates in URLs: calendars lead on for ever.
 
-use crate::base::time::UnixMillis;
 use crate::domain::url::PageUrl;
 
-/// Years ahead of now that a page may be about.
-const AHEAD: u64 = 2;
-/// The years that no page can be about end here: 1400 and the like are of Iran and Islam, 2567 of Thailand, 5787 of the Jews.
-const FIRST: u64 = 1300;
-const LAST: u64 = 2200;
 /// Names of parameters that hold a date or a part of it, in lower case.
 const NAMES: &str = "y year yr m mon month d day date cal ical caldate week start startdate from eventdate";
 
-/// Whether the URL names a month of a year that no page can be about. `y=2031&m=5`, `date=2031-05-01`, `/2031/05/` and
-/// `/2031-05/` are months; `/2031/` and `?id=2031` are not. In paths old years are believed: they are those of newspapers.
-pub(super) fn is_out_of_time(url: &PageUrl, now: UnixMillis) -> bool {
-    let this_year = 1970 + now.0 / 31_556_952_000; // milliseconds of a mean year
-    let last = this_year + AHEAD;
-    match year_of_query(url) {
-        Some(year) => year < FIRST || (last + 1..LAST).contains(&year),
-        None => year_of_path(url).is_some_and(|year| (last + 1..LAST).contains(&year)),
-    }
-}
-
-/// Whether the query says a month, a week or a day, or the path ends in one.
+/// Whether the URL names a month, a week or a day. `y=2031&m=5`, `date=2031-05-01`, `/2031/05/` and `/2031-05/` do; `/2031/` and
+/// `?id=2031` do not.
 pub(super) fn is_calendar(url: &PageUrl) -> bool {
     year_of_query(url).is_some() || year_of_path(url).is_some()
 }

@@ -1,4 +1,4 @@
-//! Endless subtrees: limits of a URL, and what looks like one from the URL alone; from many of them, see [`Shapes`].
+//! Endless subtrees: limits of a URL; what many URLs and pages of a host show, see [`Shapes`].
 
 mod aliases;
 mod counted;
@@ -13,19 +13,13 @@ use smallvec::SmallVec;
 
 use super::reason::Rejection;
 use super::url::PageUrl;
-use crate::base::time::UnixMillis;
 
 pub use shapes::{Finder, HeldShape, Refusal, ShapeRules, Shapes, Turn};
 
 /// The longest sequence of segments looked at as one repeated thing; bounds the work on hostile paths.
 const MAX_BLOCK: usize = 32;
 
-/// From more on a URL looks like one of an endless subtree, when no limit is set.
-const SEGMENTS: usize = 20;
-const REPEATS: usize = 2;
-const PARAMS: usize = 20;
-
-/// Limits of a URL. 0 switches one off; what is not set is no limit, but a suspicion ([`TrapRules::is_odd`]).
+/// Limits of a URL. 0 switches one off; what is not set is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrapRules {
@@ -40,13 +34,11 @@ pub struct TrapRules {
     pub max_repeats: Option<usize>,
     /// The most query parameters: parts between `&`, empty ones not counted.
     pub max_params: Option<usize>,
-    /// Whether a month more than two years ahead is suspicious, and in a query one before 1300.
-    pub calendar: bool,
 }
 
 impl Default for TrapRules {
     fn default() -> Self {
-        Self { max_url_length: 2_000, max_segments: None, max_repeats: None, max_params: None, calendar: true }
+        Self { max_url_length: 2_000, max_segments: None, max_repeats: None, max_params: None }
     }
 }
 
@@ -69,16 +61,6 @@ impl TrapRules {
             }
         }
         if self.max_params.is_some_and(|most| over(params(url), most)) { Err(Rejection::Params) } else { Ok(()) }
-    }
-
-    /// Whether the URL looks like one of an endless subtree: very deep, going round in circles, with very many parameters, or of a month that
-    /// hardly a page is about. It is taken last.
-    pub fn is_odd(&self, url: &PageUrl, now: UnixMillis) -> bool {
-        let segments = segments(url);
-        (self.max_segments.is_none() && over(segments.len(), SEGMENTS))
-            || (self.max_repeats.is_none() && repeats(&segments, REPEATS))
-            || (self.max_params.is_none() && over(params(url), PARAMS))
-            || (self.calendar && date::is_out_of_time(url, now))
     }
 
     /// The verdict of [`TrapRules::judge`], and when that is no the rule that gave it, in words.
@@ -154,9 +136,6 @@ mod tests {
     use super::*;
     use crate::domain::url::Canonicaliser;
 
-    /// In 2026.
-    const NOW: UnixMillis = UnixMillis(1_780_000_000_000);
-
     fn judged(rules: TrapRules, tail: &str) -> Result<(), Rejection> {
         let rules_of_text = crate::domain::url::CleanRules { max_url_length: 50_000, ..Default::default() };
         let url = Canonicaliser::new(rules_of_text).parse(&format!("http://a.org{tail}")).unwrap();
@@ -164,28 +143,16 @@ mod tests {
     }
 
     /// With the limits that a user may set.
-    const LIMITS: TrapRules = TrapRules {
-        max_url_length: 2_000,
-        max_segments: Some(SEGMENTS),
-        max_repeats: Some(REPEATS),
-        max_params: Some(PARAMS),
-        calendar: true,
-    };
+    const LIMITS: TrapRules =
+        TrapRules { max_url_length: 2_000, max_segments: Some(20), max_repeats: Some(2), max_params: Some(20) };
 
-    /// The verdict with limits. Without them the same URLs are only odd.
+    /// The verdict with limits. Without them the same URLs pass.
     fn by_limits(tail: &str) -> Result<(), Rejection> {
         let verdict = judged(LIMITS, tail);
         if verdict != Err(Rejection::TooLong) {
             assert_eq!(judged(TrapRules::default(), tail), Ok(()), "{tail}");
-            assert_eq!(is_odd(TrapRules { calendar: false, ..TrapRules::default() }, tail), verdict.is_err(), "{tail}");
-            assert!(!is_odd(TrapRules { calendar: false, ..LIMITS }, tail), "{tail}");
         }
         verdict
-    }
-
-    fn is_odd(rules: TrapRules, tail: &str) -> bool {
-        let url = crate::domain::url::Canonicaliser::default().parse(&format!("http://a.org{tail}")).unwrap();
-        rules.is_odd(&url, NOW)
     }
 
     #[test]
@@ -240,26 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn months_that_hardly_a_page_is_about_are_odd_and_offsets_and_numbers_of_records_are_not() {
-        let traps = "/c?y=2031&m=5 /c?month=5&year=2031 /c?date=2031-05-01 /c?date=20310501 /c?cal=1231-05 /2031/05/ \
-         /cal/2031-02/ /cal/2031-02-28 /c?week=3&year=2040";
-        for trap in traps.split(' ') {
-            assert!(is_odd(TrapRules::default(), trap), "{trap}");
-        }
-        let fines = "/c?y=2028&m=5 /c?y=1999&m=12 /2031/ /2031 /archive/1850/12/24 /climate?year=1850&month=12 \
-         /news/2567/08/7.html /news?year=2567&month=8 /news?year=1402&month=8 /news?date=5787-08-08 /plz/2207/08/ \
-         /paper/1850-12-24/1 /paper/2031-13 /plan/2031-02-28-what-will-be /phone/2031-0512 /item?id=2031&m=1x \
-         /c?year=2031 /c?y=31&m=5 /9999/05/ /rfc/2031/5 /c?date=2031 /c?from=20319";
-        for fine in fines.split(' ') {
-            assert!(!is_odd(TrapRules::default(), fine), "{fine}");
-        }
-        assert!(!is_odd(TrapRules { calendar: false, ..TrapRules::default() }, "/c?y=2031&m=5"));
-    }
-
-    #[test]
     fn a_limit_of_zero_is_no_limit() {
         let (max_segments, max_repeats, max_params) = (Some(0), Some(0), Some(0));
-        let none = TrapRules { max_url_length: 0, max_segments, max_repeats, max_params, calendar: false };
+        let none = TrapRules { max_url_length: 0, max_segments, max_repeats, max_params };
         assert_eq!(judged(none, &format!("{}?{}", "/a".repeat(3_000), "b&".repeat(3_000))), Ok(()));
     }
 

@@ -156,8 +156,7 @@ fn domain(url: &PageUrl) -> u64 {
 }
 
 impl Shapes {
-    /// Judges a URL that is found for the first time, on a page unless it came otherwise, and counts it. `odd`: it looks itself like
-    /// one of an endless subtree ([`super::TrapRules::is_odd`]).
+    /// Judges a URL that is found for the first time, on a page unless it came otherwise, and counts it.
     ///
     /// # Errors
     /// It is held back, or a budget is spent; it is not counted then.
@@ -166,20 +165,21 @@ impl Shapes {
         finder: Option<&mut Finder>,
         host: HostKey,
         url: &PageUrl,
-        odd: bool,
         rules: &ShapeRules,
     ) -> Result<Turn, Refusal> {
         let shape = Shape::of(url);
         let of_host = self.hosts.get(&host);
         let known = of_host.and_then(|of_host| of_host.shapes.known(shape.key));
         let again = of_host.is_some_and(|of_host| of_host.knows_alias(url, &shape));
-        let dull = again || known.is_some_and(|count| count.yields.is_dull(rules.pages_without_novelty));
+        let most = rules.pages_without_novelty;
+        let leads_nowhere = |yields: &Yield| yields.is_dull(most) || yields.leads_on(most);
+        let dull = again || known.is_some_and(|count| leads_nowhere(&count.yields));
         let unknown = known.is_none();
         let judged = self.judge(finder.as_deref(), host, url, &shape, rules);
         if let Some(finder) = finder {
             finder.leads_to(host, &shape, judged.is_ok() && !dull, unknown);
         }
-        judged.map(|turn| if odd { Turn::Last } else { turn })
+        judged
     }
 
     /// Judges a URL that was to be taken last when its turn has come, by what has been learned meanwhile; `via`: the page it was found on.
@@ -202,10 +202,9 @@ impl Shapes {
     }
 
     /// When a URL is taken that is known and waits to come last, now that it is found again.
-    pub fn turn(&self, finder: Option<&Finder>, host: HostKey, url: &PageUrl, odd: bool, rules: &ShapeRules) -> Turn {
+    pub fn turn(&self, finder: Option<&Finder>, host: HostKey, url: &PageUrl, rules: &ShapeRules) -> Turn {
         let within = finder.filter(|finder| finder.host == host);
         match self.hosts.get(&host) {
-            _ if odd => Turn::Last,
             Some(of_host) => of_host.judge(within, url, &Shape::of(url), rules).unwrap_or(Turn::Last),
             None => Turn::Ordinary,
         }

@@ -125,6 +125,10 @@ fn made(what: &str, expr: &str, n: u64) -> String {
         "u" => format!("{:08x}-1a2b-4c3d-8e4f-{:012x}", draw(value, 1) >> 40, draw(value, 2) >> 20),
         "b" => base64(value),
         "w" => word(value),
+        "ab" => folders(value),
+        "depth" => {
+            (0..9).map(|nth| word(draw(u64::from(value.leading_zeros()), nth) % 100)).collect::<Vec<_>>().join(" ")
+        }
         "t" => (0..6).map(|nth| word(draw(value, nth))).collect::<Vec<_>>().join(" "),
         "y" => format!("{:04}", 2000 + years),
         "m" => format!("{:02}", months + 1),
@@ -158,6 +162,11 @@ fn word(n: u64) -> String {
             return out;
         }
     }
+}
+
+/// A folder for each digit but the first of a number in base two, each below the last.
+fn folders(n: u64) -> String {
+    (0..n.max(1).ilog2()).rev().map(|nth| if n >> nth & 1 == 0 { "a/" } else { "b/" }).collect()
 }
 
 fn base64(n: u64) -> String {

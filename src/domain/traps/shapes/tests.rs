@@ -1,9 +1,8 @@
 use std::sync::LazyLock;
 
+use super::super::aliases;
 use super::super::shape::Shape;
-use super::super::{TrapRules, aliases};
 use super::*;
-use crate::base::time::UnixMillis;
 use crate::content::html::{ExtractOptions, Extractor};
 use crate::domain::textprint::Shown;
 use crate::domain::url::{Canonicaliser, CleanRules};
@@ -19,8 +18,6 @@ const RULES: ShapeRules = ShapeRules {
     hosts_per_domain: 4,
 };
 const HOST: HostKey = HostKey([1; 8]);
-/// In November 2026.
-const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
 
 fn url(text: &str) -> PageUrl {
     static CANON: LazyLock<Canonicaliser> = LazyLock::new(|| Canonicaliser::new(CleanRules::keep_all()));
@@ -40,7 +37,7 @@ fn taken(rules: ShapeRules, urls: impl Iterator<Item = String>) -> (usize, Optio
     for (n, text) in urls.enumerate() {
         let url = url(&text);
         let host = HostKey(xxh3_64(url.host().as_bytes()).to_be_bytes());
-        if let Err(refusal) = shapes.admit(None, host, &url, false, &rules) {
+        if let Err(refusal) = shapes.admit(None, host, &url, &rules) {
             return (n, Some(refusal.reason));
         }
     }
@@ -77,7 +74,7 @@ impl Chain {
     /// The verdict over a link to this page, which then shows `body`.
     fn go(&mut self, tail: &str, body: &str) -> Result<Turn, Rejection> {
         let page = url(tail);
-        let turn = self.shapes.admit(self.finder.as_mut(), HOST, &page, false, &RULES);
+        let turn = self.shapes.admit(self.finder.as_mut(), HOST, &page, &RULES);
         if let Some(finder) = self.finder.take() {
             self.shapes.count(&finder);
         }
@@ -135,7 +132,7 @@ fn what_is_held_back_is_counted_by_shape_and_a_pardon_lasts() {
 fn over_redirects(body: impl Fn(u32) -> String) -> u32 {
     let mut shapes = Shapes::default();
     let mut go = |from: &mut Finder, to: &PageUrl, n: u32| {
-        let turn = shapes.admit(Some(from), HOST, to, false, &ShapeRules::default());
+        let turn = shapes.admit(Some(from), HOST, to, &ShapeRules::default());
         shapes.count(from);
         let mut finder = Finder::new(HOST, to, None);
         if to.path() == "/goto" {
@@ -167,7 +164,7 @@ fn under_aliases(
     let mut shapes = Shapes::default();
     for n in 0..1_000 {
         let page = url(&path(n));
-        if let Err(refusal) = shapes.admit(None, HOST, &page, false, &rules) {
+        if let Err(refusal) = shapes.admit(None, HOST, &page, &rules) {
             return (n, Some(refusal.reason));
         }
         let mut finder = Finder::new(HOST, &page, None);
@@ -211,14 +208,14 @@ fn hosts_that_hosts_of_their_domain_lead_to_end_when_they_show_nothing_new() {
         let via = page(n);
         let mut finder = Finder::new(key(n), &via, Some(page(n + 1_000).as_str()));
         shapes.read(&mut finder, &shown(&via, "<p>Buy this name"));
-        shapes.admit(Some(&mut finder), key(n + 1), &page(n + 1), false, &rules).map_err(|refusal| refusal.reason)
+        shapes.admit(Some(&mut finder), key(n + 1), &page(n + 1), &rules).map_err(|refusal| refusal.reason)
     };
     let verdicts: Vec<_> = (0..12).map(&mut led).collect();
     assert_eq!(verdicts.iter().position(Result::is_err), Some(10), "{verdicts:?}");
     assert_eq!(verdicts.last(), Some(&Err(Rejection::NoNovelty)));
     let list = url("http://www.made.test/blogs");
     let mut list = Finder::new(HOST, &list, None);
-    assert!(shapes.admit(Some(&mut list), key(500), &page(500), false, &rules).is_ok(), "a list elsewhere leads there");
+    assert!(shapes.admit(Some(&mut list), key(500), &page(500), &rules).is_ok(), "a list elsewhere leads there");
 }
 
 /// What a crawl of the site asks for by default, by kind, and why it was turned away from the rest.
@@ -235,12 +232,11 @@ fn crawled(site: &sites::Site<'_>, most: usize, newest: bool) -> (sites::Asked, 
         shapes.read(&mut finder, &shown(&page, body));
         let mut admit = |(text, seen): &(String, sites::Seen)| {
             let link = url(text);
-            let odd = TrapRules::default().is_odd(&link, NOW);
             if *seen != sites::Seen::New {
                 finder.met(HOST, &link);
-                return (*seen == sites::Seen::WaitsLast).then(|| shapes.turn(Some(&finder), HOST, &link, odd, &rules));
+                return (*seen == sites::Seen::WaitsLast).then(|| shapes.turn(Some(&finder), HOST, &link, &rules));
             }
-            let verdict = shapes.admit(Some(&mut finder), HOST, &link, odd, &rules);
+            let verdict = shapes.admit(Some(&mut finder), HOST, &link, &rules);
             why.extend(verdict.err().map(|refusal| refusal.reason));
             verdict.ok()
         };
@@ -297,7 +293,7 @@ fn a_domain_gets_so_many_hosts_and_others_get_theirs() {
 fn whatever_is_found_the_room_is_bounded() {
     let mut shapes = Shapes::default();
     let mut page = |host: HostKey, page: &PageUrl| {
-        let _ = shapes.admit(None, host, page, false, &RULES);
+        let _ = shapes.admit(None, host, page, &RULES);
         let mut finder = Finder::new(host, page, Some("http://made.test/"));
         shapes.read(&mut finder, &shown(page, "<p>x"));
         shapes.count(&finder);

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use encoding_rs::Encoding;
 use http::uri::PathAndQuery;
 
-use super::base::time::UnixMillis;
 use super::domain::fingerprint::HostKey;
 use super::domain::host::{registrable_domain, without_www};
 use super::domain::textprint::Shown;
@@ -13,9 +12,6 @@ use super::domain::traps::{Finder, ShapeRules, Shapes, TrapRules};
 use super::domain::url::{Canonicaliser, CleanRules, PageUrl, changes, without_stand_in};
 use super::input::{line, text};
 use super::warc::surt::surt;
-
-/// In November 2026.
-const NOW: UnixMillis = UnixMillis(1_796_000_000_000);
 
 static CANONICALISERS: LazyLock<[Canonicaliser; 2]> =
     LazyLock::new(|| [CleanRules::default(), CleanRules::keep_all()].map(Canonicaliser::new));
@@ -73,16 +69,15 @@ fn is_canonical(canonicaliser: &Canonicaliser, url: &PageUrl) {
 fn traps(url: &PageUrl) {
     let rules = TrapRules::default();
     assert_eq!(rules.explain(url).map_err(|(reason, _)| reason), rules.judge(url));
-    let odd = rules.is_odd(url, NOW);
     let budgets = ShapeRules { pages_per_pattern: 3, pages_without_novelty: 2, ..ShapeRules::default() };
     let (mut shapes, host) = (Shapes::default(), HostKey([0; 8]));
-    let taken = (0..4).take_while(|_| shapes.admit(None, host, url, odd, &budgets).is_ok()).count();
+    let taken = (0..4).take_while(|_| shapes.admit(None, host, url, &budgets).is_ok()).count();
     assert_eq!(taken, 3, "of one shape");
     let open = ShapeRules { pages_per_pattern: 0, ..budgets };
     let mut links = (0..5).map(|_| {
         let mut finder = Finder::new(host, url, None);
         shapes.read(&mut finder, &Shown::default());
-        let verdict = shapes.admit(Some(&mut finder), host, url, odd, &open);
+        let verdict = shapes.admit(Some(&mut finder), host, url, &open);
         shapes.count(&finder);
         verdict.is_ok()
     });
