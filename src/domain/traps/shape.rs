@@ -22,8 +22,8 @@ pub(super) struct Shape {
     top: bool,
     /// It without the identifiers of its path and its parameters, when there are any; numbers are kept.
     pub place: Option<u64>,
-    /// A calendar, or a path that goes round.
-    pub suspicious: bool,
+    /// A page of a calendar.
+    pub calendar: bool,
 }
 
 impl Shape {
@@ -33,18 +33,10 @@ impl Shape {
     }
 
     pub(super) fn of(url: &PageUrl) -> Self {
-        let mut names = segments(url);
+        let names = segments(url);
         let (length, first) = (names.len(), names.first().copied());
-        names.sort_unstable();
-        names.dedup();
-        // Numbers come again in honest paths; words hardly do.
-        let round = names.len() < length && letters_come_again(url);
         let mut hash = Xxh3::new();
-        if round {
-            names.iter().for_each(|segment| fold(segment, &mut hash));
-        } else {
-            url.path().split('/').for_each(|segment| fold(segment, &mut hash));
-        }
+        url.path().split('/').for_each(|segment| fold(segment, &mut hash));
         let subtree = match (url.query(), first) {
             (Some(_), _) => subtree(b"?", &hash),
             (None, Some(first)) if length > 1 => {
@@ -59,7 +51,7 @@ impl Shape {
             hash.update(b"?");
             hash.update(name.as_bytes());
         });
-        Self { key: hash.digest(), subtree, top, place: place(url), suspicious: round || date::is_calendar(url) }
+        Self { key: hash.digest(), subtree, top, place: place(url), calendar: date::is_calendar(url) }
     }
 }
 
@@ -100,13 +92,6 @@ fn names_of_params(url: &PageUrl) -> SmallVec<[&str; 8]> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn letters_come_again(url: &PageUrl) -> bool {
-    let mut words: SmallVec<[&str; 24]> = segments(url);
-    words.retain(|word| word.bytes().any(|b| b.is_ascii_alphabetic()));
-    words.sort_unstable();
-    words.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
 }
 
 /// A segment with each run of digits as one, and an identifier drawn by lot as nothing but that. Path parameters (`;v=1`) count

@@ -8,8 +8,8 @@ pub(super) const MET: usize = 12;
 const FIXED: usize = 8;
 /// New URLs of its kin that are many for one page.
 const MANY: u32 = 3;
-/// A page that is suspicious counts as often as it has new URLs, at most so many times.
-const SUSPICIOUS: u32 = 25;
+/// A page of a calendar counts as often as it has new URLs, at most so many times.
+const OF_CALENDAR: u32 = 25;
 /// A page that leads to the next alone counts so many times as one that leads back as well, and one that leads to several new ones.
 const ONWARD: u32 = 4;
 const BRANCHING: u32 = 10;
@@ -44,19 +44,19 @@ pub(super) struct News {
     pub word: bool,
     /// A number is new.
     pub number: bool,
-    /// It is of a kind that often is without end.
-    pub suspicious: bool,
+    /// It is of a calendar.
+    pub calendar: bool,
 }
 
 impl News {
-    pub(super) const NONE: Self = Self { content: false, word: false, number: false, suspicious: false };
+    pub(super) const NONE: Self = Self { content: false, word: false, number: false, calendar: false };
 }
 
 /// The signs of one subtree, each since it was last contradicted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Yield {
     /// Pages in a row that led on and brought nothing: no new text or picture, and no new URL beyond the subtree. One counts twice that led
-    /// to three or more of its kin, and one that is suspicious as often as it led to new ones.
+    /// to three or more of its kin, and one of a calendar as often as it led to new ones.
     without_novelty: u32,
     /// Pages in a row that brought no new word, and led to new pages of the subtree alone, and to no known one: nothing crosses,
     /// nothing comes to an end.
@@ -72,19 +72,20 @@ pub(super) struct Yield {
 }
 
 impl Yield {
-    /// Takes in a page.
-    pub(super) fn note(&mut self, news: News, brought: &Brought) {
+    /// Takes in a page; `before`: what spoke against the shape that led to it.
+    pub(super) fn note(&mut self, news: News, brought: &Brought, before: u32) {
         self.pages = self.pages.saturating_add(1);
         self.dull = if news.content || news.number { 0 } else { self.dull.saturating_add(1) };
         let without_novelty = !news.content && brought.outside == 0;
         let times = match brought.found {
             0 => 0, // what leads nowhere is no part of what never ends
-            found if news.suspicious && brought.kin > 0 => found.clamp(2, SUSPICIOUS),
+            found if news.calendar && brought.kin > 0 => found.clamp(2, OF_CALENDAR),
             _ if brought.kin >= MANY => 2,
             _ => 1,
         };
         self.without_novelty = match without_novelty {
-            true => self.without_novelty.saturating_add(times),
+            true if times == 0 => self.without_novelty,
+            true => self.without_novelty.max(before).saturating_add(times),
             false if news.word || brought.outside > 0 => 0,
             false => self.without_novelty / 2, // what is known by its words, put together anew
         };
@@ -97,6 +98,11 @@ impl Yield {
             1 => self.alone.saturating_add(ONWARD),
             _ => self.alone.saturating_add(BRANCHING),
         };
+    }
+
+    /// What speaks against it.
+    pub(super) fn without_novelty(&self) -> u32 {
+        self.without_novelty
     }
 
     /// Whether so many pages in a row brought nothing new.
@@ -161,7 +167,7 @@ mod tests {
         let dull = Brought { inside: 1, kin: 1, found: 1, ..Brought::default() };
         let without_novelty = || {
             let mut pages = Yield::default();
-            (0..100).for_each(|_| pages.note(News::NONE, &dull));
+            (0..100).for_each(|_| pages.note(News::NONE, &dull, 0));
             assert!(pages.is_without_novelty(100));
             pages
         };
@@ -169,7 +175,7 @@ mod tests {
         let out = Brought { outside: 1, found: 1, ..Brought::default() };
         for (news, brought, left) in [(anew, &dull, 50), (News { word: true, ..anew }, &dull, 0), (anew, &out, 0)] {
             let mut pages = without_novelty();
-            pages.note(news, brought);
+            pages.note(news, brought, 0);
             assert_eq!(pages.without_novelty, left, "{news:?} {brought:?}");
         }
     }

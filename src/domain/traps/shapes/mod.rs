@@ -339,7 +339,7 @@ impl OfHost {
         let (news, words) = (!finder.has_news(), !finder.has_words());
         let without = Without { news, words, of_host: !finder.is_new_to_host() };
         self.fed(&finder.shape, shape, without, rules)?;
-        let same_subtree = finder.shape.subtree == shape.subtree || finder.shape.key == shape.key;
+        let same_subtree = finder.shape.subtree == shape.subtree;
         let dull = without.news && same_subtree || without.of_host && self.is_untrodden(shape);
         let dull = dull && rules.pages_without_novelty > 0;
         Ok(if dull || without.words && self.leads_on(&finder.shape, shape, rules) { Turn::Last } else { turn })

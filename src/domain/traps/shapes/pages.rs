@@ -21,6 +21,8 @@ pub struct Finder {
     own: u64,
     /// The page it was found on.
     via: Option<u64>,
+    /// Its shape, where that is another one of the same host.
+    led_by: Option<u64>,
     news: Option<OfPage>,
     in_shape: Brought,
     in_subtree: Brought,
@@ -48,13 +50,16 @@ impl Finder {
         let of_domain = domain(url);
         let via = via.and_then(|via| PageUrl::from_canonical(via).ok());
         let sibling = |via: &PageUrl| via.host() != url.host() && domain(via) == of_domain;
+        let shape = Shape::of(url);
+        let of_host = via.as_ref().filter(|via| via.host() == url.host());
         Self {
             host,
-            shape: Shape::of(url),
+            shape,
             domain: of_domain,
             own: hash(url),
             from_sibling: via.as_ref().is_some_and(sibling),
             via: via.as_ref().map(hash),
+            led_by: of_host.map(|via| Shape::of(via).key).filter(|key| *key != shape.key),
             url: url.clone(),
             news: None,
             in_shape: Brought::default(),
@@ -140,15 +145,18 @@ impl Shapes {
     /// Counts a page that was read, behind its links; a redirect against its own shape alone.
     pub fn count(&mut self, page: &Finder) {
         if page.redirects {
-            return self.of_host(page.host).shapes.of(page.shape.key).yields.note(News::NONE, &page.in_shape);
+            return self.of_host(page.host).shapes.of(page.shape.key).yields.note(News::NONE, &page.in_shape, 0);
         }
         let (Some(news), Some(of_host)) = (page.news, self.hosts.get_mut(&page.host)) else { return };
-        let suspicious = page.shape.suspicious;
-        let of = |content| News { content, word: news.word, number: news.number, suspicious };
+        let calendar = page.shape.calendar;
+        let of = |content| News { content, word: news.word, number: news.number, calendar };
+        // Shapes that lead to each other share what speaks against them.
+        let led_by = page.led_by.and_then(|key| of_host.shapes.known(key));
+        let before = led_by.map_or(0, |count| count.yields.without_novelty());
         let count = of_host.shapes.of(page.shape.key);
-        count.yields.note(of(news.shape), &page.in_shape);
+        count.yields.note(of(news.shape), &page.in_shape, before);
         count.leaves = if page.in_subtree.found == 0 { count.leaves.saturating_add(1) } else { 0 };
-        of_host.subtrees.of(page.shape.subtree).note(of(news.subtree), &page.in_subtree);
+        of_host.subtrees.of(page.shape.subtree).note(of(news.subtree), &page.in_subtree, 0);
         match (news.host, page.astray) {
             (true, _) => of_host.astray = 0,
             (false, true) => of_host.astray = of_host.astray.saturating_add(1),
@@ -182,7 +190,6 @@ impl OfHost {
         let combined = !pairs.is_empty() && fresh <= usize::from(pairs.len() > 2) && !word;
         let text = |texts: &mut super::Recent, subtree: u64| texts.is_new(mix(words, subtree)) && !combined;
         let count = self.shapes.of(page.shape.key);
-        let young = count.yields.pages == 0;
         let as_before = mix(told.whole, media_of(shown));
         for (idle, alias) in aliases::of(&page.url, &page.shape) {
             let same = self.aliases.read(alias, as_before);
@@ -191,10 +198,8 @@ impl OfHost {
             }
         }
         let (shape, subtree) = (text(&mut self.texts, page.shape.key), text(&mut self.texts, page.shape.subtree));
-        // Numbers alone make no page of a new shape: what is not there repeats what was asked for, with the time of day.
-        let subtree = subtree || media || number && !young;
         let host = text(&mut self.texts, 0) || media;
-        OfPage { shape: shape || media, subtree, word: word || media, number, host }
+        OfPage { shape: shape || media, subtree: subtree || media, word: word || media, number, host }
     }
 }
 

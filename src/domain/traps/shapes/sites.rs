@@ -126,9 +126,7 @@ fn made(what: &str, expr: &str, n: u64) -> String {
         "b" => base64(value),
         "w" => word(value),
         "ab" => folders(value),
-        "depth" => {
-            (0..9).map(|nth| word(draw(u64::from(value.leading_zeros()), nth) % 100)).collect::<Vec<_>>().join(" ")
-        }
+        "depth" => depth(value),
         "t" => (0..6).map(|nth| word(draw(value, nth))).collect::<Vec<_>>().join(" "),
         "y" => format!("{:04}", 2000 + years),
         "m" => format!("{:02}", months + 1),
@@ -167,6 +165,11 @@ fn word(n: u64) -> String {
 /// A folder for each digit but the first of a number in base two, each below the last.
 fn folders(n: u64) -> String {
     (0..n.max(1).ilog2()).rev().map(|nth| if n >> nth & 1 == 0 { "a/" } else { "b/" }).collect()
+}
+
+/// Nine of a hundred words, the same for all numbers of as many digits in base two.
+fn depth(n: u64) -> String {
+    (0..9).map(|nth| word(draw(u64::from(n.leading_zeros()), nth) % 100)).collect::<Vec<_>>().join(" ")
 }
 
 fn base64(n: u64) -> String {
