@@ -140,7 +140,7 @@ fn work(node: &Node, s: &StatusSnapshot) -> Vec<Finding> {
             Finding { until_ms: next.map(|at| at.0), ..finding(IdleCode::FrontierEmpty, sentence, advice) }
         }];
     }
-    if node.permits.pages.available_permits() == 0 {
+    if node.permits.free() == 0 {
         return vec![permits(node, s)];
     }
     if node.crawl.lease_room() == 0 && s.processing == 0 {

@@ -27,7 +27,7 @@
 //! | `lycosa_actor_handled_total`, `lycosa_actor_restarts_total`, `lycosa_actor_restarts_asked_total` | counter | `actor` ([`ActorKind`]) |
 //! | `lycosa_actor_queue` | gauge | `actor` |
 //! | `lycosa_actor_handle_seconds` | histogram | `actor` |
-//! | `lycosa_permits` | gauge | `state`: free, taken, withheld (memory is short) |
+//! | `lycosa_permits` | gauge | `state`: free (requests that may go out now), taken, withheld (memory is short) |
 //! | `lycosa_memory_max_bytes` | gauge | |
 //! | `lycosa_memory_part_bytes` | gauge | `part`: database, seen_filter |
 //! | `lycosa_registry_entries` | gauge | `registry` ([`Registry`]) |
