@@ -320,7 +320,9 @@ impl Session {
                     Ok(reply) => reply.fetched,
                     Err(why) => {
                         let report = Report::fault(why.reason);
-                        fault = Some(why);
+                        let of = format!("its robots.txt redirects to {at}, which gave no answer: ");
+                        let of = if at.host() == url.host() { String::new() } else { of };
+                        fault = Some(NoAnswer { detail: of + &why.detail, ..why });
                         return Some(report);
                     }
                 };

@@ -203,6 +203,15 @@ fn what_robots_txt_answered_is_told_and_means_what_it_means_to_a_crawl() {
 }
 
 #[test]
+fn the_target_of_a_redirected_robots_txt_that_failed_is_named() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut args = args(serve_raw(whole("302 X\nLocation: http://b.test/rules").leak(), NO_RULES), "/start");
+    args.settings.sets.push(format!("dns.overrides={{'b.test'='{closed}'}}"));
+    let error = run(&args, &mut Vec::new()).unwrap_err();
+    assert!(error.message.contains("its robots.txt redirects to http://b.test/rules, which gave no answer"), "{error}");
+}
+
+#[test]
 fn a_fetch_that_failed_is_json_too_on_request() {
     let address = serve_raw(NO_RULES, b"not HTTP at all\r\n\r\n");
     let failed = FetchArgs { json: true, ..args(address, "/start") };
@@ -253,8 +262,11 @@ fn an_address_that_is_not_public_is_refused_with_what_to_type() {
 #[test]
 fn a_public_url_needs_a_contact_and_a_bad_one_is_bad_usage() {
     for url in ["https://example.org/", "nonsense"] {
-        let args = FetchArgs { url: url.into(), ..args("127.0.0.1:9".parse().unwrap(), "/") };
-        assert_eq!(run(&args, &mut Vec::new()).unwrap_err().exit, Exit::Usage);
+        let args = FetchArgs { url: url.into(), json: true, ..args("127.0.0.1:9".parse().unwrap(), "/") };
+        let mut out = Vec::new();
+        let error = run(&args, &mut out).unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert_eq!(json(std::str::from_utf8(&out).unwrap()), json(&error.json()), "the error is all that is told");
     }
 }
 
