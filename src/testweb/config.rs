@@ -94,8 +94,8 @@ pub struct TestWebConfig {
     /// Share of pages that always answer one of `error_status`
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub errors: f64,
-    /// Statuses of error pages
-    #[arg(long, value_name = "STATUS", value_delimiter = ',', default_values_t = [404, 410, 500, 503])]
+    /// Statuses of error pages, separated by commas
+    #[arg(long, value_name = "STATUS,…", value_delimiter = ',', default_value = "404,410,500,503")]
     pub error_status: Vec<u16>,
     /// Seconds in the Retry-After of a 503
     #[arg(long, value_name = "SECS", default_value_t = 1)]
