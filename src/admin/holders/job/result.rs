@@ -65,7 +65,9 @@ pub(super) fn page(data: &Path, paging: &Paging) -> Result<HoldersPage, ControlE
     let file = match File::open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound && from.is_empty() => return Ok(HoldersPage::default()),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(ControlError::Invalid("cursor: there is no report; POST makes one".into()));
+            return Err(ControlError::Invalid(
+                "cursor: there is no report; `lycosa ctl report dead-links --holders` makes one".into(),
+            ));
         }
         other => other.map_err(unread)?,
     };
