@@ -176,7 +176,6 @@ fn failed(error: CheckError) -> CliError {
     }
 }
 
-/// A path for people.
 fn shown(dir: &Path) -> String {
     escaped(&dir.display().to_string())
 }

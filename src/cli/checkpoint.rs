@@ -217,7 +217,6 @@ fn show<T: Serialize>(args: &CheckpointArgs, out: &mut dyn Write, value: &T, lin
     unless_gone(out.write_all(text.as_bytes()))
 }
 
-/// What was made.
 pub(super) fn told_made(made: &Summary) -> String {
     let Summary { name, counts, files, .. } = made;
     let (pages, waiting) = (counted(counts.pages_stored, "page"), counted(counts.waiting, "URL"));

@@ -42,7 +42,6 @@ pub(super) fn explain(node: &Node, url: &str) -> Result<Explanation, ControlErro
     explained(node, Target::typed(node, url)?).map_err(unread)
 }
 
-/// State, and why.
 fn state(record: &Record) -> (State, Option<&'static str>) {
     if record.leased { (State::Processing, None) } else { state_of(record.state) }
 }

@@ -63,7 +63,6 @@ pub enum HostCommand {
     },
 }
 
-/// The request.
 pub(super) fn ask(args: &HostArgs) -> Ask {
     let host = format!("/api/v1/hosts/{}", escaped_part(&args.name));
     let Some(command) = &args.command else { return Ask::get(host) };
@@ -83,12 +82,10 @@ pub(super) fn ask(args: &HostArgs) -> Ask {
     Ask::post(format!("{host}/{what}"), String::new())
 }
 
-/// What the answer says.
 pub(super) fn told(args: &HostArgs, answer: &str) -> Result<String, CliError> {
     Ok(if args.command.is_none() { detail(&read(answer)?) } else { ordered(&read(answer)?) })
 }
 
-/// What stands now.
 fn ordered(ordered: &HostOrdered) -> String {
     let orders = &ordered.orders;
     let since = [
@@ -194,7 +191,6 @@ pub struct RobotsArgs {
     pub text: bool,
 }
 
-/// The request.
 pub(super) fn ask_robots(args: &RobotsArgs) -> Result<Ask, CliError> {
     let path = |host: &str| format!("/api/v1/hosts/{}/robots", escaped_part(host));
     let of = args.of.trim();
@@ -211,7 +207,6 @@ pub(super) fn ask_robots(args: &RobotsArgs) -> Result<Ask, CliError> {
     Ok(Ask::get(format!("{}?url={}", path(host), escaped_part(of))))
 }
 
-/// What the answer says.
 pub(super) fn robots_told(args: &RobotsArgs, answer: &RobotsText) -> String {
     let robots = &answer.robots;
     let mut facts = vec![("of", format!("{}, port {}", robots.scheme, robots.port)), ("in force", standing(robots))];

@@ -22,7 +22,6 @@ pub(super) type FoundWay<'v> = (FoundAs, Option<&'v str>);
 pub(super) struct Judged {
     /// Why it is turned away, if it is.
     pub reason: Option<Rejection>,
-    /// The rule that decided.
     pub rule: String,
 }
 

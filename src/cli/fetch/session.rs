@@ -37,7 +37,6 @@ use crate::telemetry::advice::advice;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
-/// Everything one fetch needs.
 pub(super) struct Session {
     pub rules: Rules,
     pub live: Live,
@@ -124,7 +123,6 @@ impl Known {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Robots {
     pub url: String,
-    /// Its status code.
     pub outcome: String,
     pub allowed: bool,
     /// False when nothing is known and so nothing is allowed.

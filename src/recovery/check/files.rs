@@ -22,12 +22,9 @@ pub struct ArchivePlace {
     pub warc: PathBuf,
 }
 
-/// A WARC file.
 #[derive(Clone, Debug)]
 pub struct Warc {
-    /// Where it is now.
     pub path: PathBuf,
-    /// Its index.
     pub index: PathBuf,
     /// It is still written to.
     pub open: bool,
@@ -35,7 +32,6 @@ pub struct Warc {
     pub limit: u64,
     /// Committed bytes of its index.
     pub index_limit: u64,
-    /// Captures in it.
     pub pages: u64,
 }
 
@@ -67,7 +63,6 @@ struct Uploaded {
 }
 
 impl Files {
-    /// Looks at the folder.
     pub fn look(pass: &mut Pass<'_>, place: &ArchivePlace) -> Result<Self> {
         let file_lengths = read::meta::<FileLengths>(pass.storage, ()).ok().flatten();
         let names = names_in(&place.warc)?;
@@ -140,7 +135,6 @@ impl Files {
         self.doubtful.extend(pages);
     }
 
-    /// `crawl.jsonl`.
     pub fn lines(&self) -> PathBuf {
         self.place.data.join("crawl.jsonl")
     }

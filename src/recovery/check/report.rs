@@ -179,16 +179,13 @@ impl Told {
 
 /// Archive files and lines looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each name says it")]
 pub struct FilesRead {
-    /// WARC files here.
     pub warcs: u64,
-    /// WARC files kept elsewhere.
     pub elsewhere: u64,
     /// Records read from them (`--full`).
     pub records: u64,
-    /// Index lines.
     pub index_lines: u64,
-    /// Lines of `crawl.jsonl`.
     pub lines: u64,
 }
 

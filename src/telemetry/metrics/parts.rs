@@ -23,9 +23,7 @@ pub(super) type Values<'v> = (&'static str, &'v [&'static str]);
 
 /// A fixed set that labels metrics.
 pub(super) trait Labels: Copy + PartialEq + 'static {
-    /// The label.
     const LABEL: &'static str;
-    /// Every member, in order.
     fn all() -> &'static [Self];
     /// The value of the label.
     fn value(self) -> &'static str;
@@ -83,14 +81,12 @@ impl<M: Clone> Each<M> {
         Self(values.iter().map(|value| family.get_or_create_owned(&[(label, *value)])).collect())
     }
 
-    /// Does something with one.
     pub fn with(&self, index: usize, act: impl FnOnce(&M)) {
         if let Some(metric) = self.0.get(index) {
             act(metric);
         }
     }
 
-    /// One of them.
     pub fn get(&self, index: usize) -> Option<&M> {
         self.0.get(index)
     }
@@ -120,7 +116,6 @@ impl Register<'_> {
         self.counters(name, help, (L::LABEL, &names::<L>()))
     }
 
-    /// A gauge.
     pub fn gauge(&mut self, name: &str, help: &str) -> Gauge {
         let gauge = Gauge::default();
         self.0.register(name, help, gauge.clone());
@@ -185,7 +180,6 @@ fn names<L: Labels>() -> Vec<&'static str> {
     L::all().iter().map(|member| member.value()).collect()
 }
 
-/// One more.
 pub(super) fn one_more(counter: &Counter) {
     counter.inc();
 }
@@ -200,12 +194,10 @@ pub(super) fn follow(counter: &Counter, total: u64) {
     counter.inc_by(total.saturating_sub(counter.get()));
 }
 
-/// Sets one gauge.
 pub(super) fn put(gauge: &Gauge, value: u64) {
     gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
 }
 
-/// Sets one of several.
 pub(super) fn set(each: &Each<Gauge>, index: usize, value: u64) {
     each.with(index, |gauge| put(gauge, value));
 }

@@ -38,7 +38,6 @@ impl Writing {
         Ok(writing)
     }
 
-    /// One more line.
     pub fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.out, value)?;
         self.out.write_all(b"\n")
