@@ -105,31 +105,6 @@ fn host_pattern<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::
     String::deserialize(from).map(|pattern| ascii_pattern(&pattern))
 }
 
-/// `[robots]`: how robots.txt files are kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RobotsSection {
-    /// A copy is used for so long (RFC 9309: at most 24 hours).
-    #[serde(with = "duration")]
-    pub max_age: Duration,
-    /// Waits before an unreachable robots.txt is asked for again; the last repeats.
-    #[serde(with = "durations")]
-    pub error_retry: Vec<Duration>,
-    /// While it is unreachable an old copy is used for so long.
-    #[serde(with = "duration")]
-    pub keep_stale: Duration,
-}
-
-impl Default for RobotsSection {
-    fn default() -> Self {
-        Self {
-            max_age: secs(86_400),
-            error_retry: vec![secs(300), secs(900), secs(3_600)],
-            keep_stale: secs(30 * 86_400),
-        }
-    }
-}
-
 /// `[fetch]`: requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
