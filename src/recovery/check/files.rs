@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::pass::Pass;
 use super::{CheckError, Fault, Note, Result};
+use crate::recovery::checkpoint::uploads;
 use crate::recovery::if_there;
 use crate::storage::keys::PageKey;
 use crate::storage::read;
@@ -56,18 +55,12 @@ pub enum Whereabouts {
     Gone(String),
 }
 
-/// A line of `uploaded.jsonl`; further fields are for others.
-#[derive(Deserialize)]
-struct Uploaded {
-    file: String,
-}
-
 impl Files {
     pub fn look(pass: &mut Pass<'_>, place: &ArchivePlace) -> Result<Self> {
         let file_lengths = read::meta::<FileLengths>(pass.storage, ()).ok().flatten();
         let names = names_in(&place.warc)?;
         let mut files = Self {
-            elsewhere: uploaded(&place.data.join("uploaded.jsonl"))?,
+            elsewhere: uploaded(&place.data.join(uploads::LIST))?,
             place: place.clone(),
             file_lengths,
             warcs: BTreeMap::new(),
@@ -197,6 +190,6 @@ fn len_of(path: &Path) -> Result<u64> {
 /// Names of WARC files that were uploaded. A line that is none is passed over: the file it names is then missed.
 fn uploaded(path: &Path) -> Result<BTreeSet<String>> {
     let text = if_there(std::fs::read(path)).map_err(CheckError::io("read", path))?.unwrap_or_default();
-    let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Uploaded>(line).ok());
-    Ok(lines.filter_map(|line| Some(Path::new(&line.file).file_name()?.to_str()?.to_owned())).collect())
+    let files = uploads::parse_list(&text).into_keys();
+    Ok(files.filter_map(|file| Some(Path::new(&file).file_name()?.to_str()?.to_owned())).collect())
 }

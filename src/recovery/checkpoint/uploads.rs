@@ -41,7 +41,7 @@ pub fn read_list(data: &Path) -> Result<BTreeMap<String, Line>> {
 }
 
 /// The lines of such a list.
-pub(super) fn parse_list(text: &[u8]) -> BTreeMap<String, Line> {
+pub(in crate::recovery) fn parse_list(text: &[u8]) -> BTreeMap<String, Line> {
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
     lines.map(|line| (line.file.clone(), line)).collect()
 }
