@@ -31,23 +31,17 @@ pub struct ProxySection {
     pub except: Vec<String>,
 }
 
-/// `[cookies]`: kept in memory, to the end of the process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CookiesSection {
-    /// Whether cookies are kept and sent.
-    pub enabled: bool,
-    /// Cookies of one host or domain.
-    pub per_host: usize,
-    /// Bytes of one cookie.
-    pub max_bytes: usize,
-    /// Hosts and domains with cookies.
-    pub max_hosts: usize,
-}
-
-impl Default for CookiesSection {
-    fn default() -> Self {
-        Self { enabled: false, per_host: 50, max_bytes: 4_096, max_hosts: 500 }
+section! {
+    /// `[cookies]`: kept in memory, to the end of the process.
+    CookiesSection {
+        /// Whether cookies are kept and sent.
+        enabled: bool = false;
+        /// Cookies of one host or domain.
+        per_host: usize = 50;
+        /// Bytes of one cookie.
+        max_bytes: usize = 4_096;
+        /// Hosts and domains with cookies.
+        max_hosts: usize = 500;
     }
 }
 
