@@ -1,5 +1,9 @@
 //! What the parts of the metrics are made of.
 
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
@@ -103,6 +107,24 @@ impl Register<'_> {
         counter
     }
 
+    /// A counter in a unit, which is added to its name.
+    pub fn counter_in(&mut self, name: &str, help: &str, unit: Unit) -> Counter {
+        let counter = Counter::default();
+        self.0.register_with_unit(name, help, unit, counter.clone());
+        counter
+    }
+
+    /// Gauges with labels of their own.
+    pub fn family<L: EncodeLabelSet + Clone + Hash + Eq + Debug + Send + Sync + 'static>(
+        &mut self,
+        name: &str,
+        help: &str,
+    ) -> Family<L, Gauge> {
+        let family = Family::default();
+        self.0.register(name, help, Family::clone(&family));
+        family
+    }
+
     /// One counter for each value of a label.
     pub fn counters(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Counter> {
         let family = Family::<Label, Counter>::default();
@@ -124,10 +146,7 @@ impl Register<'_> {
 
     /// One gauge for each value of a label.
     pub fn gauges(&mut self, name: &str, help: &str, values: Values<'_>) -> Each<Gauge> {
-        let family = Family::<Label, Gauge>::default();
-        let each = Each::of(&family, values);
-        self.0.register(name, help, family);
-        each
+        Each::of(&self.family(name, help), values)
     }
 
     /// One gauge for each member of a set.
