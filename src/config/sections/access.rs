@@ -17,18 +17,18 @@ pub enum ProxyDns {
     Remote,
 }
 
-/// `[proxy]`: proxies of HTTP and SOCKS 5.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProxySection {
-    /// For http: `http://[user:password@]host:port`, or `socks5://…`, or `socks5h://…`.
-    pub http: Option<ProxyUrl>,
-    /// For https.
-    pub https: Option<ProxyUrl>,
-    /// Who looks names up.
-    pub dns: ProxyDns,
-    /// Hosts that are reached without: `intranet.example`, `*.intranet.example`.
-    pub except: Vec<String>,
+section! {
+    /// `[proxy]`: proxies of HTTP and SOCKS 5.
+    ProxySection {
+        /// For http: `http://[user:password@]host:port`, or `socks5://…`, or `socks5h://…`.
+        http: Option<ProxyUrl> = None;
+        /// For https.
+        https: Option<ProxyUrl> = None;
+        /// Who looks names up.
+        dns: ProxyDns = ProxyDns::default();
+        /// Hosts that are reached without: `intranet.example`, `*.intranet.example`.
+        except: Vec<String> = Vec::new();
+    }
 }
 
 section! {

@@ -132,22 +132,22 @@ impl FetchSection {
     }
 }
 
-/// `[net]`: which addresses may be connected to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetSection {
-    /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
-    pub allow: Vec<String>,
+section! {
+    /// `[net]`: which addresses may be connected to.
+    NetSection {
+        /// Besides public addresses: `10.0.0.0/8`, `127.0.0.1/32:8500`, `*.intranet.example`.
+        allow: Vec<String> = Vec::new();
+    }
 }
 
-/// `[tls]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TlsSection {
-    /// Certificates.
-    pub verify: TlsVerify,
-    /// Servers of TLS 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
-    pub old: TlsOld,
-    /// PEM files of certificates to be trusted beside Mozilla's.
-    pub roots: Vec<PathBuf>,
+section! {
+    /// `[tls]`.
+    TlsSection {
+        /// Certificates.
+        verify: TlsVerify = TlsVerify::default();
+        /// Servers of TLS 1.0, 1.1, or 1.2 with CBC or RSA key exchange.
+        old: TlsOld = TlsOld::default();
+        /// PEM files of certificates to be trusted beside Mozilla's.
+        roots: Vec<PathBuf> = Vec::new();
+    }
 }

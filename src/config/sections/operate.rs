@@ -48,13 +48,12 @@ pub fn admin_token_in_environment() -> bool {
     [ADMIN_TOKEN, ADMIN_READ_TOKEN].iter().any(|name| std::env::var_os(name).is_some())
 }
 
-/// `[memory]`: fewer pages are taken at a time before the process has more than this.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MemorySection {
-    /// Bytes of the whole process; three quarters of what machine and control group allow when absent.
-    #[serde(with = "optional_size")]
-    pub max: Option<u64>,
+section! {
+    /// `[memory]`: fewer pages are taken at a time before the process has more than this.
+    MemorySection {
+        /// Bytes of the whole process; three quarters of what machine and control group allow when absent.
+        max: Option<u64> as "optional_size" = None;
+    }
 }
 
 section! {
