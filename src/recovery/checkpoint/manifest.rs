@@ -88,17 +88,21 @@ pub struct Manifest {
 
 /// A checkpoint in a few figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[expect(missing_docs, reason = "each name says it")]
 pub struct Summary {
+    /// Its name.
     pub name: String,
     /// The moment.
     pub ts: String,
+    /// Name of the crawl.
     pub crawl: String,
+    /// Number of the run.
     pub run: u32,
     /// Asked for by somebody.
     #[serde(default)]
     pub by_hand: bool,
+    /// The database's sequence number.
     pub sequence: u64,
+    /// Counts.
     pub counts: Counts,
     /// Its own files.
     pub files: usize,
