@@ -37,7 +37,6 @@ use crate::telemetry::advice::advice;
 /// A wait longer than this is told.
 const WORTH_TELLING: Duration = Duration::from_secs(2);
 
-/// Everything one fetch needs.
 pub(super) struct Session {
     pub rules: Rules,
     pub live: Live,
@@ -124,7 +123,6 @@ impl Known {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Robots {
     pub url: String,
-    /// Its status code.
     pub outcome: String,
     pub allowed: bool,
     /// False when nothing is known and so nothing is allowed.
@@ -320,7 +318,9 @@ impl Session {
                     Ok(reply) => reply.fetched,
                     Err(why) => {
                         let report = Report::fault(why.reason);
-                        fault = Some(why);
+                        let of = format!("its robots.txt redirects to {at}, which gave no answer: ");
+                        let of = if at.host() == url.host() { String::new() } else { of };
+                        fault = Some(NoAnswer { detail: of + &why.detail, ..why });
                         return Some(report);
                     }
                 };

@@ -15,10 +15,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::audit_check::{early_requests, max_in_flight_per_host};
 use lycosa::storage::values::Format;
 use lycosa::storage::{RocksOptions, RocksStorage, read};
 use lycosa::telemetry::{State, StatusSnapshot};
-use lycosa::testweb::audit_check::{early_requests, max_in_flight_per_host};
 use lycosa::testweb::{AuditEntry, TestWebConfig};
 
 use crate::sandbox::{Daemon, Sandbox, is_rules, judge_archive, python, until};
