@@ -119,6 +119,9 @@ pub struct TestWebConfig {
     /// Share of links written in another spelling of the same URL (port, case, dots, fragment, tracking parameter ...)
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub spellings: f64,
+    /// Whether absolute links leave the scheme out (`//h1.test/p/7`), for a web that something in front serves by https
+    #[arg(long)]
+    pub no_scheme: bool,
     /// Share of links that are area, iframe, link rel=next or meta refresh instead of a
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = parse_share)]
     pub kinds: f64,
