@@ -12,9 +12,9 @@ use crate::domain::memory::MemoryPlan;
 
 /// Pages in hand for each parser thread that the window has always room for, those from which on it grows no more, and those from which
 /// on it shrinks.
-const EACH: usize = 16;
-const BUSY: usize = 4;
-const CROWDED: usize = 8;
+const EACH: usize = 32;
+const BUSY: usize = 8;
+const CROWDED: usize = 16;
 
 /// Bounds of what is in hand.
 pub struct Permits {
