@@ -24,7 +24,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use cores::Cores;
-use results::Results;
+use results::{Before, Results};
 use row::{Row, measure};
 use workload::Workload;
 
@@ -38,9 +38,10 @@ fn main() -> Result<()> {
     let plan = Plan::read(args)?;
     println!("{}\n", cores::machine(&plan.cores));
     println!("{}", row::HEAD);
+    let mut wget = plan.wget();
     for workload in workload::all().iter().filter(|workload| plan.wants(workload)) {
         for _ in 0..plan.runs {
-            plan.round(workload);
+            wget = plan.round(workload, wget);
         }
     }
     Ok(())
@@ -90,25 +91,30 @@ impl Plan {
         }
     }
 
-    /// wget, then every binary.
-    fn round(&self, workload: &Workload) {
-        let wget = self.wget.then(|| wget::run(&self.cores));
-        let wget = wget.and_then(|row| print("real", "wget", row, |row, name| row.line("real", name, None, None)));
-        let wget = wget.map(|row| row.cpu_a_page());
-        for binary in &self.binaries {
+    /// Every binary, then wget; `before` is wget's CPU a page before them. A machine that is busy for a while is so for
+    /// both: they are compared with the mean of wget before and after. Returns wget's after them.
+    fn round(&self, workload: &Workload, before: Option<f64>) -> Option<f64> {
+        let rows: Vec<_> = self.binaries.iter().map(|binary| workload.run(binary, &self.under, &self.cores)).collect();
+        let after = self.wget();
+        let wget = before.zip(after).map(|(before, after)| f64::midpoint(before, after));
+        for (binary, row) in self.binaries.iter().zip(&rows) {
             let name = binary.file_name().unwrap_or_default().to_string_lossy();
-            let row = workload.run(binary, &self.under, &self.cores);
-            print(workload.name, &name, row, |row, name| {
-                row.line(workload.name, name, wget, self.before.of(workload.name))
-            });
+            print(workload.name, &name, row, wget, self.before.of(workload.name));
         }
+        after
+    }
+
+    /// One crawl by wget, if wanted, and its CPU a page.
+    fn wget(&self) -> Option<f64> {
+        let row = self.wget.then(|| wget::run(&self.cores))?;
+        print("real", "wget", &row, None, None);
+        row.ok().map(|row| row.cpu_a_page())
     }
 }
 
-fn print(workload: &str, program: &str, row: Result<Row>, line: impl Fn(&Row, &str) -> String) -> Option<Row> {
-    match &row {
-        Ok(row) => println!("{}", line(row, program)),
+fn print(workload: &str, program: &str, row: &Result<Row>, wget: Option<f64>, before: Option<&Before>) {
+    match row {
+        Ok(row) => println!("{}", row.line(workload, program, wget, before)),
         Err(e) => println!("| {workload} | {program} | not run: {e} |"),
     }
-    row.ok()
 }

@@ -79,7 +79,7 @@ impl Row {
         (self.user + self.system) / self.pages.max(1.0)
     }
 
-    /// Beside wget's CPU a page in the same round, and what stands in `benches/RESULTS.md`.
+    /// Beside wget's CPU a page before and after it, and what stands in `benches/RESULTS.md`.
     pub fn line(&self, workload: &str, program: &str, wget: Option<f64>, before: Option<&Before>) -> String {
         let ratio = wget.map(|wget| self.cpu_a_page() / wget);
         let cells = [
