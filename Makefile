@@ -26,7 +26,8 @@ export CONTACT ?=
 export DATA ?= data
 ARGS ?=
 
-.PHONY: help run build setup test test-tools soak soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean features
+.PHONY: help run build setup test test-tools soak soak-memory fuzz bench profile check fmt fmt-check clippy deny dist clean \
+	features
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
