@@ -110,6 +110,7 @@ pub fn start(settings: Settings, parts: Parts) -> Result<Running, StartError> {
             SpillConfig {
                 dir: node.crawl.rules.spill_dir.clone(),
                 memory_body: node.crawl.rules.limits.memory_body,
+                shared: node.permits.bodies.clone(),
                 budget: node.permits.spill.clone(),
             },
         )

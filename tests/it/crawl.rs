@@ -125,7 +125,7 @@ fn robots_files_of_all_kinds_and_nofollow_are_obeyed() {
 #[test]
 fn large_pages_go_through_the_spill_files_and_none_is_left() {
     let web = TestWebConfig { hosts: 3, pages: 10, large: 0.3, large_size: 400_000, gzip: 0.3, ..small() };
-    let sandbox = Sandbox::new(web);
+    let sandbox = Sandbox::new(web).set("fetch.body_memory=0");
     let ended = exact_in(&sandbox);
     ended.assert_none_twice();
     assert_eq!(ended.files_of("spill"), Vec::<String>::new());

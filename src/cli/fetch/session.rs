@@ -143,7 +143,12 @@ impl Session {
         let resolver = Resolver::new(settings.dns.clone()).map_err(CliError::usage)?;
         let budget = SpillBudget::new(settings.fetch.max_spill);
         let memory_body = settings.fetch_limits().memory_body;
-        let spill = SpillConfig { dir: std::env::temp_dir(), memory_body, budget };
+        let spill = SpillConfig {
+            dir: std::env::temp_dir(),
+            memory_body,
+            shared: SpillBudget::new(settings.fetch.body_memory),
+            budget,
+        };
         let (verify, old) = (settings.tls.verify, settings.tls.old);
         let clock = Clock::real();
         let access = settings.access(&clock).map_err(CliError::usage)?;

@@ -98,7 +98,9 @@ section! {
         max_body: u64 as "size" = 100 << 20;
         /// A body that decompresses to more is cut and marked.
         max_decoded: u64 as "size" = 200 << 20;
-        /// Bodies above 64 KiB wait in temporary files, of so many bytes together.
+        /// Bodies above 64 KiB, and up to 1 MiB, share so much memory, as long as there is room.
+        body_memory: u64 as "size" = 16 << 20;
+        /// Others wait in temporary files, of so many bytes together.
         max_spill: u64 as "size" = 1 << 30;
         /// Redirects followed in a row.
         max_redirects: u8 = 10;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use crate::config::FetchSection;
 use crate::crawl::link_room::LinkRoom;
 use crate::crawl::store::room;
 use crate::document::SpillBudget;
@@ -36,6 +37,8 @@ pub struct Permits {
     pub store_room: Arc<Semaphore>,
     /// The room for temporary files of bodies.
     pub spill: SpillBudget,
+    /// The room in memory that large bodies share.
+    pub bodies: SpillBudget,
     /// Who gets how much memory.
     pub memory: MemoryPlan,
 }
@@ -55,9 +58,10 @@ impl Drop for PagePermit {
 }
 
 impl Permits {
-    /// For so many requests at a time, so many parser threads, so much on disk, and this share-out of memory.
+    /// For so many requests at a time, so much of their bodies in memory and on disk, so many parser threads, and this share-out of memory.
     #[must_use]
-    pub fn new(requests: usize, parsers: usize, spill: u64, memory: MemoryPlan) -> Self {
+    pub fn new(fetch: &FetchSection, parsers: usize, memory: MemoryPlan) -> Self {
+        let requests = fetch.concurrency;
         let pages_total = requests.saturating_mul(2).max(4);
         Self {
             pages: Arc::new(Semaphore::new(pages_total)),
@@ -69,7 +73,8 @@ impl Permits {
             parsing: AtomicU64::new(0),
             links: Arc::default(),
             store_room: room(),
-            spill: SpillBudget::new(spill),
+            spill: SpillBudget::new(fetch.max_spill),
+            bodies: SpillBudget::new(fetch.body_memory),
             memory,
         }
     }
@@ -217,7 +222,8 @@ mod tests {
 
     #[actix_rt::test]
     async fn who_waits_for_room_is_told_when_a_page_is_committed() {
-        let permits = Arc::new(Permits::new(200, 1, 0, MemoryPlan { max: 1 << 30, database: 0, filter: 0 }));
+        let permits =
+            Arc::new(Permits::new(&FetchSection::default(), 1, MemoryPlan { max: 1 << 30, database: 0, filter: 0 }));
         let mut held = Vec::new();
         while permits.free() > 0 {
             held.push(permits.request().await.unwrap().0);

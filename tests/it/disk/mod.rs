@@ -26,7 +26,7 @@ use crate::support::fsck;
 
 const GAP: Duration = Duration::from_millis(20);
 /// Bodies above 64 KiB go to temporary files, a WARC is full after a few dozens of pages.
-const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 8\npoliteness.min_delay = \"20ms\"\n\
+const SETTINGS: &str = "crawl.max_depth = \"none\"\nfetch.concurrency = 8\nfetch.body_memory = 0\npoliteness.min_delay = \"20ms\"\n\
     politeness.delay_factor = 0\ndurability.sync = \"50ms\"\nstore.warc_max_size = \"1MB\"\nstore.memory = \"16MiB\"\n\
     fetch.retry_delays = [\"50ms\"]\nlog.summary = \"0s\"\n";
 
